@@ -13,6 +13,8 @@ from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 
 from tui_tasks.core.agent_snapshots import Agent, Ask
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS, decided_line
@@ -21,6 +23,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, Reading, decided_block, request_lines
+from tui_tasks.tui.inbox.ask_groups import AskedTasks
 from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import rule
@@ -32,15 +35,18 @@ from tui_tasks.tui.state.context import Context
 _SMALL: Final = 60
 _MAX_FOLDED: Final = 20
 _TOLD: Final = ("logged", "status")
+# The most words of an agent that are shown, and how many of its entries are searched for them.
 _MAX_WORDS: Final = 8
+_LOOKED_AT: Final = 32
 _NOT_WHOLE: Final = "Part of this is not shown: it can be denied, or answered in your own words."
 
 
 class AskDetail(TextDrawing):
     """Draws a question; its options can be clicked."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, tasks: AskedTasks) -> None:
         super().__init__(context)
+        self._tasks = tasks
         self._view: AskView | None = None
         self._about: TaskLine | None = None
         self._working: TaskLine | None = None
@@ -48,28 +54,29 @@ class AskDetail(TextDrawing):
         self._words: Sequence[Word] = ()
         self._draft = False
         # Further questions of an agent, where the cursor is on those.
-        self.folded: FoldedAsks | None = None
+        self._folded: FoldedAsks | None = None
         # The lines of a row that is no question, for a width in cells, where the cursor is on one.
-        self.item_lines: Callable[[int], list[Drawn]] | None = None
+        self._item_lines: Callable[[int], list[Drawn]] | None = None
         # The number of lines to the end of the options.
         self._end = 0
 
     def put(
         self,
         view: AskView | None,
-        about: TaskLine | None,
-        working: TaskLine | None,
-        agent: Agent | None,
-        words: Sequence[Word],
         *,
+        folded: FoldedAsks | None,
+        item_lines: Callable[[int], list[Drawn]] | None,
         draft: bool,
     ) -> None:
-        """Set the question to draw: with the task it is about, its agent's task and words, newest first, and whether an
-        answer is begun.
+        """Set the question to draw, and whether an answer to it is begun; else folded questions, or what returns the
+        lines of a row that is no question.
         """
-        self._view, self._about, self._working, self._agent, self._draft = view, about, working, agent, draft
-        self._words = words
-        self._end = 0
+        db, ask = self.context.db, view.ask if view is not None else None
+        self._view, self._folded, self._item_lines, self._draft, self._end = view, folded, item_lines, draft, 0
+        self._about = self._tasks.of(ask) if ask is not None else None
+        self._working = activity.working(db).get(ask.agent) if ask is not None else None
+        self._agent = ask_queries.agent(db, ask.agent) if ask is not None else None
+        self._words = activity.words(db, ask.agent, _LOOKED_AT) if ask is not None else []
 
     def ends_by(self, version: object, end: int) -> bool:
         """Return whether a question is shown to the end of its options by the line before `end`."""
@@ -78,10 +85,10 @@ class AskDetail(TextDrawing):
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines of the question, from who asks to what happens meanwhile."""
         view = self._view
-        if self.item_lines is not None:
-            return self.item_lines(max(10, width - 2))
-        if self.folded is not None:
-            return self._folded_lines(self.folded, max(10, width - 2))
+        if self._item_lines is not None:
+            return self._item_lines(max(10, width - 2))
+        if self._folded is not None:
+            return self._folded_lines(self._folded, max(10, width - 2))
         if view is None:
             return []
         ask, small, room = view.ask, width < _SMALL, max(10, width - 2)

@@ -9,8 +9,10 @@ from typing import Any
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import ask_queries
+from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inbox.ask_groups import AskGroups
-from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, InboxLine, RowSource, says
+from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, InboxLine, RowSource, number_waiting, says, totals
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.state.context import Context
 
@@ -37,6 +39,16 @@ class InboxLines:
             with contextlib.suppress(NotFound):
                 rows.append(ask_queries.ask(self._context.db, under.uid))
         return self.listed.replace(rows)
+
+    def title(self, marked: int) -> list[Part]:
+        """Return ` Inbox   5 waiting   2 questions  3 failed`; `marked`: how many rows are marked."""
+        waiting = number_waiting(self.listed.rows)
+        words = f"{waiting} waiting" if waiting else "nothing waits"
+        words += f', with "{safe_line(self.filter, 20)}"' if self.filter else ""
+        words += f", {marked} marked" if marked else ""
+        kinds = totals(self.listed.rows, self._sources)
+        parts: list[Part] = [(" Inbox", "bold"), (f"   {words}", "$state-needs-you" if waiting else "$muted")]
+        return [*parts, (f"   {kinds}", "$muted")] if kinds else parts
 
     def asks(self) -> list[Ask]:
         """Return the open questions of the chosen project."""

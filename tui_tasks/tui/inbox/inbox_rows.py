@@ -84,6 +84,11 @@ class InboxRows(RowDrawing[InboxLine]):
         self._columns = Columns()
         self._texts: dict[str, tuple[int, RowText]] = {}
 
+    @property
+    def rows(self) -> Sequence[InboxLine]:
+        """All rows."""
+        return self._listed.rows
+
     def fit(self) -> bool:
         """Read the texts of rows again, and make room for what they have; return whether columns have moved."""
         before, rows = self._columns, self._listed.rows[:_LOOKED_AT]
@@ -108,7 +113,7 @@ class InboxRows(RowDrawing[InboxLine]):
         text, indent, right = self.text(row, look_.width), self._indent(), self._right(row, look_.width)
         tall = self.heights.get(row.uid, 1)
         room = self._room(look_.width)
-        shown, style = self._shown_line(text, tall, line, room)
+        shown, style = self._shown_line(text, tall, line, room if line < text.title else self._room_below(look_.width))
         if line:
             return [(" " * indent, ""), (shown, style)]
         if isinstance(row, InboxItem):
@@ -127,10 +132,11 @@ class InboxRows(RowDrawing[InboxLine]):
         """Return the text of a row in lines for a width."""
         known = self._texts.get(row.uid)
         if known is None or known[0] != width:
-            known = self._texts[row.uid] = width, self._laid_out(row, self._room(width))
+            known = self._texts[row.uid] = width, self._laid_out(row, self._room(width), self._room_below(width))
         return known[1]
 
-    def _laid_out(self, row: InboxLine, room: int) -> RowText:
+    def _laid_out(self, row: InboxLine, room: int, below: int) -> RowText:
+        """Return the text of a row; what helps to decide has `below` cells, as no columns stand beside it."""
         ascii_only = self.context.ascii_only
         if isinstance(row, FoldedAsks):
             return RowText((("", ""),), 1)
@@ -144,7 +150,7 @@ class InboxRows(RowDrawing[InboxLine]):
         number = len(lines)
         for paragraph, ink in more:
             short = safe_line(paragraph[:_MORE_CHARS], ascii_only=ascii_only)
-            lines += [(line, ink) for line in wrapped(short, room)]
+            lines += [(line, ink) for line in wrapped(short, below)]
         return RowText(tuple(lines), number)
 
     def _about_ask(self, ask: Ask) -> list[Part]:
@@ -180,6 +186,9 @@ class InboxRows(RowDrawing[InboxLine]):
     def _room(self, width: int) -> int:
         """Return how many cells the text has."""
         return max(_LEAST, width - self._indent() - self._right_width(width))
+
+    def _room_below(self, width: int) -> int:
+        return max(_LEAST, width - self._indent() - 2)
 
     def _indent(self) -> int:
         number = self._columns.number
@@ -280,14 +289,17 @@ class InboxList(VirtualList[InboxLine]):
     def __init__(self, context: Context, drawing: InboxRows) -> None:
         super().__init__(context, drawing, id="asks")
         self._inbox_rows = drawing
+        self._high = 0
 
-    def wanted(self, most: int) -> int:
-        """Return how many lines all rows need, up to `most`."""
-        rows = self.source.total() if self.source is not None else 0
-        if not rows or rows >= most:
-            return min(most, rows or EMPTY_LINES)
-        assert isinstance(self.source, InMemorySource)
-        return min(most, sum(map(self._lines_of, self.source.rows)))
+    def fit(self, most: int) -> None:
+        """Take the lines that all rows need, up to `most`."""
+        rows = self._inbox_rows.rows
+        # Of more rows than lines none is looked at.
+        wanted = sum(map(self._lines_of, rows)) if 0 < len(rows) < most else len(rows) or EMPTY_LINES
+        high = max(1, min(most, wanted))
+        if high != self._high:
+            self._high = high
+            self.styles.height = high
 
     def _lines_of(self, row: InboxLine) -> int:
         return min(_MOST, len(self._text_of(row).lines))

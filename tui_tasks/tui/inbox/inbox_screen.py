@@ -10,6 +10,7 @@ the cursor and shows that, until the human goes on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
@@ -17,8 +18,6 @@ from textual.binding import BindingType
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries, views
-from tui_tasks.core.read.agents import activity
-from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading
 from tui_tasks.tui.app.list_actions import ProjectActions
@@ -27,7 +26,7 @@ from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail, R
 from tui_tasks.tui.inbox.ask_groups import AskedTasks
 from tui_tasks.tui.inbox.ask_views import AskViews, UnsentAnswers
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
-from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, RowSource, number_waiting, totals
+from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, RowSource
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
 from tui_tasks.tui.inbox.inbox_lines import InboxLines
 from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
@@ -50,9 +49,6 @@ KEPT: Final = "inbox"
 """Under this key `views` keeps what was put off, and answers typed half."""
 # The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
 _AROUND: Final = 3
-_LEAST_ROWS: Final = 3
-# How many entries of an agent are searched for its words.
-_MAX_WORDS: Final = 32
 
 
 class Inbox(Overlay):
@@ -81,7 +77,7 @@ class Inbox(Overlay):
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
         self.window = InboxList(context, self._drawing)
         self._head = ScreenHead(context, self._title, (*AGENTS, FAILED, JOBS), id="inbox")
-        self._asked = AskDetail(context)
+        self._asked = AskDetail(context, self.tasks)
         self._detail = TextLines(context, self._asked, id="ask-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
         self.reading = Reading(context)
@@ -102,9 +98,8 @@ class Inbox(Overlay):
             ProjectActions(context),
         )
         self._under: str | None = None
-        # The question that is drawn, and the height of the list.
+        # The question that is drawn.
         self._shown: AskView | None = None
-        self._rows_high = 0
 
     def _make_sources(self) -> Sequence[RowSource[Any]]:
         """Return the kinds of rows beside questions, the most urgent first."""
@@ -137,17 +132,7 @@ class Inbox(Overlay):
         yield FootLine(self.context, id="foot")
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` Inbox   5 waiting   2 questions  3 failed`."""
-        waiting = number_waiting(self.listed.rows)
-        words = f"{waiting} waiting" if waiting else "nothing waits"
-        if self._lines.filter:
-            words += f', with "{safe_line(self._lines.filter, 20)}"'
-        if marked := len(self.window.marks):
-            words += f", {marked} marked"
-        kinds = totals(self.listed.rows, self.sources)
-        parts: list[Part] = [(" Inbox", "bold"), (f"   {words}", "$state-needs-you" if waiting else "$muted")]
-        parts += [(f"   {kinds}", "$muted")] if kinds else []
-        return [*parts, *self.context.state.projects.alone_parts()]
+        return [*self._lines.title(len(self.window.marks)), *self.context.state.projects.alone_parts()]
 
     def on_mount(self) -> None:
         """Read the rows; the cursor is on the oldest question that was not put off."""
@@ -170,11 +155,7 @@ class Inbox(Overlay):
         """Give the list the lines that its rows need, at most half of those that there are, on a low screen less."""
         self._drawing.is_small = self.small
         room = self.size.height - self._head.height(self.size) - _AROUND
-        most = max(_LEAST_ROWS, room // 2 if self.size.height >= TALL else room * 2 // 5)
-        high = 1 if self.small else self.window.wanted(most)
-        if high != self._rows_high:
-            self._rows_high = high
-            self.window.styles.height = high
+        self.window.fit(1 if self.small else room // 2 if self.size.height >= TALL else room * 2 // 5)
 
     # State
 
@@ -350,18 +331,14 @@ class Inbox(Overlay):
         self._show()
 
     def _show(self) -> None:
-        ask = self.ask
-        task = self.tasks.of(ask) if ask is not None else None
-        working = activity.working(self.context.db).get(ask.agent) if ask is not None else None
-        agent = ask_queries.agent(self.context.db, ask.agent) if ask is not None else None
-        words = activity.words(self.context.db, ask.agent, _MAX_WORDS) if ask is not None else []
-        is_begun = ask is not None and ask.uid in self.unsent.drafts
+        ask, item = self.ask, self.item
         self._shown = self.view
-        self._asked.folded, item = self.folded, self.item
-        self._asked.item_lines = None
-        if item is not None:
-            self._asked.item_lines = lambda width: self.sources[item.kind].lines(item.row, width)
-        self._asked.put(self._shown, task, working, agent, words, draft=is_begun)
+        self._asked.put(
+            self._shown,
+            folded=self.folded,
+            item_lines=partial(self.sources[item.kind].lines, item.row) if item is not None else None,
+            draft=ask is not None and ask.uid in self.unsent.drafts,
+        )
         self._detail.again()
         self._paint_soon()
         self._reply.show_state(ask)

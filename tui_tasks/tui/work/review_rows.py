@@ -176,6 +176,21 @@ def diff_rows(
     return rows
 
 
+def side_rows(
+    lines: Sequence[DiffLine],
+    colours: Colours,
+    comments: Sequence[Comment],
+    path: str,
+    width: int,
+    more: Sequence[SideRow],
+) -> list[SideRow]:
+    """Return the rows of a diff with its comments, and more rows below; without a path, of the work as a whole."""
+    about = {number: comment for number, comment in enumerate(comments) if comment.path == path}
+    rows = diff_rows(lines, colours, about, path, width)
+    start = len(rows)
+    return rows + [msgspec.structs.replace(row, at=row.at + start) for row in more]
+
+
 def _comment(comment: Comment, width: int) -> list[Drawn]:
     return block(f'c: "{comment.text}"', max(8, width - 8), "$state-needs-you", indent=4)
 

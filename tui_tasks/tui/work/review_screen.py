@@ -34,11 +34,11 @@ from tui_tasks.tui.widgets.frame import FootLine, is_wide
 from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import diff_lines, review_rows, review_text
-from tui_tasks.tui.work.diff_lines import Colours, DiffLine
+from tui_tasks.tui.work.diff_lines import DiffLine
 from tui_tasks.tui.work.review_actions import ReviewActions
 from tui_tasks.tui.work.review_keys import SideMoves, review_hints
 from tui_tasks.tui.work.review_reading import FileText, FileTexts, file_text, read_review
-from tui_tasks.tui.work.review_rows import Comment, FileRow, FileRows, SideRow, SideRows, shown_path
+from tui_tasks.tui.work.review_rows import Comment, FileRow, FileRows, SideRow, SideRows
 from tui_tasks.tui.work.review_text import WorkFacts
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class ReviewScreen(Overlay):
 
     def compose(self) -> ComposeResult:
         """Compose head, files, what there is to know of the work, and diff."""
-        title, now, needs, under = self._head.compose()
-        yield from (title, now, needs, self._facts_line, under)
+        yield from self._head.compose()
+        yield self._facts_line
         with Container(id="review-body"):
             with Vertical(id="files-side"):
                 yield self.files
@@ -288,7 +288,7 @@ class ReviewScreen(Overlay):
         self._diff_head.again()
         if change is None:
             summary = review_rows.text_rows(review_text.summary(self.context, self.facts, width - 2))
-            self._put(self._below_comments("", [], {}, summary), key)
+            self._put(review_rows.side_rows([], {}, self.comments, "", width, summary), key)
         elif (text := self._texts.get(key or "")) is not None:
             self._put_text(text, change, key)
         else:
@@ -322,16 +322,8 @@ class ReviewScreen(Overlay):
 
     def _put_text(self, text: FileText, change: FileChange, key: str | None) -> None:
         notes = review_rows.text_rows([[], [(f" {text.note}", "$muted")]]) if text.note else []
-        self._put(self._below_comments(change.name, text.lines, text.colours, notes), key)
-
-    def _below_comments(
-        self, path: str, lines: Sequence[DiffLine], colours: Colours, more: Sequence[SideRow]
-    ) -> list[SideRow]:
-        """Return the rows of a diff with its comments, and more rows below; without a path, of the work as a whole."""
-        about = {number: comment for number, comment in enumerate(self.comments) if comment.path == path}
-        rows = review_rows.diff_rows(lines, colours, about, path, self._side_width)
-        start = len(rows)
-        return rows + [msgspec.structs.replace(row, at=row.at + start) for row in more]
+        lines, colours, width = text.lines, text.colours, self._side_width
+        self._put(review_rows.side_rows(lines, colours, self.comments, change.name, width, notes), key)
 
     def _put(self, rows: Sequence[SideRow], key: str | None) -> None:
         """Show rows at the right; the cursor stays where it is the same file."""
@@ -351,15 +343,9 @@ class ReviewScreen(Overlay):
         return review_text.facts_line(self.facts, width, ascii_only=self.context.ascii_only)
 
     def _path_parts(self, width: int) -> Sequence[Part]:
-        """Return the path of the file that is shown, and which of the files it is."""
-        change = self.change
-        if change is None:
-            return [(" The work as a whole", "$muted")]
-        more = "  not committed" if not change.is_committed else ""
-        at, of = self._file_rows.place(self.files.row) if self.files.row is not None else 0, self._file_rows.total() - 1
-        place = f"  {at} of {of}" if self.small else ""
-        room = max(4, width - len(more) - len(place))
-        return [(f" {shown_path(change.path)}"[:room], "bold"), (place, "$muted"), (more, "$state-overdue")]
+        row, of = self.files.row, self._file_rows.total() - 1
+        place = f"  {self._file_rows.place(row)} of {of}" if self.small and row is not None else ""
+        return review_text.path_line(self.change, place, width)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Show another file."""

@@ -21,7 +21,7 @@ from tui_tasks.tui.widgets.frame import NARROW
 from tui_tasks.tui.work.review_rows import shown_path
 
 if TYPE_CHECKING:
-    from tui_tasks.work.git.reviewing import CommitLine, Review
+    from tui_tasks.work.git.reviewing import CommitLine, FileChange, Review
 
 _MAX_NAMED: Final = 50
 _OUTPUT_CHARS: Final = 4_000
@@ -96,6 +96,15 @@ def facts_line(facts: WorkFacts, width: int, *, ascii_only: bool) -> list[Part]:
         if sum(cell_len(part) for part, _ in parts) + cell_len(gap + text) < width:
             parts.append((gap + text, style))
     return parts
+
+
+def path_line(change: FileChange | None, place: str, width: int) -> list[Part]:
+    """Return the path of the file that is shown, and which of the files it is; None: the work as a whole."""
+    if change is None:
+        return [(" The work as a whole", "$muted")]
+    more = "  not committed" if not change.is_committed else ""
+    room = max(4, width - len(more) - len(place))
+    return [(f" {shown_path(change.path)}"[:room], "bold"), (place, "$muted"), (more, "$state-overdue")]
 
 
 def checks(facts: WorkFacts, *, ascii_only: bool) -> list[Part]:

@@ -137,12 +137,8 @@ def review(
 ) -> Review:
     """Return what the work in a worktree has against a base branch.
 
-    Args:
-        folder: the worktree.
-        base: the base branch.
-        branch: the branch on which the work began; another one is noted.
-        began_at: the commit on which it began, for work on the base branch itself.
-        filters: names of filters that may run.
+    `branch` is the branch on which the work began; another one is noted. `began_at` is the commit on which it began,
+    for work on the base branch itself. `filters` are names of filters that may run.
 
     Raises:
         Conflict: there is no such base, no commit, or nothing in common.
