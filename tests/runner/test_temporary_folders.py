@@ -65,15 +65,15 @@ def test_the_next_process_that_makes_a_folder_removes_them(folder, other, monkey
 
 
 def test_folders_of_an_unknown_process_are_removed_after_a_day_and_what_is_named_otherwise_stays(folder):
-    unknown = folder / "tui-tasks-git-00000000-1-1-abc"
-    for path in (unknown, folder / "tui-tasks-git-mine", folder / "tui-tasks-run-1"):
+    unknown, unnamed = folder / "tui-tasks-git-00000000-1-1-abcdefgh", folder / "tui-tasks-index-abc_efgh"
+    for path in (unknown, unnamed, folder / "tui-tasks-git-mine", folder / "tui-tasks-run-1"):
         path.mkdir()
         os.utime(path, (NOW, NOW))
-    (folder / "tui-tasks-index-00000000-1-1-abc").symlink_to(folder / "tui-tasks-run-1")
+    (folder / "tui-tasks-index-00000000-1-1-abcdefgh").symlink_to(folder / "tui-tasks-run-1")
     temporary_folders.remove_left(folder, NOW + temporary_folders.UNKNOWN_SECONDS)
-    assert unknown.is_dir()
+    assert unknown.is_dir() and unnamed.is_dir()
     temporary_folders.remove_left(folder, NOW + temporary_folders.UNKNOWN_SECONDS + 1)
-    assert not unknown.exists()
+    assert not unknown.exists() and not unnamed.exists()
     assert len(list(folder.iterdir())) == 3
 
 

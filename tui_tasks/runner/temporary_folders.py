@@ -18,8 +18,10 @@ from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 
 UNKNOWN_SECONDS: Final = 24 * 60 * 60
-"""After so long a folder is removed whose process cannot be looked at: one of a former boot, or of a container."""
-_NAME: Final = re.compile(r"tui-tasks-(?:git|index|push|gh)-(?P<system>[0-9a-f]{8})-(?P<pid>\d+)-(?P<born>[\d.]*)-\w+")
+"""After so long a folder is removed whose process is not known: one of a former boot, of a container, or unnamed."""
+_NAME: Final = re.compile(
+    r"tui-tasks-(?:git|index|push|gh)-(?:(?P<system>[0-9a-f]{8})-(?P<pid>\d+)-(?P<born>[\d.]*)-)?\w{8}"
+)
 
 
 @contextlib.contextmanager
