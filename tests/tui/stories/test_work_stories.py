@@ -23,7 +23,7 @@ from tui_tasks.tui.work.agent_screens import TranscriptScreen
 from tui_tasks.work import starting
 from tui_tasks.work.accepting import Acceptance
 
-RECORDED = Path(__file__).parents[2] / "hooks" / "records" / "recorded" / "claude-2.1.330-edits.jsonl"
+RECORDED = Path(__file__).parents[2] / "hooks" / "recorded" / "claude-2.1.330-edits.jsonl"
 SIZES = ["120x40", "80x24", "40x12"]
 
 
