@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -22,6 +23,8 @@ from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
+from tui_tasks.tui.widgets.now_entries import OTHERS, Entry
+from tui_tasks.tui.widgets.now_line import Line, add_entries
 
 
 def fail_a_job(plan: Plan, name: str) -> None:
@@ -473,3 +476,12 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
         assert ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")
         await until(pilot, lambda: "4 changed" not in shown(app) and ". Seen" not in lines(app)[-1])
+
+
+def test_hundreds_of_agents_cost_the_line_no_more_time_than_a_key_has():
+    agents = [Entry(OTHERS, "o", "", f"robot-{at}", ("idle",), lambda: None, noun="idle") for at in range(1_000)]
+    began, line = time.process_time(), Line()
+    add_entries(line, agents, 120, ascii_only=False)
+    assert time.process_time() - began < 0.2
+    assert "".join(text for text, _ in line.parts).startswith(" o robot-0")
+    assert line.parts[-1][0] == f"+{1_000 - sum('robot' in text for text, _ in line.parts)}"

@@ -6,6 +6,7 @@ Where a pane leaves rows free, `needs_lines` shows what needs the human in lines
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from textual import events
@@ -213,43 +214,58 @@ def add_entries(line: Line, entries: Sequence[Entry], width: int, *, ascii_only:
     gap, least = gap_in(width), _LEAST_WIDE if width >= WIDE else LEAST_NARROW
     # One cell at each side stays empty, as in all lines.
     room = width - 1 - line.size - (len(gap) if line.size > 1 else 0)
-    shown = _chosen(entries, room, len(gap), least)
-    widths = _shared(shown, room - _needed(entries, shown, len(gap), least), least)
-    for kind in dict.fromkeys(entry.kind for entry in entries):
-        these = [entry for entry in entries if entry.kind == kind]
-        few = [entry for entry in shown if entry.kind == kind]
-        for entry in few:
-            line.add(entry.parts(widths[shown.index(entry)], ascii_only=ascii_only), entry.act, gap)
-        if not few:
-            line.add([(_counted(these), these[0].color or "$muted")], these[0].act, gap)
-        elif len(these) > len(few):
-            line.add([(f"+{_number(these) - _number(few)}", these[0].color)], these[len(few)].act, " ")
+    kinds = [_OfKind(tuple(these)) for _, these in groupby(entries, _kind)]
+    shown = _chosen(kinds, room, len(gap), least)
+    few = [entry for kind, number in zip(kinds, shown, strict=True) for entry in kind.entries[:number]]
+    widths = iter(_shared(few, room - _needed(kinds, shown, len(gap), least), least))
+    for kind, number in zip(kinds, shown, strict=True):
+        for entry in kind.entries[:number]:
+            line.add(entry.parts(next(widths), ascii_only=ascii_only), entry.act, gap)
+        if not number:
+            line.add([(kind.counted, kind.entries[0].color or "$muted")], kind.entries[0].act, gap)
+        elif left := kind.left(number):
+            line.add([(f"+{left}", kind.entries[0].color)], kind.entries[number].act, " ")
 
 
-def _chosen(entries: Sequence[Entry], room: int, gap: int, least: int) -> list[Entry]:
-    """Return the entries for which there is room: one of each kind first, then the most urgent, last other agents."""
-    one_of_each = list({entry.kind: entry for entry in reversed(entries)}.values())[::-1]
-    wanted_most = (*one_of_each, *(entry for entry in entries if entry not in one_of_each))
-    shown: list[Entry] = []
-    for entry in sorted(wanted_most, key=lambda entry: entry.kind == OTHERS):
-        wanted = [one for one in entries if one in shown or one is entry]
-        if _needed(entries, wanted, gap, least) <= room:
-            shown = wanted
+class _OfKind:
+    """The entries of one kind, and how many things they stand for."""
+
+    def __init__(self, entries: tuple[Entry, ...]) -> None:
+        self.entries = entries
+        self.counted = _counted(entries)
+        self._number = _number(entries)
+
+    def left(self, shown: int) -> int:
+        """Return how many things are left beside the first entries."""
+        return self._number - _number(self.entries[:shown])
+
+    def least(self, shown: int, gap: int, least: int) -> int:
+        """Return the least width in cells of the first entries, and of the number of the others."""
+        if not shown:
+            return cell_len(self.counted) + gap
+        left = self.left(shown)
+        return sum(entry.least(least) + gap for entry in self.entries[:shown]) + (2 + len(str(left)) if left else 0)
+
+
+def _chosen(kinds: Sequence[_OfKind], room: int, gap: int, least: int) -> list[int]:
+    """Return how many entries of each kind there is room for: one of each first, then the most urgent, last other
+    agents.
+    """
+    shown = [0] * len(kinds)
+    order = sorted(range(len(kinds)), key=lambda at: kinds[at].entries[0].kind == OTHERS)
+    for most in (1, room):
+        for at in order:
+            while shown[at] < min(most, len(kinds[at].entries)):
+                shown[at] += 1
+                if _needed(kinds, shown, gap, least) > room:
+                    shown[at] -= 1
+                    break
     return shown
 
 
-def _needed(entries: Sequence[Entry], shown: Sequence[Entry], gap: int, least: int) -> int:
-    """Return the least width in cells of some entries, and of the number of all others by their kinds."""
-    cells = -gap
-    for kind in {entry.kind for entry in entries}:
-        number = _number(entry for entry in entries if entry.kind == kind)
-        few = [entry for entry in shown if entry.kind == kind]
-        cells += sum(entry.least(least) for entry in few) + gap * max(1, len(few))
-        if not few:
-            cells += cell_len(_counted([entry for entry in entries if entry.kind == kind]))
-        elif _number(few) < number:
-            cells += 2 + len(str(number - _number(few)))
-    return cells
+def _needed(kinds: Sequence[_OfKind], shown: Sequence[int], gap: int, least: int) -> int:
+    """Return the least width in cells of some entries of each kind, and of the number of all others."""
+    return sum(kind.least(number, gap, least) for kind, number in zip(kinds, shown, strict=True)) - gap
 
 
 def _kind(entry: Entry) -> int:
