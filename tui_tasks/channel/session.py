@@ -220,7 +220,7 @@ class Session:
         self.store.inputs_read = {**known, **dict.fromkeys(unread.runs, False), **read}
 
     def _replies_to_partly_done(self, lines: list[Line], partly: PartlyDone) -> list[Any]:
-        """Return the refusals of a line whose steps were taken back.
+        """Return the refusals of a line whose steps were rolled back.
 
         Raises:
             StorageFailed: that is why it failed.
@@ -252,7 +252,7 @@ class Session:
         return reply
 
     def give_back(self, lines: Iterable[bytes]) -> None:
-        """Let the human's messages wait again that were in lines which could not be written."""
+        """Queue the human's messages again if their lines could not be written."""
         self._messages.give_back(lines, self.subscription.agent)
 
     def leave(self) -> None:

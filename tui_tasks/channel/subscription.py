@@ -205,7 +205,7 @@ class MessageDelivery:
             self._record_delivery(transaction, agent, until)
 
     def give_back(self, lines: Iterable[bytes], subscriber: str) -> None:
-        """Let the messages wait again that these lines bring, which could not be written.
+        """Queue the messages of these lines again: the lines could not be written.
 
         If the storage fails, they stay delivered (docs: protocol, section 7).
 

@@ -1,4 +1,4 @@
-"""Requests whose reply waits for something to happen: checked again after every change, until their deadline."""
+"""Waiting requests. Each is checked again after every change, until its deadline."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Waits:
         return any(one.wait.deadline is None and one.not_before <= passed for one in self._waiting)
 
     def add(self, waiting: list[Waiting]) -> None:
-        """Add waits, and end those that were cancelled."""
+        """Add waits; end cancelled ones."""
         self._waiting += waiting
         if self._cancelled:
             for one in self._waiting:
@@ -91,7 +91,7 @@ class Waits:
             self._cancelled.clear()
 
     def cancel(self, agent: str, id: str | int) -> None:
-        """Give up the waits of a request, which may be among those that are added next; `settle` returns the reply."""
+        """End the waits of a request, also those that are not added yet; `settle` returns the reply."""
         self._cancelled.add((agent, id))
 
     def _end_now(self, waiting: Waiting) -> None:

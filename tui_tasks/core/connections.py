@@ -131,7 +131,7 @@ def _parameters(agent: str, process: Process) -> dict[str, Any]:
 
 
 def askers(db: Database) -> list[tuple[str, Process]]:
-    """Return the uids of the questions for whose answer a process waits, each with the process."""
+    """Return the questions (uids) that a process waits for, each with the process."""
     return [(row[0], Process(*row[1:5])) for row in db.all(_ASKERS)]
 
 

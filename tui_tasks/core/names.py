@@ -20,7 +20,7 @@ from tui_tasks.text.safe import safe_line, whole_text
 IMPORTED: Final = "imported:"
 """What precedes the name of an author of imported log entries."""
 IMPORT: Final = "import"
-"""Whose name a name is that begins with `IMPORTED`."""
+"""The owner of a name that begins with `IMPORTED`."""
 
 _ASCII: Final = str.maketrans("I1|0", "lllo")
 # Signs that are written for letters. They count for reserved names alone: `agent-5` and `agent-s` are two agents.

@@ -1,4 +1,4 @@
-"""Exports: reads what is written, in one read transaction, and finds what of it a file does not hold."""
+"""Exports: reads the tasks in one read transaction, and finds the values that a file lacks."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def valid_times(status: str | None, times: dict[str, int | None]) -> dict[str, i
 
 
 def no_step() -> None:
-    """Do nothing, where nobody watches the progress."""
+    """Do nothing: the progress is not shown."""
 
 
 def plain(text: str, *, one_line: bool = False) -> str:

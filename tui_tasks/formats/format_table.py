@@ -56,7 +56,7 @@ class Format(NamedTuple):
         return parts
 
     def count_losses(self, rows: ExportData, text: str, now: datetime, step: Step = no_step) -> Counter[str]:
-        """Count by field what of the rows is not in the text that was written from them."""
+        """Count, by field, the values of the rows that the written text lacks."""
         module = self._module()
         if self.is_read:
             return losses(rows, module.read(lines_of(text), now, step), self.name)

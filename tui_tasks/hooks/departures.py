@@ -54,7 +54,7 @@ def end_departed(store: Store, now: int) -> int:
 
 
 def withdraw(transaction: Transaction, ask: str, reason: str, why: Mapping[str, str] | None = None) -> None:
-    """Withdraw a question for whose answer nobody waits any more."""
+    """Withdraw a question that no process waits for."""
     connections.drop_asker(transaction.db, ask)
     try:
         with transaction.change():

@@ -173,7 +173,7 @@ def _is_beginning(part: Path, connection: Connection) -> bool:
 
 
 def _pull(connection: Connection, db: Database, report: Report) -> None:
-    """Write and apply the entries that the file has not, a page in each transaction, and what came with them."""
+    """Write and apply the entries that the file lacks, a page in each transaction, with their companions."""
     insert = f"INSERT INTO journal ({_COLUMNS}) VALUES ({', '.join('?' * len(_TYPES))})"
     seq, before = journal.head(db)
     while True:

@@ -283,7 +283,7 @@ class Replica(Database):
             self._follower = Follower(self.path)
 
     def renew_lease(self) -> None:
-        """Let the other machines know that this one is there.
+        """Renew this machine's lease.
 
         Raises:
             Busy: the server is away.

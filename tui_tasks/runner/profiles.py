@@ -164,7 +164,7 @@ class Runners:
     max_timeout: int = 86_400
 
     def missing(self, name: str) -> str:
-        """Return why there is no runner with that name, and which file to edit (docs: scheduling, "Who executes")."""
+        """Return why no runner has that name, and which file to edit (docs: scheduling, "Who executes")."""
         table = f"runner.{name}" if name else "runner"
         for wrong in self.wrong:
             if wrong.key.rpartition(".")[0] == table:

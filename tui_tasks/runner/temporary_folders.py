@@ -56,5 +56,5 @@ def remove_left(folder: Path, now: float) -> None:
 
 
 def _system(one: ProcessIdentity) -> str:
-    """Return what tells the boot and the pid namespace of a process from others."""
+    """Return an id of the boot and the pid namespace of a process."""
     return hashlib.sha256(f"{one.boot} {one.namespace}".encode()).hexdigest()[:8]

@@ -32,7 +32,7 @@ from tui_tasks.work.merge_steps import Intent
 
 
 class Outcome(NamedTuple):
-    """What came of accepting a work.
+    """The result of accepting a work.
 
     Attributes:
         state: `merged`; `conflict`: it does not merge cleanly; `unproven`: a gating check has not passed. In the

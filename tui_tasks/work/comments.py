@@ -30,7 +30,7 @@ _LINES: Final = 100  # of a terminal that are compared
 
 
 class Sent(NamedTuple):
-    """What came of comments: the work, and whether its program was started again for them."""
+    """The result of sending comments: the work, and whether its program was started again."""
 
     work: Work
     is_started_again: bool
@@ -134,6 +134,6 @@ def _begin(mark: Path, screen: Callable[[], str] = str) -> bool:
 
 
 def _screen(terminals: Terminals, name: str | None) -> str:
-    """Return what tells one picture of a terminal from another."""
+    """Return an id of a terminal's screen."""
     lines = terminals.lines(name, _LINES) if name is not None else []
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

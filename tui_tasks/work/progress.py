@@ -82,7 +82,7 @@ def _numstat(printed: str) -> dict[str, int]:
 
 
 def look(store: Store, now: int) -> int:
-    """Count every work that is not over, set ready or failed whatever has ended, and stop agents at their limits;
+    """Count unfinished work, set ended work ready or failed, and stop agents at their limits;
     return how many have changed.
 
     Raises:

@@ -1,4 +1,4 @@
-"""After a crash: what was begun is carried on or taken back, and what nobody knows of is named.
+"""After a crash: continues or undoes interrupted steps, and lists leftovers.
 
 A start and a merge write the paths and refs that they are about to change before git runs. So one whose process is gone
 is found by its row, and a worktree without a row by its folder.

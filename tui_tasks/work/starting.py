@@ -1,4 +1,4 @@
-"""Starts an agent on a task: the state first, then git, then the program. Whatever fails takes back what was begun.
+"""Starts an agent on a task: the state first, then git, then the program. A failure undoes the earlier steps.
 
 The ready tasks of lists that the human lets work themselves off are started one after the other as places get free.
 """
@@ -72,7 +72,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Started(NamedTuple):
-    """What came of a start: the work, and notes about it for the human."""
+    """The result of a start: the work, and notes for the human."""
 
     work: Work
     notes: tuple[str, ...]

@@ -235,14 +235,14 @@ def _edit(options: argparse.Namespace) -> None:
 
 
 def _context(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments for what runs a job, without those that were left out."""
+    """Return the arguments for the runner of a job, without omitted ones."""
     if options.runner is not None:
         return {"dedicated_context": True, "runner": options.runner}
     return {} if options.dedicated is None else {"dedicated_context": options.dedicated}
 
 
 def _warn_of_missing_runner(options: argparse.Namespace) -> None:
-    """Tell of a runner that was named and is not configured here; it may be where the job is run."""
+    """Warn about a named runner that is not configured here. Another machine that runs the job may have it."""
     if not options.runner:
         return
     from tui_tasks.settings import current

@@ -44,7 +44,7 @@ def declare_task(command: argparse.ArgumentParser) -> None:
 
 
 def declare_one(command: argparse.ArgumentParser) -> None:
-    """Declare the task, and whose work on it is meant."""
+    """Declare the task, and the agent whose work on it is meant."""
     declare_task(command)
     command.add_argument("--by", metavar="AGENT", default="", help="the work of this agent, if there are several")
 
@@ -84,7 +84,7 @@ def work_json(store: Store, work: Work) -> dict[str, Any]:
 
 
 def refresh(store: Store) -> None:
-    """Count what git has, and end what has ended."""
+    """Count the changes in git, and end work whose agent has ended."""
     if store.read_only:
         return
     from tui_tasks.hooks import departures

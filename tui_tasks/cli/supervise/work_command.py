@@ -66,7 +66,7 @@ def _declare_review(command: argparse.ArgumentParser) -> None:
 
 
 class _Reviewed(NamedTuple):
-    """A task, the work on it, what decides on it, and what it has changed."""
+    """A task, the work on it, its review, and its changes."""
 
     task: Task
     work: Work

@@ -61,7 +61,7 @@ class StateCache:
 
     @property
     def is_full(self) -> bool:
-        """Whether the cache holds too many lookups and is to be replaced."""
+        """Whether the cache holds too many lookups and must be replaced."""
         kept: list[Sized] = [self._lists, self._handles, self._agents, self._messages, self._speakers, self._last_ranks]
         return sum(map(len, kept)) > _MAX_LOOKUPS
 

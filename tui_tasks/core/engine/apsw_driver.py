@@ -134,7 +134,7 @@ class Cursor:
         return [ahead, *rows] if ahead else rows
 
     def close(self) -> None:
-        """End the statement, whatever is left of it."""
+        """End the statement, even with rows left."""
         self._cursor.close(force=True)
 
     def __iter__(self) -> Iterator[Any]:

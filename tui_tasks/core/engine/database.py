@@ -282,7 +282,7 @@ class Database:
         return self.transaction(write=True)
 
     def follow(self) -> None:
-        """Have what other machines write applied while this is open; nobody else writes to a file of one machine."""
+        """Apply the writes of other machines while this is open. A file of one machine has none."""
 
     @property
     def address(self) -> str:

@@ -114,7 +114,7 @@ class _RowChanges:
         self._characters = 0
 
     def add(self, entity: str, uid: str, old: str | None, new: str) -> None:
-        """Take the change of an entry, whose values `old` and `new` are JSON."""
+        """Queue the change of an entry; `old` and `new` are JSON."""
         self._characters += len(new)
         if self._characters > _MAX_CHARACTERS:
             self.write()

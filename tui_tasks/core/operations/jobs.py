@@ -60,7 +60,7 @@ class EnableJob(Operation, frozen=True):
 
 
 class DisableJob(Operation, frozen=True):
-    """Let a job start no more. A running run continues, one that has not begun is ended. Result: the job."""
+    """Disable a job. A running run continues, one that has not begun ends. Result: the job."""
 
     uid: str
 

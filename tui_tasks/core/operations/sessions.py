@@ -265,6 +265,6 @@ class EndSession(Operation, frozen=True):
 
 
 class RestoreSession(Operation, frozen=True):
-    """Go on with a session that another machine has ended, and whose process runs. Result: whether it had ended."""
+    """Resume a session that another machine ended although its process runs. Result: whether it had ended."""
 
     agent: str

@@ -111,7 +111,7 @@ def _newest_standing(tx: Transaction, op: Undo) -> int:
     for change, kind, undoes in _own_entries(tx):
         if undoes is None and kind in vocab.UNDOABLE and change not in seen:
             seen.add(change)
-            if not stands(tx.db, change) or (has_hooks and _is_told_by_hooks(tx.db, change)):
+            if not stands(tx.db, change) or (has_hooks and _is_reported_by_hooks(tx.db, change)):
                 continue
             if _is_brought_back(tx.db, change):
                 continue
@@ -123,8 +123,8 @@ def _newest_standing(tx: Transaction, op: Undo) -> int:
     raise Conflict(f"{_who_has(tx)} no change to undo{where}")
 
 
-def _is_told_by_hooks(db: Database, change: int) -> bool:
-    """Return whether an agent has not asked for a change: it is of its session, or of a task that stands for that."""
+def _is_reported_by_hooks(db: Database, change: int) -> bool:
+    """Return whether hooks reported a change: it is about a session, or about the task of a prompt."""
     for part in (part for parts in journal.of_change(db, change) for part in parts):
         task = task_queries.any_task(db, part.task) if part.task is not None else None
         of_task = task.metadata if task is not None else None

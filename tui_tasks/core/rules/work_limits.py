@@ -66,7 +66,7 @@ def is_held(work: Work) -> bool:
 
 
 def continued(work: Work) -> dict[str, Any]:
-    """Return the column `limits` of a work whose agent is let go on."""
+    """Return the column `limits` of a work whose agent may continue."""
     limits = of(work)
     name = limits.reached or ""
     raised = {**limits.raised, name: limits.raised.get(name, 0) + 1}
@@ -96,7 +96,7 @@ def limit_work(tx: Transaction, op: LimitWork) -> Work:
 
 
 def follow_answer(tx: Transaction, ask: Ask) -> None:
-    """Let the agent go on beyond the limit, or stop there, as the human has answered."""
+    """Continue beyond the limit, or stop there, as the human answered."""
     work = next((one for one in work_queries.live(tx.db) if of(one).ask == ask.uid), None)
     if work is None:
         return

@@ -309,7 +309,7 @@ def count_work(tx: Transaction, op: CountWork) -> None:
 
 @rule(CommentWork)
 def comment_work(tx: Transaction, op: CommentWork) -> Work:
-    """Send the comments, and let the agent go on: its task is in progress again."""
+    """Send the comments. The agent continues, and its task is in progress again."""
     require_human(tx)
     if not op.text.strip():
         raise InvalidArgument("text", "a comment must not be empty")
@@ -339,7 +339,7 @@ def begin_merge(tx: Transaction, op: BeginMerge) -> Work:
 
 @rule(GiveUpMerge)
 def give_up_merge(tx: Transaction, op: GiveUpMerge) -> Work:
-    """Let the work wait for review again."""
+    """Set the work ready for review again."""
     require_human(tx)
     work = in_state(tx, op.uid, "merging")
     return set_columns(tx, work, "work.updated", state="ready", intent=None, message=op.message)
@@ -362,7 +362,7 @@ def merge_work(tx: Transaction, op: MergeWork) -> Work:
 
 @rule(ConflictWork)
 def conflict_work(tx: Transaction, op: ConflictWork) -> Work:
-    """Record what stands in the way of a merge."""
+    """Record why a merge fails."""
     require_human(tx)
     work = in_state(tx, op.uid, "merging", "ready", "conflict")
     message = op.message or f"conflicts in {', '.join(op.files)}"

@@ -55,7 +55,7 @@ _MAX_VALUES: Final = 10_000
 
 
 class NoTask(Exception):
-    """A file of the folder is no task. Its text is the reason."""
+    """A file of the folder is not a task. The text is the reason."""
 
 
 class FrontMatter(msgspec.Struct):

@@ -226,13 +226,13 @@ class _WatchedInputs:
 
     def digest(self, *, reads_all: bool = False, reads_now_and_then: bool = False) -> str:
         """Return a hash of the inputs as they are now; `reads_all`: of their contents, whatever their stats."""
-        is_told = self._digest is None or self._is_told_of_changes()
-        if is_told:
+        has_changes = self._digest is None or self._has_changes()
+        if has_changes:
             # Watch before reading, so that no change in between is missed.
             self._watch()
         began = time.monotonic()
         reads_all = reads_all or (reads_now_and_then and began >= self._read_at)
-        if self._digest is None or is_told or reads_all or began >= self._compare_at:
+        if self._digest is None or has_changes or reads_all or began >= self._compare_at:
             self._digest = self._hasher.digest(reads_all=reads_all)
             now = time.monotonic()
             self._compare_at = now + (now - began) * _COMPARING_PART
@@ -240,7 +240,7 @@ class _WatchedInputs:
                 self._read_at = now + max(_READ_SECONDS, (now - began) * _READING_PART)
         return self._digest
 
-    def _is_told_of_changes(self) -> bool:
+    def _has_changes(self) -> bool:
         return self._notify is None or bool(self._notify.read(timeout=0))
 
     def _watch(self) -> None:

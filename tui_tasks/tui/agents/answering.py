@@ -76,7 +76,7 @@ class AskView(msgspec.Struct, frozen=True):
 
     @property
     def version(self) -> object:
-        """What tells this from another question, and from another version of it."""
+        """An id of this question in this version."""
         edited = None if self.edited is None else msgspec.json.encode(self.edited)
         return self.ask.uid, self.whole is not None, len(self.given), self.about, edited
 

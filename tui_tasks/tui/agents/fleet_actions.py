@@ -187,7 +187,7 @@ class FleetAnswers(Controller):
             await self._answer(view, f"{no}: {why}" if why else no)
 
     async def do_ask_reply(self) -> None:
-        """Answer in one's own words."""
+        """Open the input for an answer in the human's words."""
         view = self._fleet.view
         assert view is not None
         if not self._fleet.shows(view) or view.question is not None:

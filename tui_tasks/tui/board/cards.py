@@ -44,7 +44,7 @@ class CardContent:
     note: Part = ("", "")
     """What was said last, asked, or the reason of a failure."""
     marks: tuple[Part, ...] = ()
-    """What stands before the name, one cell each: that it is new or marked, and its state in a column of several."""
+    """The cells before the name: new, marked, and the state in a column of several states."""
     is_quiet: bool = False
     """Whether it is over, and drawn fainter."""
     note_first: bool = False

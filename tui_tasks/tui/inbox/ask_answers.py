@@ -1,6 +1,6 @@
 """Answers to an agent's question: an option by its number, approval or denial, or the human's own words.
 
-The input for words stays with one question, whatever arrives meanwhile.
+The text input belongs to one question, even if others arrive while the human types.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class AskAnswers(Controller):
     """Answers the question under the cursor, by a key or in an input, also for `OptionKeys`."""
 
     def __init__(self, inbox: Inbox, agents: AgentActions) -> None:
-        """`agents` sends what is typed when the question has been closed meanwhile."""
+        """`agents` sends the typed text as a message if the question closes first."""
         self._inbox = inbox
         self._context = inbox.context
         self._agents = agents
 
     @override
     def why_not(self, action: Action) -> str | None:
-        """Answers need an open question, and a program that waits for the answer here."""
+        """Answers need an open question, and a program that waits for an answer from the inbox."""
         if action.needs != "ask":
             return None
         ask = self._inbox.ask
@@ -63,7 +63,7 @@ class AskAnswers(Controller):
 
     @override
     def takes_key(self, action: Action) -> bool:
-        """Keys of rows that are no questions act on those."""
+        """A row that is not a question handles its own keys."""
         if (item := self._inbox.item) is not None:
             return not self._inbox.sources[item.kind].has_verb(action.verb)
         # Where no question can be answered, the key that replies writes to the agent.
@@ -72,7 +72,7 @@ class AskAnswers(Controller):
         return action.id != "ask_reply" or can_reply
 
     def why_not_sent(self, view: AskView, *, to_end: bool = False) -> str | None:
-        """Return why a key sends no answer to a question that is not read; None if it can be sent."""
+        """Return why a key cannot answer a question yet, as when it was not read to its end; None if it can."""
         if view.ask.state != "open":
             return None
         if view.why_closed is not None:
@@ -93,8 +93,8 @@ class AskAnswers(Controller):
         return None
 
     def do_ask_edit(self) -> None:
-        """Change in the editor what a tool is given. It is allowed by a key once it has stood on the screen: the file
-        of the editor could be another's words.
+        """Edit the input of a tool. A key allows it only after the screen has shown it: another process could write
+        the editor's file.
         """
         ask = self._inbox.ask
         assert ask is not None
@@ -139,13 +139,13 @@ class AskAnswers(Controller):
         self._open_reply(view.ask, "deny")
 
     def do_ask_reply(self) -> None:
-        """Answer in one's own words."""
+        """Open the input for an answer in the human's words."""
         ask = self._inbox.ask
         assert ask is not None
         self._open_reply(ask, "reply")
 
     def do_ask_before(self) -> None:
-        """Of several questions, ask the one before again."""
+        """Return to the previous of several questions."""
         view = self._inbox.view
         if view is None or not view.given:
             self._context.say("There is no question before this one.")
@@ -186,7 +186,7 @@ class AskAnswers(Controller):
         self._context.say(f"Sent: {safe_line(sent, max(8, self._inbox.size.width - 32))}. {more}")
 
     def do_ask_later(self) -> None:
-        """Put the question off and go on to the next; go back where there is none."""
+        """Put the question off and show the next one; leave the inbox if there is none."""
         ask = self._inbox.ask
         assert ask is not None
         self._inbox.put_off(ask)
@@ -220,7 +220,7 @@ class AskAnswers(Controller):
 
 
 def _visible_json(value: Any) -> str:
-    """Return a value as JSON for the editor, with what cannot be seen there written as escapes."""
+    """Return a value as JSON for the editor, with invisible characters as escapes."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return "".join(char if char == "\n" or whole_text(char) == char else json.dumps(char)[1:-1] for char in text) + "\n"
 
@@ -243,7 +243,7 @@ class ReplyLine(WordLine):
 
 
 class Reply(ResilientMessages, Vertical):
-    """Hidden until it is opened. `drafts` holds unsent text as (kind, text), by question."""
+    """An input that is hidden until it is opened. `drafts` holds unsent text as (kind, text), by question."""
 
     DEFAULT_CSS = """
     Reply { height: auto; display: none; dock: bottom; margin-bottom: 1; padding: 0 1; border-top: solid $rule; }
@@ -271,7 +271,7 @@ class Reply(ResilientMessages, Vertical):
         *,
         id: str,
     ) -> None:
-        """`why_not` returns why the text cannot be sent yet to a question; None if it can. `drafts` is written to."""
+        """`why_not` returns why the text cannot be sent yet, or None. `drafts` gets unsent text."""
         super().__init__(id=id)
         self.context = context
         self._why_not = why_not
@@ -311,7 +311,7 @@ class Reply(ResilientMessages, Vertical):
         line.focus()
 
     def show_state(self, ask: Ask | None) -> None:
-        """Show when the question has been closed meanwhile; the typed text stays."""
+        """Show that the question was closed; keep the typed text."""
         if self._of is not None and ask is not None and ask.uid == self._of.uid:
             self._title(ask)
 

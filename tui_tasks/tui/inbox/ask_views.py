@@ -1,4 +1,4 @@
-"""Questions as the inbox shows them, and what of the answers to them is not sent yet."""
+"""Questions as the inbox shows them, and unsent answers."""
 
 from __future__ import annotations
 

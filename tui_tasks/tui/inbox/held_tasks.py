@@ -305,7 +305,7 @@ class HeldTasks(RowSource[HeldTask]):
         return in_full or (is_by_line and _is_all_in_line(content(self.context, row)))
 
     async def do_review_accept(self) -> None:
-        """Let what is marked, or the task here, be taken up, in the version that has stood on the screen."""
+        """Accept the marked tasks, or this one, in the version on the screen."""
         rows = self._chosen
         unread = [row for row in rows if not self._is_read(row)]
         if unread:

@@ -107,7 +107,7 @@ class RowSource(Controller, Generic[R]):
         """Note the rows whose lines are on screen, and the one that is there in full."""
 
     def version(self, row: R) -> Hashable:
-        """Return what tells a row from another version of it that the human would decide about otherwise."""
+        """Return an id of what the human decides about, which changes with the row's content."""
         return None
 
     def is_under_cursor(self) -> bool:

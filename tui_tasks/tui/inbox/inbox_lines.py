@@ -1,4 +1,4 @@
-"""What stands in the inbox: the questions and the rows of each source that match the filter, in their order."""
+"""The lines of the inbox: matching questions and rows of each source, in order."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ class Figures:
     zone: tzinfo
     cut: bool
     proven: Mapping[str, int] = field(default_factory=dict)
-    """How many of the tasks that were set done have been checked, by what came of it."""
+    """How many done tasks were checked, by result."""
 
     @property
     def open_by_day(self) -> list[int]:

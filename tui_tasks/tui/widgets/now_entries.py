@@ -60,7 +60,7 @@ class Entry:
     act: Callable[[], None]
     text_color: str = ""
     number: int = 1
-    """How many things it stands for."""
+    """How many entries it counts."""
     rank: int = 0
     """Its place among those of its kind."""
     label: str = ""

@@ -149,7 +149,7 @@ class ReviewScreen(Overlay):
 
     @property
     def version(self) -> object:
-        """What tells what is shown from another state of the work."""
+        """An id of the shown state of the work."""
         review = self.review
         return None if review is None else (self.work.uid, review.head, review.tree, review.base_commit)
 

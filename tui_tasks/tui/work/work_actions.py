@@ -158,7 +158,7 @@ class WorkActions(Controller):
         context.say(message)
 
     def _start(self, tasks: Sequence[Task], request: Request) -> str:
-        """Start agents, in a thread; return what came of it in one line."""
+        """Start agents, in a thread; return the result in one line."""
         from tui_tasks.core.store import Store
         from tui_tasks.work.starting import Starter
 

@@ -333,7 +333,7 @@ def _checkout(root: Path, base: str) -> str | None:
 
 
 def _rebase(root: Path, review: Review, who: Identity, dates: Mapping[str, str]) -> str:
-    """Return the last of the work's commits, each made anew upon the base."""
+    """Return the last of the work's commits after each was copied onto the base."""
     words = ("rev-list", "--reverse", "--topo-order", "--no-merges", f"{review.base_commit}..{review.head}")
     last = review.base_commit
     for commit in git.run(root, *words).text.split():

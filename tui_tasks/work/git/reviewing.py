@@ -103,7 +103,7 @@ class Review(NamedTuple):
 
     @property
     def version(self) -> str:
-        """What tells this from another state of the work: its commit; and the tree, if some is not committed."""
+        """An id of this state of the work: its commit, and the tree if some files are uncommitted."""
         return f"{self.head}+{self.tree}" if self.is_dirty else self.head
 
     def counts(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Git worktrees: made, read as a tree, put away so that nothing is lost, and brought back.
+"""Git worktrees: made, read as a tree, removed without loss, and restored.
 
 Each function can be called again after a crash: what is done already is left as it is. Nothing that the repository
 names runs, and refs are named in full, as whoever works in a worktree can change settings and refs of them all.

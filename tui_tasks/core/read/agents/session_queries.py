@@ -93,6 +93,8 @@ class Stuck(msgspec.Struct, frozen=True, gc=False):
 GONE: Final = "gone"
 STOPPED: Final = "stopped"
 """The state of an agent whose process is suspended, whatever it was doing."""
+BY_REPORT: Final = "reported"
+"""`ended_by` of a session whose program reported its end."""
 BY_ERROR: Final = "error"
 """`ended_by` of a session whose process ended by an error of its model's service."""
 
@@ -237,7 +239,7 @@ def process(session: AgentSession) -> Process:
 
 
 def left_while_live(db: Database, session: AgentSession) -> Iterator[Process]:
-    """Yield the processes that a session had before another one told of it, though it had not ended, newest first."""
+    """Yield the former processes of a session that moved to another process without ending, newest first."""
     then = process(session)
     with closing(db.each(_CHANGES, agent=session.uid)) as entries:
         for (old,) in entries:

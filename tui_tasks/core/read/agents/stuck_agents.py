@@ -1,4 +1,4 @@
-"""Why an agent gets nowhere: a cause in one line, judged by what it did and never by what it says of itself.
+"""Why an agent is stuck: a cause in one line, found from its actions, never from its own words.
 
 Nothing is read here: `activity` collects what is known of agents. Instants and durations are microseconds.
 """

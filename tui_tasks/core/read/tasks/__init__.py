@@ -1,1 +1,1 @@
-"""Reads of lists and of single tasks: by name and uid, what to take up next, what matches, as JSON."""
+"""Reads of lists and tasks: by name and uid, the next task, matches, JSON."""

@@ -1,4 +1,4 @@
-"""Tasks to take up: the next one, all open ones, and why there is none."""
+"""Tasks to start: the next one, all open ones, and why none is ready."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def next_task(
     claimer: str | None = None,
     without: Collection[str] = (),
 ) -> Task | None:
-    """Return the next task to take up, or None: pending and not blocked, most urgent first, then oldest.
+    """Return the next task to start, or None: pending and not blocked, most urgent first, then oldest.
 
     With an agent it is that agent's or nobody's (`alone`: the agent's only); with a project it is in one of its lists
     (empty: in one of no project). With a claimer that agent may have one more task in progress in its list. `without`:
@@ -176,7 +176,7 @@ def why_none(
     claimable: bool = True,
     is_confined: bool = False,
 ) -> str:
-    """Return why an agent that has found no task to take up in a list, or in any list of a project, found none.
+    """Return why a list, or a project, has no task for an agent to start.
 
     `claimable`: it looked for a task to set in progress, not for the next one. `is_confined`: tasks of other lists are
     not named.

@@ -1,1 +1,1 @@
-"""The rules of agents: their sessions, what they ask, what is told to them, being stuck."""
+"""The rules of agents: sessions, questions, messages, being stuck."""

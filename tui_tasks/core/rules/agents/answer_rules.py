@@ -118,7 +118,7 @@ class AnswerRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 def _end(until: str) -> int | None:
-    """Return when a rule ends, in microseconds since the epoch; None for what is no time."""
+    """Return when a rule ends, in microseconds since the epoch; None if the text is not a time."""
     try:
         end = datetime.fromisoformat(until)
         if len(until) == len("2026-12-31"):

@@ -288,7 +288,7 @@ def deliver_messages(tx: Transaction, op: DeliverMessages) -> tuple[HumanMessage
 
 @rule(ReturnMessages)
 def return_messages(tx: Transaction, op: ReturnMessages) -> tuple[HumanMessage, ...]:
-    """Let messages wait again that did not reach their agent."""
+    """Queue messages again that did not reach their agent."""
     returned = []
     for seq in op.delivered:
         message = ask_queries.delivered_by(tx.db, seq)

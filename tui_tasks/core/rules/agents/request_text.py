@@ -306,7 +306,7 @@ def _plain_json(value: Any) -> str:
 
 
 NEWLINE: Final = ("\u23ce", "<LF>")
-"""What stands at the end of a line where the text has a newline, and that in ASCII."""
+"""The sign for a newline at the end of a line, and its ASCII form."""
 _TAB: Final = ("\u21e5", "<TAB>")
 _SPACES: Final = ("\u2420\xd7{}", "<{} spaces>")
 

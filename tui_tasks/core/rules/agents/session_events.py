@@ -303,7 +303,7 @@ class ReportHandler:
             has_failed = True
         else:
             has_failed = any(isinstance(one, TurnFailed) for one in self._report.events)
-        by = session_queries.BY_ERROR if has_failed else "told"
+        by = session_queries.BY_ERROR if has_failed else session_queries.BY_REPORT
         session_rows.end(self._tx, self._session, self._activity, by, self._at)
         self._activity = session_queries.activity(self._tx.db, self._agent) or self._activity
 
@@ -338,7 +338,7 @@ class ReportHandler:
             self._activity.background.append(event.subagent)
 
     def subagent_ended(self, event: SubagentEnded) -> None:
-        """A subagent has ended; the program tells the session, which goes on by that."""
+        """A subagent has ended. The program reports it to the session, which then continues."""
         if event.subagent in self._activity.background:
             self._activity.background.remove(event.subagent)
 

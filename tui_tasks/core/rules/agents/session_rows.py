@@ -1,4 +1,4 @@
-"""Rows of sessions: journal entries, the requests of programs, and what is kept beside the journal: activity, ids."""
+"""Write sessions: their journal entries, their questions, and the activity and ids that have no entry."""
 
 from __future__ import annotations
 
@@ -65,20 +65,20 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 def withdraw_requests(tx: Transaction, agent: str, reason: str) -> None:
-    """Close what a program has asked in its window. What its agent has asked with our tools may still be read later."""
+    """Withdraw the open questions that a program asks in its window. Questions asked with our tools stay open."""
     for ask in session_queries.open_asks_of(tx.db, agent):
         if ask.request is not None:
             close_ask(tx, CloseAsk(ask.uid, "withdrawn", reason))
 
 
 def key_of(report: SessionReport, asked: InputRequested) -> str:
-    """Return what tells one request of a program from another."""
+    """Return the key that identifies a request of a program."""
     what = [report.subagent, asked.kind, asked.tool, asked.input, asked.questions]
     return asked.request or hashlib.sha256(_canonical(what)).hexdigest()
 
 
 def close_answered(tx: Transaction, report: SessionReport, key: str | None) -> None:
-    """Close the questions that the program has stopped asking, since this payload has come; `key`: it asks this."""
+    """Close the questions that a payload shows to be answered; `key` is the question that it asks, if any."""
     # While a program asks at its terminal, nobody can prompt it there or end its turn.
     ends_all = any(isinstance(event, PromptSubmitted | TurnInterrupted | SessionEnded) for event in report.events)
     for ask in session_queries.open_asks_of(tx.db, tx.actor):
@@ -90,7 +90,7 @@ def close_answered(tx: Transaction, report: SessionReport, key: str | None) -> N
 
 
 def is_asked_anew(tx: Transaction, report: SessionReport, key: str) -> bool:
-    """Return whether a request that is known has another hook, which waits for an answer of its own; close the
+    """Return whether a second hook asks a known question again and waits for its own answer; if it does, close the
     question of the former.
     """
     former = [ask for ask in session_queries.open_asks_of(tx.db, tx.actor) if (ask.request or {})["key"] == key]
@@ -102,7 +102,7 @@ def is_asked_anew(tx: Transaction, report: SessionReport, key: str) -> bool:
 
 
 def open_asked(tx: Transaction, report: SessionReport, event: InputRequested, key: str, project: str | None) -> Ask:
-    """Open the question that stands for what a program asks; it may have a standing answer."""
+    """Open the question that a program asks. A standing answer may answer it at once."""
     request = {
         "program": report.program,
         "session": report.session,
@@ -124,7 +124,7 @@ def open_asked(tx: Transaction, report: SessionReport, event: InputRequested, ke
 
 
 def begin(tx: Transaction, report: SessionReport, at: int) -> AgentSession:
-    """Record a session that was unknown, of the transaction's actor, which was first heard at an instant."""
+    """Record a new session of the transaction's actor, first heard at `at`."""
     session = AgentSession(
         id=tx.state_cache.next_id("session"),
         uid=tx.actor,
@@ -156,9 +156,7 @@ def begin(tx: Transaction, report: SessionReport, at: int) -> AgentSession:
 
 
 def end(tx: Transaction, session: AgentSession, activity: SessionActivity, by: str, at: int) -> None:
-    """Record that a session has ended, and how (`by`: process, machine, replaced, told or error), and end its prompt's
-    task.
-    """
+    """Record that a session ended, and by what: process, machine, replaced, reported, error. End its prompt's task."""
     if session.task is not None:
         # Nobody knows whether the process ended by itself.
         status, reason = ("failed", _LOST[by]) if by in _LOST else ("cancelled", None)
@@ -169,14 +167,14 @@ def end(tx: Transaction, session: AgentSession, activity: SessionActivity, by: s
 
 
 def emit(tx: Transaction, kind: str, session: AgentSession, changes: dict[str, Any]) -> AgentSession:
-    """Emit an entry about a session with the columns that it changes."""
+    """Add a journal entry about a session, with the changed columns."""
     new = {name: value for name, value in changes.items() if name in _ALWAYS or getattr(session, name) != value}
     tx.emit(kind, "session", session.uid, old={name: getattr(session, name) for name in new}, new=new)
     return msgspec.structs.replace(session, **new)
 
 
 def keep_activity(tx: Transaction, activity: SessionActivity) -> None:
-    """Write what a session is doing, which has no entry in the journal."""
+    """Write what a session is doing. This has no journal entry."""
     tx.db.run(_DROP_ACTIVITY, {"uid": activity.uid})
     values = {name: getattr(activity, name) for name in _ACTIVITY}
     values |= {"busy": int(activity.busy)}
@@ -185,25 +183,25 @@ def keep_activity(tx: Transaction, activity: SessionActivity) -> None:
 
 
 def set_stopped(db: Database, agent: str, at: int | None) -> None:
-    """Record since when a session's process is suspended (None: it is not), within the open write transaction."""
+    """Record when a session's process was suspended (None: it runs), in the open write transaction."""
     db.run(_SET_STOPPED, {"uid": agent, "at": at})
 
 
 def name_session(tx: Transaction, program: str, session: str, agent: str, part: str) -> None:
-    """Write whose a program's session id is: the agent's own, a former one of its, or a subagent's."""
+    """Record that a program's session id belongs to an agent: its own id, a former id, or a subagent's."""
     tx.db.run(_DROP_NAME, {"program": program, "session": session})
     tx.db.run(_PUT_NAME, {"program": program, "session": session, "agent": agent, "part": part})
 
 
 MINUTE: Final = 60_000_000
 PULSE_MINUTES: Final = 12
-"""For so many minutes it is counted how often a session tells something."""
+"""Payloads of a session are counted for this many minutes."""
 MAX_TIMES: Final = 20
-"""How often it is kept how long a tool took."""
+"""How many durations of each tool are kept."""
 
 
 def count_pulse(activity: SessionActivity, at: int) -> None:
-    """Count a payload in the minute of its instant (microseconds)."""
+    """Count a payload in the minute of `at` (microseconds)."""
     at = max(activity.last_seen, at)
     later = min(at // MINUTE - activity.last_seen // MINUTE, PULSE_MINUTES)
     pulse = [*(activity.pulse or [0]), *[0] * later]
@@ -212,12 +210,12 @@ def count_pulse(activity: SessionActivity, at: int) -> None:
 
 
 def begin_tool(activity: SessionActivity, tool: str, call: str | None, at: int) -> None:
-    """Note that a tool runs since an instant; `call` is the program's id of this use of it."""
+    """Record that a tool started at `at`; `call` is the program's id of this use."""
     activity.tool, activity.tool_since, activity.call = tool, at, call
 
 
 def end_tool(activity: SessionActivity, at: int) -> None:
-    """Note that the running tool has ended at an instant, and how long it took."""
+    """Record that the running tool ended at `at`, and its duration."""
     if activity.tool is not None and activity.tool_since is not None:
         times = [*activity.tool_times.get(activity.tool, []), max(0, at - activity.tool_since)]
         activity.tool_times = {**activity.tool_times, activity.tool: times[-MAX_TIMES:]}
@@ -225,12 +223,12 @@ def end_tool(activity: SessionActivity, at: int) -> None:
 
 
 def forget_tool(activity: SessionActivity) -> None:
-    """Note that no tool runs; how long the last one took is unknown."""
+    """Record that no tool runs. The duration of the last one is unknown."""
     activity.tool = activity.tool_since = activity.call = None
 
 
 def is_running(activity: SessionActivity, tool: str, call: str | None) -> bool:
-    """Return whether this use of a tool is the one that runs, by its id where both have one."""
+    """Return whether this use of a tool is the running one; ids decide if both have one."""
     if activity.tool is None:
         return False
     return call == activity.call if call and activity.call else tool == activity.tool

@@ -234,7 +234,7 @@ def prove(tx: Transaction, task: Task, wanted: Iterable[Check], place: Place) ->
 
 
 def link(tx: Transaction, task: Task, check: Check, run: CheckRun) -> None:
-    """Let a run count for a check of a task."""
+    """Count a run for a check of a task."""
     uid, old = f"{task.uid} {check.uid}", check.run
     if old is None:
         new = {"uid": uid, "task_uid": task.uid, "check_uid": check.uid, "run_uid": run.uid}

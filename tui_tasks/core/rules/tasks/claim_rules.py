@@ -109,7 +109,7 @@ def _standing(tx: Transaction, agent: str, uid: str) -> Claim:
 
 @rule(ExtendClaim)
 def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
-    """Start the lease anew from now."""
+    """Restart the lease."""
     claim = _standing(tx, op.agent, op.claim)
     return _extend(tx, claim, task_queries.task(tx.db, claim.task_uid))
 

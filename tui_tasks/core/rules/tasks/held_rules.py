@@ -206,7 +206,7 @@ def _refuse_while_held(tx: Transaction, task: Task, changes: Mapping[str, Any]) 
 
 
 def waits_for_human(task: Task) -> Conflict:
-    """Return the refusal for whatever would take up a held task."""
+    """Return the refusal for starting a held task."""
     return Conflict(f"task {task.uid} waits for the human, who has not accepted it yet", held=True, id=task.uid)
 
 
