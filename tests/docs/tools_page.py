@@ -22,7 +22,7 @@ Every tool with its arguments.
 
 Required arguments are bold, arrays have `[]`. `reads` tools write nothing, `waits` tools
 may reply late. `control:hello` with `tools`, and `tui-tasks schema`, have types, defaults
-and descriptions. `python -m tests.docs.tools_page` makes this page.
+and descriptions.
 """
 _FAMILIES: Final = {
     "control": "control, ask",
