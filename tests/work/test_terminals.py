@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -20,15 +22,12 @@ needs_tmux = pytest.mark.skipif(not terminals.is_there(), reason="tmux is not in
 
 @pytest.fixture
 def tmux(tmp_path: Path):
-    runtime = Path("/tmp", f"t{os.getpid()}")
-    runtime.mkdir(mode=0o700)
+    runtime = Path(tempfile.mkdtemp(prefix="t", dir="/tmp"))  # the path of a socket is limited
     made = Terminals(str(tmp_path / "tasks.db"), {**os.environ, "XDG_RUNTIME_DIR": str(runtime), "SECRET": "x"})
     yield made
     for name in made.names():
         made.end(name)
-    for file in sorted(runtime.rglob("*"), reverse=True):
-        file.rmdir() if file.is_dir() else file.unlink()
-    runtime.rmdir()
+    shutil.rmtree(runtime)
 
 
 @needs_tmux

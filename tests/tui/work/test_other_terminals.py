@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,8 +29,7 @@ needs_tmux = pytest.mark.skipif(not terminals.is_there(), reason="tmux is not in
 @pytest.fixture
 def pane(tmp_path: Path):
     """A process in somebody's own tmux: the socket of its server, and its pid."""
-    folder = Path("/tmp", f"o{os.getpid()}")
-    folder.mkdir(mode=0o700)
+    folder = Path(tempfile.mkdtemp(prefix="o", dir="/tmp"))  # the path of a socket is limited
     socket, file = folder / "s", tmp_path / "pid"
     tmux = ["env", "-u", "TMUX", "tmux", "-S", str(socket), "-f", "/dev/null"]
     subprocess.run(
@@ -38,8 +39,7 @@ def pane(tmp_path: Path):
     until(file.exists, "the pid of the pane")
     yield str(socket), int(file.read_text())
     subprocess.run([*tmux, "kill-server"], check=False)
-    socket.unlink(missing_ok=True)
-    folder.rmdir()
+    shutil.rmtree(folder)
 
 
 def of_process(monkeypatch: pytest.MonkeyPatch, pid: int) -> None:
