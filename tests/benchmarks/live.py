@@ -21,8 +21,6 @@ from tests.benchmarks.painted import FRAME, Painted
 from tests.benchmarks.serve import Serve
 from tests.benchmarks.writer import LAST
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 SAMPLES: Final = 500
@@ -55,9 +53,7 @@ def _commits(place: Place, db: Path) -> Iterator[float]:
     chance = random.Random(1)
     with painted.ours(db, "--no-scheduler") as screen, Store(str(db)) as store:
         screen.stand(1.0)
-        home = task_queries.find_list(store.db, "task")
-        assert home is not None
-        uids = [task.uid for task in list_pages.after(store.db, home.id, list_pages.FIRST, 20)]
+        uids = painted.first_tasks(store, 20)
         for number in range(place.times(SAMPLES)):
             screen.drain(chance.uniform(0.05, 0.15))
             name = f"number {number} of these"
@@ -72,9 +68,7 @@ def _events(place: Place, db: Path) -> Figure:
     serve, rounds = Serve(db), []
     serve.ask("control:subscribe")
     with Store(str(db)) as store:
-        home = task_queries.find_list(store.db, "task")
-        assert home is not None
-        uid = list_pages.after(store.db, home.id, list_pages.FIRST, 1)[0].uid
+        (uid,) = painted.first_tasks(store, 1)
         for turn in range(8):
             here, there = time.process_time(), _processor(serve.process.pid)
             for number in range(times := place.times(200)):

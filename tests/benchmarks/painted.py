@@ -17,6 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.store import Store
+
 COLUMNS: Final = 120
 LINES: Final = 40
 FRAME: Final = 1000 / 60
@@ -154,3 +158,10 @@ def _environment(folder: Path) -> dict[str, str]:
         "COLORTERM": "truecolor",
         "TUI_TASKS_CONFIG": str(folder / "config.toml"),
     }
+
+
+def first_tasks(store: Store, count: int) -> list[str]:
+    """Return the uids of the first tasks of the list that a screen shows."""
+    home = task_queries.find_list(store.db, "task")
+    assert home is not None
+    return [task.uid for task in list_pages.after(store.db, home.id, list_pages.FIRST, count)]

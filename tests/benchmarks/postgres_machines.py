@@ -18,11 +18,9 @@ import psycopg
 
 from tests.benchmarks import yardstick
 from tests.benchmarks.figures import Figure, Place
-from tests.benchmarks.painted import Painted
+from tests.benchmarks.painted import Painted, first_tasks
 from tests.postgres.cluster import Cluster
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import moving, no_report
 from tui_tasks.postgres.replica_files import replica_of
@@ -56,9 +54,7 @@ def _commits(cluster: Cluster, place: Place) -> Iterator[float]:
         ):
             store.db.catch_up()
             screen.stand(1.0)
-            home = task_queries.find_list(store.db, "task")
-            assert home is not None
-            uids = [task.uid for task in list_pages.after(store.db, home.id, list_pages.FIRST, 20)]
+            uids = first_tasks(store, 20)
             for number in range(place.times(SAMPLES)):
                 screen.drain(chance.uniform(0.05, 0.15))
                 # Only changed cells are painted: it differs from what stood in its row in every letter.
