@@ -175,7 +175,7 @@ def test_a_gate_counts_another_machines_proof_where_the_inputs_are_equal_alone(m
     uid = proven_here(machines)
     there.edit("bad")
     reply = there.sets_done(uid)
-    assert "passed on another machine, with other files" in reply["error"]["message"]
+    assert "passed on another machine, with different files" in reply["error"]["message"]
     assert there.states() == [("unproven", there.id)]
     with there.hosted():
         there.wait_for(("passed", there.id))

@@ -14,7 +14,7 @@ from tui_tasks.hooks.transcripts import Source
 from tui_tasks.tui.work import agent_screens
 from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
 
-RECORDED = Path(__file__).parents[2] / "hooks" / "records" / "recorded" / "claude-2.1.330-edits.jsonl"
+RECORDED = Path(__file__).parents[2] / "hooks" / "recorded" / "claude-2.1.330-edits.jsonl"
 
 
 @pytest.fixture
