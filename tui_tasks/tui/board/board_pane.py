@@ -19,8 +19,7 @@ from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui.board.card_moves import CardMoves
-from tui_tasks.tui.board.cards_of_column import CardCounts, CardsOfColumn
-from tui_tasks.tui.board.column_specs import NARROW, STACKED, WIDE, ColumnSpec
+from tui_tasks.tui.board.cards_of_column import NARROW, STACKED, WIDE, CardCounts, CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.columns import BoardTabs, CardRows, Column, ColumnHead, ColumnMarks
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings

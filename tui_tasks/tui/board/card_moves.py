@@ -16,8 +16,7 @@ from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.vocab import OPEN
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.board.cards_of_column import CardsOfColumn
-from tui_tasks.tui.board.column_specs import ColumnSpec
+from tui_tasks.tui.board.cards_of_column import CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.columns import Column
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
