@@ -340,7 +340,7 @@ async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks
     by_agent(plan, "human", *answers)
     app = make_app(plan.path)
     async with opened(app, (120, 24)):
-        assert "? unproven  check failed: #6 Write integration" in above(app)
+        assert "? check failed  #6 Write integration" in above(app)
 
 
 async def test_a_question_alone_is_told_whole(app, plan):
@@ -454,6 +454,12 @@ async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_as
     async with opened(make_app(plan.path, pane="schedule"), (80, 24)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "jose" in line)
         assert re.search(r"#4 jose is maintained.*… Which one\? +9m", line)
+
+
+async def test_a_reason_without_room_takes_that_of_the_name_of_its_task(make_app, plan, jobs):
+    async with opened(make_app(plan.path, pane="schedule"), (80, 24)) as pilot:
+        (line,) = (line for line in above(pilot.app).splitlines() if "#3" in line)
+        assert re.search(r"failed +task #3 test_dst_gap: expected 02:30, got 03:30 +17m", line)
 
 
 async def test_a_failed_job_is_told_with_its_age(app, plan):

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks import clock
-from tui_tasks.channel.session import Session
 from tui_tasks.cli import person
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
 from tui_tasks.cli.options import open_store, require_database, session_of
@@ -212,7 +211,7 @@ def _new(options: argparse.Namespace) -> None:
         **_context(options),
     }
     with open_store(options) as store:
-        made = request(_session(options, store), "shell:create_job", **arguments)
+        made = request(session_of(options, store, TOOLS), "shell:create_job", **arguments)
         job = job_queries.job(store.db, made["uuid"])
     _print_result(options, "made", job, made)
     _warn_of_missing_runner(options)
@@ -229,7 +228,7 @@ def _edit(options: argparse.Namespace) -> None:
         if options.when is not None:
             zone = options.timezone or job.timezone
             arguments |= _time_arguments(_parse_times(options.when, zone, job.type))
-        changed = request(_session(options, store), "scheduler:update_task", uuid=job.uid, **arguments)
+        changed = request(session_of(options, store, TOOLS), "scheduler:update_task", uuid=job.uid, **arguments)
     _print_result(options, "changed", job, changed)
     _warn_of_missing_runner(options)
 
@@ -263,10 +262,6 @@ def _time_arguments(times: job_syntax.Times) -> dict[str, Any]:
     if times.schedule is not None:
         return {"schedule": dict(times.schedule)}
     return {"plan": list(times.plan)} if times.plan is not None else {}
-
-
-def _session(options: argparse.Namespace, store: Store) -> Session:
-    return session_of(options, store, TOOLS)
 
 
 _ACTIONS: Final = {

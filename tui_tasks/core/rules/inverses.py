@@ -54,7 +54,11 @@ class Places(NamedTuple):
 
 
 def _expect(entry: Entry, row: Any) -> dict[str, Any]:
-    """Return the old values to restore, of the fields that still have the new ones."""
+    """Return the old values to restore.
+
+    Raises:
+        Conflict: a field has been changed since the entry.
+    """
     assert entry.old is not None
     assert entry.new is not None
     names = [name for name in entry.new if name not in vocab.BOOKKEEPING]

@@ -77,11 +77,11 @@ class JobRows(RowDrawing[JobLine]):
         return before != self._longest
 
     def titles(self, width: int) -> list[Part]:
-        """Return the titles of the columns: `       task    when    last run    next    history`."""
+        """Return the titles of the columns: `       job     when    last run    next    history`."""
         if width < _COLUMNS_FROM:
-            return [(f"{' ' * _HEAD}task", "$muted")]
+            return [(f"{' ' * _HEAD}job", "$muted")]
         task, when, last, next_, history = columns(width, *self._longest)
-        titled = f"{'task':<{task}}{'when':<{when}}{'last run':<{last}}{'next':<{next_}}"
+        titled = f"{'job':<{task}}{'when':<{when}}{'last run':<{last}}{'next':<{next_}}"
         return [(f"{' ' * _HEAD}{titled}{'history' if history else ''}", "$muted")]
 
     def number(self, uid: str) -> int:

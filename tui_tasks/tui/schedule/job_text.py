@@ -97,14 +97,14 @@ def when(job: Job) -> str:
 
 
 def last(line: JobLine, now: int, *, with_reason: bool = False) -> str:
-    """Return how the last run went: `now 41s`, `2m ago ok 41s`, `failed 4h ago`, `never`.
+    """Return how the last run went: `running 41s`, `2m ago ok 41s`, `failed 4h ago`, `never`.
 
     `with_reason`: with why it failed, as in `failed 4h ago: no answer`.
     """
     run = line.running
     if run is not None:
         if run.state == "running" and run.started_at is not None:
-            return f"now {duration(now - run.started_at, 1)}" if now - run.started_at >= 1_000_000 else "now"
+            return f"running {duration(now - run.started_at, 1)}" if now - run.started_at >= 1_000_000 else "running"
         if run.not_before is not None and run.not_before > now:
             return f"starts {age(run.not_before, now)}"
         return "waits to start"

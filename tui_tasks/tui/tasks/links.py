@@ -96,8 +96,6 @@ def _key(link: Link) -> str:
 
 
 def _asked(folder: Path, link: Link) -> str:
-    from tui_tasks.runner.git import GitFailed
-
     try:
         return facts(folder, link)
     except GitFailed:
@@ -252,8 +250,6 @@ class LinkActions(Controller):
 
     async def _show(self, folder: Path, link: Link) -> None:
         import shlex
-
-        from tui_tasks.runner.git import GitFailed
 
         try:
             text = await asyncio.to_thread(link_text, folder, link)

@@ -79,6 +79,8 @@ class NeedsText(TextDrawing):
         if entry.since is not None:
             self.lasts(age_lasts(entry.since, now))
             since = age(entry.since, now)
+        if len(text) > number and entry.brief:
+            text = wrapped(entry.brief, room, ascii_only=ascii_only)
         shown = list(text[:number])
         if len(text) > number:
             cut = safe_question if entry.is_question else safe_line

@@ -17,9 +17,9 @@ from tui_tasks.tui.state.app_state import MAX_NEW
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# In cells: the names of the task and of the job, from the most room to the least; 0: no name.
 # In cells: the width under which the time since when is left out.
 _WITH_TIME: Final = 50
+# In cells: the names of the task and of the job, from the most room to the least; 0: no name.
 _STEPS: Final = ((40, 20), (24, 16), (16, 12), (10, 8), (0, 8), (0, 0))
 
 

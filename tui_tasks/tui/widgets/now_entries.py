@@ -67,6 +67,8 @@ class Entry:
     """What it is, in a line of its own; empty: its agent."""
     whole: str = ""
     """Its text in a line of its own."""
+    brief: str = ""
+    """The same where `whole` is cut: without what its number stands for."""
     since: int | None = None
     noun: str = ""
     """What it counts, where only the number is shown."""
@@ -191,7 +193,7 @@ class NowEntries:
             first, more = self._named(state.unproven[0]), _more(failed)
             text = f"{count(failed, 'check')} failed"
             yield self._counted(
-                "needs_you", text, "asks", failed, why=first, label="unproven", whole=f"check failed: {first}{more}"
+                "needs_you", text, "asks", failed, why=first, label="check failed", whole=f"{first}{more}"
             )
         if ready := len(state.reviewable):
             uid, counts = next(iter(state.reviewable.items()))
@@ -354,11 +356,12 @@ class NowEntries:
         why: str = "",
         since: int | None = None,
         noun: str = "",
+        brief: str = "",
     ) -> Entry:
         looks = look(state)
         mark = looks.mark(ascii_only=self.context.ascii_only)
         texts, act = (text, why) if why else (text,), self.act(action)
-        return Entry(kind, mark, looks.color, "", texts, act, looks.color, number, 0, label, whole, since, noun)
+        return Entry(kind, mark, looks.color, "", texts, act, looks.color, number, 0, label, whole, brief, since, noun)
 
     def _failures(self) -> Iterator[Entry]:
         """Yield how many tasks and jobs have failed, and why the last one did."""
@@ -369,10 +372,11 @@ class NowEntries:
             why = f"{named}{_line(reason or task.name)}" if task is not None else ""
             whole = f"{named}{safe_line(task.name, 40)}{': ' if reason else ''}{_line(reason)}" if task else ""
             since = task.updated_at if task is not None else None
+            brief = f"task {named}{_line(reason)}{_more(number)}" if reason else ""
             text, noun = f"{count(number, 'task')} failed", count(number, "task")
             yield self._counted(
                 "failed", text, "attention", number, FAILED, why=why,
-                noun=noun, label="failed", whole=f"task {whole}{_more(number)}", since=since,
+                noun=noun, label="failed", whole=f"task {whole}{_more(number)}", brief=brief, since=since,
             )  # fmt: skip
         if state.failing:
             number, (name, reason, since) = len(state.failing), state.failing[0]

@@ -85,7 +85,8 @@ class NowLine(FrameLine):
         entries = sorted((*here, *needs), key=_kind)
         add_entries(line, entries, width, ascii_only=self.context.ascii_only)
         if ASKS in kinds and not is_elsewhere and not any(entry.kind in (ASKS, COUNTS) for entry in entries):
-            words = f"nothing {'else ' if health.troubles else ''}needs you"
+            is_bad = bool(health.troubles) or any(entry.kind in (FAILED, JOBS, LATE) for entry in entries)
+            words = "no questions" if is_bad else "nothing needs you"
             if line.size + cell_len(words) + 3 < width:
                 line.add([(words, "$muted")], None, gap_in(width))
         self._acts = line.acts
