@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.started import Started
 from tests.work.repositories import make
 from tui_tasks.runner import git_settings, git_trees, temporary_folders
 
@@ -34,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def other(folder: Path):
     """Another process that has two folders there."""
-    child = subprocess.Popen(
+    child = Started(
         [sys.executable, "-c", HOLDS],
         env=os.environ | {"TMPDIR": str(folder)},
         stdin=subprocess.PIPE,

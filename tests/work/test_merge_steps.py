@@ -127,7 +127,7 @@ def test_the_second_worktree_of_a_merge_that_was_cut_off_is_removed(store, clock
     proof.parent.mkdir()
     _, merge = begun(proof=str(proof))
     worktrees.materialise(repo, merge.new, proof)
-    assert any("its merge was begun" in line for line in recovery.orphans(store))
+    assert any("its merge was interrupted" in line for line in recovery.orphans(store))
     recovery.recover(store, clock())
     assert not proof.exists()
     assert git(repo, "worktree", "list", "--porcelain").count("worktree ") == 2

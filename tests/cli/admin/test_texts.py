@@ -128,5 +128,5 @@ def test_a_table_with_comments_keeps_them_when_its_command_changes() -> None:
 
 
 def test_toml_that_cannot_be_edited_without_moving_its_tables_is_refused() -> None:
-    with pytest.raises(server_entry.NotToml, match="order"):
+    with pytest.raises(server_entry.NotToml, match="its tables would have to be moved"):
         server_entry.put_in_toml("mcp_servers = {}\n[[y]]\n[x]\n[[y]]\n", "tui-tasks", ENTRY)

@@ -91,7 +91,7 @@ def test_the_log_that_killed_processes_have_left_is_not_written_into_a_backup(pa
     for speaker in used:
         speaker.kill()
     (tmp_path / "copy.db").rename(path)
-    with pytest.raises(DatabaseRefused, match="whose log stands beside it still"):
+    with pytest.raises(DatabaseRefused, match="whose log is still beside it"):
         Store(str(path))
     run_restore(path, path)
     assert len(names(path)) == 40

@@ -111,7 +111,7 @@ async def test_above_the_inbox_stands_how_the_agents_are_and_what_has_failed(pla
         above = "\n".join(lines(app)[:3])
         assert above.index("claude-1") < above.index("✗")
         if size[0] >= 60:
-            assert "1 stuck of" in lines(app)[1]
+            assert lines(app)[1].startswith(" ! 1 stuck, 1 failed" if size[1] > 30 else " ! 1 stuck of 2 agents")
             assert lines(app)[0].startswith(" Inbox   1 waiting") and "next #" in lines(app)[0]
             why = "✗ failed  task #3 Fix flaky DST test: test_dst_gap: expected 02:30"
             assert why in lines(app)[2] if size[1] > 30 else "✗ 1 task failed" in lines(app)[1]

@@ -252,7 +252,7 @@ async def test_a_list_is_held_to_one_task_in_progress(app, plan):
 
 async def test_a_list_works_itself_off_until_that_is_turned_off_and_its_head_says_so(app, plan):
     async with opened(app) as pilot:
-        for typed, shows in (("2 claude", "auto 2 claude"), ("hal", "hal is no number of agents"), ("off", "")):
+        for typed, shows in (("2 claude", "auto 2 claude"), ("hal", "hal: write a number of agents"), ("off", "")):
             app.context.do("auto_list")
             await until(pilot, lambda: "by themselves" in shown(app))
             await pilot.press("ctrl+u")

@@ -136,7 +136,7 @@ async def test_a_pending_task_whose_agent_failed_says_so_until_another_is_at_wor
             store.commit(FailWork(work.uid, "robot-1 has ended without a change"), actor="system", now=NOW)
 
         def row() -> str:
-            return next(line for line in lines(app) if "#8 " in line and "Backup" in line)
+            return next(line for line in lines(app) if line.strip(" >").startswith("#8 "))
 
         await until(pilot, lambda: "ended without a change" in row())
         begun(plan, 8)

@@ -94,7 +94,7 @@ class SessionRow(Model):
     cost_usd = FloatField(null=True)
     started_at = BigIntegerField()
     ended_at = BigIntegerField(null=True)
-    ended_by = TextField(null=True)  # reported (told in older rows) | process | machine | replaced | error
+    ended_by = TextField(null=True)  # told (the program reported its end) | process | machine | replaced | error
 
     class Meta:
         table_name = "session"

@@ -93,7 +93,7 @@ class Stuck(msgspec.Struct, frozen=True, gc=False):
 GONE: Final = "gone"
 STOPPED: Final = "stopped"
 """The state of an agent whose process is suspended, whatever it was doing."""
-BY_REPORT: Final = "reported"
+BY_REPORT: Final = "told"
 """`ended_by` of a session whose program reported its end."""
 BY_ERROR: Final = "error"
 """`ended_by` of a session whose process ended by an error of its model's service."""
