@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -17,18 +21,21 @@ from tui_tasks.channel.presence import Presence
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
 from tui_tasks.core import connections
-from tui_tasks.core.errors import OutcomeUnknown, RoleRefused
+from tui_tasks.core.commit import transaction, unfinished
+from tui_tasks.core.errors import Busy, Conflict, OutcomeUnknown, RoleRefused
+from tui_tasks.core.journal import journal
 from tui_tasks.core.machine_leases import LEASE, LEASE_RENEWED, leases
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import EnsureList
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import follower
 from tui_tasks.hooks.follower import LostMachines
 from tui_tasks.postgres.replica import Replica
+from tui_tasks.postgres.replica_files import replica_of
 from tui_tasks.runner import processes
 from tui_tasks.runner.service import SchedulerService
 
@@ -295,3 +302,227 @@ def test_a_role_that_may_not_end_runs_leaves_them_to_others(store_on, time, monk
         patched.setattr(follower, "_end", refuse)
         assert (lost.look(clock.now()), lost.look(clock.now())) == (0, 0)
     assert caplog.text.count("may not write") == 1
+
+
+IMPORTS = """
+import os, signal, sys
+from tui_tasks import clock
+from tui_tasks.core.commit import transaction
+from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.store import Store
+
+def operations():
+    for number in range(9):
+        yield AddTask(f"Task {number}", sys.argv[2])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+transaction.STEP_SECONDS = 0
+with Store(sys.argv[1]) as store:
+    store.commit_many(operations(), sys.argv[3], clock.now(), in_steps=True)
+"""
+
+
+@pytest.fixture
+def importing(store_on, time, monkeypatch):
+    """A machine that imports in steps and one beside it; `halfway` calls a function after two of three steps."""
+    here, gone = store_on("a"), store_on("b")
+    hear(here, gone)
+    (home,) = here.commit(EnsureList("tasklist", "task"), actor="human", now=clock.now())
+    gone.db.catch_up()
+
+    def kill(actor: str = "human") -> None:
+        ended = subprocess.run([sys.executable, "-c", IMPORTS, gone.path, home.uid, actor], check=False)
+        assert ended.returncode == -signal.SIGKILL
+        assert len(task_names(here)) == 8
+
+    def halfway(between, store: Store = gone) -> None:
+        def operations():
+            yield AddTask("one", home.uid)
+            yield AddTask("two", home.uid)
+            between()
+            yield AddTask("three", home.uid)
+
+        monkeypatch.setattr(transaction, "STEP_SECONDS", 0.0)
+        store.commit_many(operations(), "human", clock.now(), in_steps=True)
+
+    return SimpleNamespace(here=here, gone=gone, home=home, kill=kill, halfway=halfway)
+
+
+def task_names(store: Store) -> list[str]:
+    store.db.catch_up()
+    return [name for (name,) in store.db.sql("SELECT name FROM task WHERE deleted = 0 ORDER BY id")]
+
+
+def undone(store: Store) -> list[tuple[str, int]]:
+    return [(entry.actor, entry.undoes) for entry in all_entries(store.db) if entry.undoes is not None]
+
+
+def test_an_import_that_a_lost_machine_left_half_done_is_undone_by_another_as_its_own_next_command_would(
+    importing, time
+):
+    importing.kill("codex")
+    here, gone = importing.here, importing.gone
+    (change,) = [each.change for each in unfinished.recorded(here.db)]
+    pass_by(time, LEASE - LEASE_RENEWED, here)
+    assert look(here) == 0
+    assert len(task_names(here)) == 8
+    pass_by(time, LEASE_RENEWED, here)
+    assert (look(here), look(here)) == (1, 0)
+    assert task_names(here) == []
+    assert undone(here) == [("codex", change)] * 8
+    assert unfinished.recorded(here.db) == []
+    # The machine comes back, and its next command finds nothing to undo.
+    gone.commit(AddTask("next", importing.home.uid), actor="codex", now=clock.now())
+    assert (task_names(here), len(undone(here))) == (["next"], 8)
+    assert unfinished.recorded(gone.db) == []
+    assert digest(here.path) == digest(gone.path)
+
+
+def test_a_machine_that_is_there_undoes_what_it_left_and_no_other_does(importing, time):
+    importing.kill()
+    pass_by(time, 3 * LEASE, importing.here, importing.gone)
+    assert look(importing.here) == 0
+    importing.here.commit(AddTask("another", importing.home.uid), actor="human", now=clock.now())
+    assert len(task_names(importing.here)) == 9
+    assert undone(importing.here) == []
+    importing.gone.commit(AddTask("next", importing.home.uid), actor="human", now=clock.now())
+    assert task_names(importing.here) == ["another", "next"]
+
+
+def test_an_import_longer_than_a_lease_keeps_its_machine_there(importing, time):
+    looks = []
+
+    def pass_long() -> None:
+        for _ in range(2):
+            importing.gone.db._commit()
+            pass_by(time, LEASE - LEASE_RENEWED, importing.here)
+            looks.append(look(importing.here))
+            importing.gone.db._begin(write=True)
+            importing.gone.db.let_others_write(0)
+
+    importing.halfway(pass_long)
+    assert looks == [0, 0]
+    assert task_names(importing.here) == ["one", "two", "three"]
+    assert unfinished.recorded(importing.here.db) == []
+
+
+def test_a_machine_that_is_back_in_the_middle_of_its_import_is_refused_and_nothing_of_it_stays(importing, time, caplog):
+    def be_away() -> None:
+        importing.gone.db._commit()
+        pass_by(time, LEASE, importing.here)
+        assert look(importing.here) == 1
+        importing.gone.db._begin(write=True)
+
+    with pytest.raises(Conflict, match="another machine has undone this change"):
+        importing.halfway(be_away)
+    assert task_names(importing.here) == task_names(importing.gone) == []
+    assert undone(importing.here) == [("human", 1)] * 2
+    assert "partly done" not in caplog.text
+    assert digest(importing.here.path) == digest(importing.gone.path)
+
+
+def test_of_two_machines_one_undoes_what_a_third_left_and_if_it_is_lost_too_the_other_does(importing, store_on, time):
+    importing.kill()
+    here, there = importing.here, store_on("c")
+    hear(there)
+    pass_by(time, LEASE, here, there)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Store, "undo_interrupted_changes", lambda *_: None)  # it is killed before
+        assert look(there) == 1
+    assert look(here) == 0
+    here.commit(AddTask("another", importing.home.uid), actor="human", now=clock.now())
+    assert len(task_names(here)) == 9
+    pass_by(time, LEASE, here)
+    assert (look(here), look(here)) == (1, 0)
+    assert task_names(here) == ["another"]
+
+
+def test_a_new_replica_knows_of_steps_and_undoes_them_too(importing, machine, server_url, time):
+    importing.kill()
+    importing.here.db.catch_up()
+    importing.here.db.cut(journal.newest(importing.here.db))
+    machine("c")
+    with Store(replica_of(server_url)) as new:
+        new.db.build()
+        assert [each.actor for each in unfinished.recorded(new.db)] == ["human"]
+        hear(new)
+        pass_by(time, LEASE, new)
+        assert look(new) == 1
+        assert task_names(new) == []
+
+
+def test_an_agents_machine_leaves_the_humans_half_to_others_and_undoes_its_own(importing, agents_store, time):
+    importing.kill()
+    hear(agents_store)
+    pass_by(time, LEASE, agents_store)
+    assert (look(agents_store), len(task_names(agents_store))) == (0, 8)
+    pass_by(time, LEASE_RENEWED, importing.here, agents_store)
+    assert look(importing.here) == 1
+    importing.kill("codex")
+    pass_by(time, LEASE + LEASE_RENEWED, agents_store)
+    assert look(agents_store) == 1
+    assert task_names(agents_store) == []
+
+
+def test_what_a_role_may_not_undo_on_its_own_machine_stops_none_of_its_writes(importing, agents_store, monkeypatch):
+    importing.kill()
+    machine, there = agents_store.db.machine, importing.gone.db.machine
+    monkeypatch.setattr(agents_store.db, "machine", there)
+    agents_store.db.catch_up()
+    for name in ("first", "second"):
+        agents_store.commit(AddTask(name, importing.home.uid), actor="codex", now=clock.now())
+    monkeypatch.setattr(agents_store.db, "machine", machine)
+    assert len(task_names(agents_store)) == 10
+    assert len(unfinished.recorded(agents_store.db)) == 1
+
+
+def test_an_agents_role_makes_a_long_change_in_steps(importing, agents_store):
+    def add() -> Iterator[AddTask]:
+        for number in range(3):
+            yield AddTask(f"Task {number}", importing.home.uid)
+
+    agents_store.commit_many(add(), "codex", clock.now(), in_steps=True)
+    assert len(task_names(importing.here)) == 3
+
+
+@pytest.fixture
+def busy_once(monkeypatch):
+    """Let the server be away at a store's next transaction."""
+
+    def be_away(store: Store) -> None:
+        begin = store.db.state_transaction
+
+        def refuse(**_: object) -> None:
+            monkeypatch.setattr(store.db, "state_transaction", begin)
+            raise Busy("the server is away")
+
+        monkeypatch.setattr(store.db, "state_transaction", refuse)
+
+    return be_away
+
+
+def test_steps_of_a_failed_import_that_could_not_be_undone_at_once_are_undone_later(importing, busy_once):
+    gone = importing.gone
+
+    def fail() -> None:
+        busy_once(gone)
+        raise Conflict("not this one")
+
+    with pytest.raises(Busy):
+        importing.halfway(fail)
+    assert task_names(importing.here) == ["one"]
+    gone.commit(AddTask("next", importing.home.uid), actor="human", now=clock.now())
+    assert task_names(importing.here) == ["next"]
+
+
+def test_an_interrupted_import_that_could_not_be_undone_at_once_is_undone_later(importing, busy_once):
+    importing.kill()
+    gone = importing.gone
+    gone.db.catch_up()
+    gone.look_again()
+    busy_once(gone)
+    with pytest.raises(Busy):
+        gone.commit(AddTask("next", importing.home.uid), actor="human", now=clock.now())
+    assert len(task_names(importing.here)) == 8
+    gone.commit(AddTask("next", importing.home.uid), actor="human", now=clock.now())
+    assert task_names(importing.here) == ["next"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import psycopg
 import pytest
 
 from tests.contract.client import ROOT
+from tests.postgres.journal_writer import append
 from tests.postgres.machines import digest, names, run
 from tests.started import DEADLINE, Started
 from tui_tasks import clock
@@ -66,6 +68,17 @@ def test_one_key_is_served_once_whichever_machine_is_asked(opened_on):
     second = there.call("tasklist:add_task", {"name": "Build"}, idempotency_key="k")
     assert first["uid"] == second["uid"]
     assert names(here) == ["Build"]
+
+
+def test_what_a_role_names_a_column_on_the_server_is_no_part_of_a_statement(opened_on, cluster, database):
+    here = opened_on("a")
+    value = {"fingerprint": "f", "reply": "{}", "at": 1, "reply) SELECT '', '', '' --": 1}
+    with cluster.connect(database) as owner:
+        head = owner.execute("SELECT seq, hash FROM tui_tasks.head").fetchone()
+        append(owner, head, [], [("kept_reply", '["codex", "k"]', json.dumps(value))])
+    db = here._session.store.db
+    db.catch_up()
+    assert db.sql("SELECT agent, key, reply FROM kept_reply").fetchall() == [("codex", "k", "{}")]
 
 
 def test_a_claim_has_one_winner_on_two_machines(opened_on):

@@ -1,5 +1,6 @@
 """What the roles that `tui-tasks admin roles` prints may do, tried as those roles."""
 
+import json
 import re
 from pathlib import Path
 
@@ -197,6 +198,45 @@ def test_an_agent_counts_no_work_and_holds_no_run(roles, kind):
     with pytest.raises(errors.InsufficientPrivilege, match="is the agent robin and may not write"):
         append(roles.agent, NOTHING, [], [(kind, '["w"]', "{}")])
     append(roles.human, NOTHING, [], [(kind, '["w"]', "{}")])
+
+
+def step(actor: str = "robin", lock: str = "1@host-1", **more: str) -> str:
+    return json.dumps({"actor": actor, "lock": lock, **more})
+
+
+def test_an_agent_records_and_forgets_steps_of_its_own_change(roles):
+    head = write(roles.agent, actor="robin")
+    for value in (step(), step(lock="1@host-2"), None, None):
+        append(roles.agent, head, [], [("unfinished_change", "[1]", value)])
+    head = write(roles.team, head, actor="it's-1")
+    append(roles.team, head, [], [("unfinished_change", "[2]", step(actor="it's-1"))])
+    append(roles.team, head, [], [("unfinished_change", "[2]", None)])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("[2]", step(actor="human")),
+        ("[2]", step()),
+        ("[3]", step()),
+        ("[1]", step(actor="human")),
+        ("[1]", step(lock="1@/etc")),
+        ("[1]", step(lock="1")),
+        ("[1]", step(lock="/../x@host-1")),
+        ("[1]", step(at="1")),
+        ("[1]", "{}"),
+        ("[2]", None),
+        ("[ 2]", None),
+        ("[2.0]", None),
+        ('["2"]', None),
+        ("[]", None),
+    ],
+)
+def test_an_agent_forges_and_forgets_no_steps_of_others(roles, key, value):
+    head = write(roles.human, write(roles.agent, actor="robin"))
+    append(roles.human, head, [], [("unfinished_change", "[2]", step(actor="human"))])
+    with pytest.raises(errors.InsufficientPrivilege, match="may not write steps of another's change"):
+        append(roles.agent, head, [], [("unfinished_change", key, value)])
 
 
 def test_an_agent_does_not_write_answers_from_a_phone_or_what_humans_do_with_snapshots(roles):

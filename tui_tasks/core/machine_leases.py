@@ -23,6 +23,7 @@ SELECT namespace FROM session WHERE state != 'gone'
 UNION SELECT namespace FROM beat
 UNION SELECT asker.namespace FROM asker JOIN ask ON ask.uid = asker.ask WHERE ask.state = 'open'
 UNION SELECT '@' || machine FROM check_run WHERE state = 'waiting' AND machine <> ''
+UNION SELECT lock FROM unfinished_change
 """
 
 
@@ -78,8 +79,8 @@ def lost_machines(db: Database, passed: int) -> set[str]:
 
 
 def _holders(db: Database) -> set[str]:
-    """Return the other machines with a live session, a run that has begun, or a process that waits for an answer, or
-    with a check to run.
+    """Return the other machines with a live session, a run that has begun, a process that waits for an answer, a check
+    to run, or a change of which only some steps are committed.
     """
     machines = {namespace.partition("@")[2] for (namespace,) in db.sql(_HOLDERS).fetchall()}
     return machines - {"", db.machine}

@@ -15,7 +15,7 @@ from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.transaction import HalfWritten, Reading, Transaction
 from tui_tasks.core.commit.unfinished import UnfinishedChange
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import Refusal
+from tui_tasks.core.errors import Refusal, RoleRefused, StorageFailed
 from tui_tasks.core.operations import Operation, Undo
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 
@@ -59,6 +59,8 @@ class Store:
         self.inputs_read: Mapping[str, bool] | None = None
         self._state_cache: StateCache | None = None
         self._uids = new_uids()
+        # Interrupted changes that this machine's role on a server may not undo.
+        self._left_to_others: set[int] = set()
 
     @property
     def path(self) -> str:
@@ -82,7 +84,7 @@ class Store:
             StorageFailed: nothing was written.
             PartlyDone: the change failed after some steps, which were taken back.
         """
-        self._undo_interrupted_changes(now)
+        self.undo_interrupted_changes(now)
         transaction: Transaction | None = None
         try:
             with self.db.local_transaction() if is_local else self.db.state_transaction(write=True) as server_now:
@@ -122,13 +124,15 @@ class Store:
                 undo_transaction = Transaction(
                     self.db, current_cache(self.db, None), self._uids, failed.now, in_steps=True
                 )
-                for actor, change in failed.parts:
+                for actor, change in failed.committed_parts():
                     undo_transaction.begin_change()
                     undo_transaction.speak(actor)
                     undo_transaction.run(Undo(change))
                 undo_transaction.forget_steps()
                 failed.forget_steps()
         except (Refusal, HalfWritten) as error:
+            if _may_succeed_later(error):
+                raise
             _log.error("a failed change is partly done (undo reverts it): %s", error)
             with self.db.state_transaction(write=True):
                 failed.forget_steps()
@@ -136,8 +140,8 @@ class Store:
             if undo_transaction is not None:
                 undo_transaction.release_steps()
 
-    def _undo_interrupted_changes(self, now: int) -> None:
-        """Undo the changes of processes that were killed between two steps.
+    def undo_interrupted_changes(self, now: int) -> None:
+        """Undo the changes of this machine's processes that were killed between two steps.
 
         Raises:
             StorageFailed: the database cannot be read or written.
@@ -146,13 +150,20 @@ class Store:
             return
         with self.db.transaction(write=False):
             self._state_cache = current_cache(self.db, self._state_cache)
-            interrupted = unfinished.recorded(self.db)
+            interrupted = [
+                each
+                for each in unfinished.recorded(self.db)
+                if each.is_of(self.db.machine) and each.change not in self._left_to_others
+            ]
         for each in interrupted:
             lock = unfinished.take_lock(self.db, each.lock)
             if lock is None:
                 continue
             try:
                 self._undo_interrupted_change(each, now)
+            except RoleRefused as refused:
+                _log.warning("change %s is left to others to undo: %s", each.change, refused.message)
+                self._left_to_others.add(each.change)
             finally:
                 lock.release()
         self._state_cache.may_be_unfinished = bool(interrupted)
@@ -170,6 +181,8 @@ class Store:
                 undo_transaction.forget_steps()
                 unfinished.forget(self.db, interrupted)
         except (Refusal, HalfWritten) as error:
+            if isinstance(error, RoleRefused) or _may_succeed_later(error):
+                raise
             _log.error("change %s is partly done (undo reverts it): %s", interrupted.change, error)
             with self.db.state_transaction(write=True):
                 unfinished.forget(self.db, interrupted)
@@ -267,6 +280,10 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _may_succeed_later(error: Exception) -> bool:
+    return isinstance(error, StorageFailed) and bool(error.data.get("retryable"))
 
 
 UID_RUN: Final = 256

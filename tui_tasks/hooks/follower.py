@@ -19,6 +19,7 @@ from msgspec.structs import astuple
 
 from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import connections, vocab
+from tui_tasks.core.commit import unfinished
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.watch import Watch
@@ -267,13 +268,16 @@ class LostMachines:
             count = sum(_end(transaction, machine) for machine in lost)
         for machine in lost:
             _log.warning("machine %s was not heard of: what it held is ended", machine)
+        # The changes that were taken over.
+        self._store.look_again()
+        self._store.undo_interrupted_changes(now)
         return count
 
 
 def _end(tx: Transaction, machine: str) -> int:
     """End what a machine holds: its sessions, the questions for whose answer its processes wait, and its runs.
 
-    What waits to be run there may run elsewhere.
+    What waits to be run there may run elsewhere. This machine has to undo what is interrupted there.
     """
     reason = f"machine {machine} was not heard of for {LEASE // _MINUTE} min"
     why = {"topic": reason}
@@ -296,8 +300,9 @@ def _end(tx: Transaction, machine: str) -> int:
         with tx.change():
             tx.speak(vocab.SYSTEM, why)
             tx.run(FreeCheck(uid, machine))
+    changes = unfinished.take_over(tx.db, machine)
     end_lease(tx.db, machine)
-    return len(sessions) + len(asks) + len(held) + len(waiting)
+    return len(sessions) + len(asks) + len(held) + len(waiting) + changes
 
 
 def restore(store: Store, now: int) -> int:

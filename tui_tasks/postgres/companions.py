@@ -29,6 +29,8 @@ _TABLES: Final = {
     "asker": (("ask",), ("boot", "namespace", "pid", "born"), ""),
     # Who holds a run; that it is still there is known to its machine alone.
     "beat": (("run_uid",), ("supervised", "boot", "namespace", "pid", "born", "at"), ""),
+    # A lost machine's are taken over and undone by another.
+    "unfinished_change": (("change",), ("actor", "lock"), ""),
     "view": (("key",), ("value",), "{row}.key >= 'until:' AND {row}.key < 'until;'"),
 }
 _decode = msgspec.json.Decoder().decode
@@ -94,9 +96,10 @@ def apply(db: Database, rows: Iterable[tuple[str, str, str | None, int]]) -> Non
 def _put(db: Database, table: str, key: list[str], value: dict[str, Any] | None) -> None:
     if table not in _TABLES:
         return
-    keys, _, _ = _TABLES[table]
+    keys, others, _ = _TABLES[table]
     db.sql(f"DELETE FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in keys)}", key)
     if value is not None:
-        row = {**dict(zip(keys, key, strict=True)), **value}
+        # A value may be of any role: its names are no part of a statement.
+        row = {**dict(zip(keys, key, strict=True)), **{name: value[name] for name in others if name in value}}
         marks = ", ".join("?" * len(row))
         db.sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))

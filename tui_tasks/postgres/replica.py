@@ -166,6 +166,12 @@ class Replica(Database):
             self._collects = True
         companions.forget(self)
 
+    def let_others_write(self, seconds: float) -> None:
+        """See `Database.let_others_write`. A long change shows that this machine is there."""
+        if self._is_lease_due():
+            self._renew_lease()
+        super().let_others_write(seconds)
+
     def _publish(self) -> None:
         """Append what this transaction wrote, and let the server commit."""
         seq, _ = self._begun
@@ -289,10 +295,15 @@ class Replica(Database):
             Busy: the server is away.
             StorageFailed: this role may not write.
         """
-        now = clock.now() + self._ahead
-        if machine_leases.is_lease_due(self, self._elapsed.look(self, now)):
+        if self._is_lease_due():
             with self.state_transaction(write=True):
-                machine_leases.renew_lease(self, self._elapsed.record(self, now))
+                self._renew_lease()
+
+    def _is_lease_due(self) -> bool:
+        return machine_leases.is_lease_due(self, self._elapsed.look(self, clock.now() + self._ahead))
+
+    def _renew_lease(self) -> None:
+        machine_leases.renew_lease(self, self._elapsed.record(self, clock.now() + self._ahead))
 
     @property
     def address(self) -> str:

@@ -14,7 +14,7 @@ from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.postgres.connection import first_line
 
-SERVER_SCHEMA: Final = 4
+SERVER_SCHEMA: Final = 5
 """The newest version of the server's tables: `server.sql` makes version 1, `server_N.sql` takes it from N - 1 to N."""
 OLDEST_SERVER: Final = 140_000
 

@@ -26,7 +26,7 @@ FETCHING: Final = "fetching a replica, bytes"
 UNPACKING: Final = "unpacking it, bytes"
 CHECKING: Final = "checking it"
 # What is one machine's own, and no part of the state.
-_OWN: Final = ("activity", "connection", "phone_answer", "run_log", "unfinished_change")
+_OWN: Final = ("activity", "connection", "phone_answer", "run_log")
 
 Connection = psycopg.Connection[Any]
 

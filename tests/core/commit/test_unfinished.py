@@ -10,7 +10,7 @@ import pytest
 
 from tui_tasks.core.commit import unfinished
 from tui_tasks.core.commit.unfinished import StepRecord, UnfinishedChange, recorded, take_lock
-from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.store import Store
 
 
@@ -83,10 +83,32 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(store: Store, tmp_path: P
     assert not target.exists()
 
 
+def test_a_name_that_another_machine_gave_makes_no_lock_elsewhere(store: Store, path: Path):
+    lock = take_lock(store.db, "3/../../other@host")
+    assert lock is not None
+    assert [each.name for each in path.parent.glob("*-step*")] == [f"{path.name}-step3"]
+    lock.release()
+
+
 def test_the_record_of_one_interrupted_change_is_deleted_alone(store: Store):
     steps = StepRecord(store.db)
     record(store, steps, a=3, b=7)
     with store.db.transaction(write=True):
         unfinished.forget(store.db, UnfinishedChange(3, "a", "3"))
     assert [each.change for each in recorded(store.db)] == [7]
+    steps.release()
+
+
+def test_a_record_that_was_taken_over_is_forgotten_by_its_new_holder_alone(store: Store, monkeypatch):
+    monkeypatch.setattr(store.db, "machine", "gone")
+    steps = StepRecord(store.db)
+    record(store, steps, a=3)
+    monkeypatch.setattr(store.db, "machine", "here")
+    with store.db.transaction(write=True):
+        assert (unfinished.take_over(store.db, "other"), unfinished.take_over(store.db, "gone")) == (0, 1)
+        steps.forget()
+        assert recorded(store.db) == [UnfinishedChange(3, "a", "3@here")]
+        assert [recorded(store.db)[0].is_of(machine) for machine in ("here", "gone", "")] == [True, False, True]
+        with pytest.raises(Conflict, match="another machine has undone this change"):
+            steps.refuse_if_undone()
     steps.release()

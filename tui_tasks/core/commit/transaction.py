@@ -192,6 +192,9 @@ class Transaction(Reading):
         """Commit and let others write, if the change is made in steps and has held the lock for `STEP_SECONDS`.
 
         What was read before may be out of date afterwards. If the change fails later, an undo takes its steps back.
+
+        Raises:
+            Conflict: another machine has taken its steps back.
         """
         if not self.in_steps or time.monotonic() - self._locked_since < STEP_SECONDS:
             return
@@ -203,6 +206,8 @@ class Transaction(Reading):
         self.state_cache = current_cache(self.db, self.state_cache)
         self._touched.clear()
         self._locked_since = time.monotonic()
+        if self._record is not None:
+            self._record.refuse_if_undone()
 
     def forget_steps(self) -> None:
         """Delete the record of an unfinished change, in the transaction of its last step or of its undo."""
@@ -218,6 +223,11 @@ class Transaction(Reading):
     def parts(self) -> list[tuple[str, int]]:
         """Return the parts of the current change as (actor, seq of its first entry), newest first."""
         return sorted(self._parts.items(), key=lambda part: -part[1])
+
+    def committed_parts(self) -> list[tuple[str, int]]:
+        """Return those of which steps are committed, except what others undo."""
+        committed = {each.change for each in self._record.committed()} if self._record is not None else set()
+        return [part for part in self.parts if part[1] in committed]
 
     def new_uid(self) -> str:
         """Return a uid for a new row."""

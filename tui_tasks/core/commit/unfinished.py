@@ -4,6 +4,9 @@ Each step commits, so a killed process leaves a part of its change behind. The f
 table `unfinished_change`, and the last one deletes the record. Meanwhile the process holds a file lock, which the
 kernel releases however the process ends. A recorded change without that lock is interrupted: the next process that
 writes undoes it. The table is not part of the state and not in the journal.
+
+Machines that share a server know each other's records. Each undoes its own alone; another takes over the records of a
+machine that is lost (`core.machine_leases`).
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -18,7 +22,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.schema.tables import UnfinishedChangeRow as Row
 
 
@@ -28,18 +32,22 @@ class UnfinishedChange(msgspec.Struct, frozen=True):
     Attributes:
         change: the seq of its first entry.
         actor: who makes it.
-        lock: the suffix of the lock file that its process holds.
+        lock: the digits at the end of the lock file that its process holds; in a replica with `@` and its machine.
     """
 
     change: int
     actor: str
     lock: str
 
+    def is_of(self, machine: str) -> bool:
+        """Return whether a machine undoes it if it is interrupted. The only machine of a file undoes all."""
+        return not machine or self.lock.partition("@")[2] in ("", machine)
+
 
 _FIELDS: Final = (Row.change, Row.actor, Row.lock)
 _ALL: Final = Statement(lambda: Row.select(*_FIELDS).order_by(Row.change.desc()))
 _RECORD: Final = Statement(lambda: Row.insert({field: slot(field.name) for field in _FIELDS}))
-_FORGET: Final = Statement(lambda: Row.delete().where(Row.change == slot("change")))
+_FORGET: Final = Statement(lambda: Row.delete().where((Row.change == slot("change")) & (Row.lock == slot("lock"))))
 _FLAGS: Final = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -61,8 +69,8 @@ class StepRecord:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._recorded: list[int] = []
-        self._suffix = ""
+        self._recorded: list[UnfinishedChange] = []
+        self._name = ""
         self._lock: StepLock | None = None
 
     def record(self, parts: Mapping[str, int]) -> None:
@@ -71,18 +79,33 @@ class StepRecord:
         Raises:
             StorageFailed: the lock file cannot be created.
         """
+        known = {each.change for each in self._recorded}
         for actor, change in parts.items():
-            if change not in self._recorded:
+            if change not in known:
                 if self._lock is None:
-                    self._suffix = str(change)
-                    self._lock = take_lock(self._db, self._suffix)
-                self._db.run(_RECORD, {"change": change, "actor": actor, "lock": self._suffix})
-                self._recorded.append(change)
+                    self._name = _lock_name(change, self._db.machine)
+                    self._lock = take_lock(self._db, self._name)
+                unfinished = UnfinishedChange(change, actor, self._name)
+                _record(self._db, unfinished)
+                self._recorded.append(unfinished)
+
+    def refuse_if_undone(self) -> None:
+        """Check in a step that the steps before it stand.
+
+        Raises:
+            Conflict: another machine has taken them over.
+        """
+        if len(self.committed()) < len(self._recorded):
+            raise Conflict("another machine has undone this change, as this machine was not heard of: do it again")
+
+    def committed(self) -> list[UnfinishedChange]:
+        """Return the parts of which steps are committed, and which this process may undo, newest first."""
+        return [each for each in recorded(self._db) if each in self._recorded]
 
     def forget(self) -> None:
         """Delete the record, in the transaction of the last step."""
-        for change in self._recorded:
-            self._db.run(_FORGET, {"change": change})
+        for unfinished in self._recorded:
+            forget(self._db, unfinished)
 
     def release(self) -> None:
         """Release the lock: from now on, a change that is still recorded counts as interrupted."""
@@ -96,13 +119,27 @@ def recorded(db: Database) -> list[UnfinishedChange]:
     return [UnfinishedChange(*row) for row in db.all(_ALL)]
 
 
-def take_lock(db: Database, suffix: str) -> StepLock | None:
-    """Lock the file of a change; return None if a living process has it locked.
+def take_over(db: Database, lost: str) -> int:
+    """Make the records of a lost machine this machine's, within the open write transaction; return how many."""
+    taken = [each for each in recorded(db) if each.lock.partition("@")[2] == lost]
+    for each in taken:
+        forget(db, each)
+        _record(db, UnfinishedChange(each.change, each.actor, _lock_name(each.change, db.machine)))
+    return len(taken)
+
+
+def _lock_name(change: int, machine: str) -> str:
+    return f"{change}@{machine}" if machine else str(change)
+
+
+def take_lock(db: Database, name: str) -> StepLock | None:
+    """Lock the file of a change by the name in its record; return None if a living process has it locked.
 
     Raises:
         StorageFailed: the file cannot be created.
     """
-    path = f"{db.path}-step{suffix}"
+    # Digits alone, as other machines write names too.
+    path = f"{db.path}-step{re.split('[^0-9]', name)[0]}"
     try:
         handle = os.open(path, _FLAGS, 0o600)
     except OSError as error:
@@ -117,6 +154,10 @@ def take_lock(db: Database, suffix: str) -> StepLock | None:
     return StepLock(handle, path)
 
 
+def _record(db: Database, unfinished: UnfinishedChange) -> None:
+    db.run(_RECORD, {"change": unfinished.change, "actor": unfinished.actor, "lock": unfinished.lock})
+
+
 def forget(db: Database, unfinished: UnfinishedChange) -> None:
-    """Delete the record of an interrupted change, in the transaction that undid it."""
-    db.run(_FORGET, {"change": unfinished.change})
+    """Delete the record of an interrupted change, in the transaction that undid it, unless it was taken over."""
+    db.run(_FORGET, {"change": unfinished.change, "lock": unfinished.lock})
