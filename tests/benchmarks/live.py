@@ -25,6 +25,9 @@ from tui_tasks.core.store import Store
 
 SAMPLES: Final = 500
 RATE: Final = 500
+# A row with the cursor, painted from its first cell on.
+_CURSOR: Final = re.compile(rb"\x1b\[\d+;1H(?:\x1b\[[0-9;]*m)*>")
+_LETTERS: Final = ("bcdfghjk", "lmnpqrst")
 
 
 def measure(place: Place) -> Iterator[Figure]:
@@ -56,11 +59,11 @@ def _commits(place: Place, db: Path) -> Iterator[float]:
         uids = painted.first_tasks(store, 20)
         for number in range(place.times(SAMPLES)):
             screen.drain(chance.uniform(0.05, 0.15))
-            name = f"number {number} of these"
-            edit = EditTask(chance.choice(uids), {"name": name})
-            store.commit(edit, actor="writer", now=time.time_ns() // 1000)
+            # In turn of other letters, as cells that stay the same are not painted.
+            name = "".join(chance.choices(_LETTERS[number // len(uids) % 2], k=20))
+            store.commit(EditTask(uids[number % len(uids)], {"name": name}), actor="writer", now=time.time_ns() // 1000)
             begin = time.perf_counter()
-            yield (screen.wait_for(f"{name} ".encode()) - begin) * 1000
+            yield (screen.wait_for(name.encode()) - begin) * 1000
 
 
 def _events(place: Place, db: Path) -> Figure:
@@ -115,9 +118,8 @@ def keys_took(screen: Painted, times: int) -> list[float]:
     """The milliseconds from a key until the cursor is on another row, up and down between two rows."""
     took = []
     for number in range(times):
-        key, row = ("j", 6) if number % 2 == 0 else ("k", 5)
-        begin = screen.type(key)
-        took.append((screen.wait_for(re.compile(rb"\x1b\[%d;1H(?:\x1b\[[0-9;]*m)*>" % row)) - begin) * 1000)
+        begin = screen.type("jk"[number % 2])
+        took.append((screen.wait_for(_CURSOR) - begin) * 1000)
         screen.drain(0.02)
     return took
 

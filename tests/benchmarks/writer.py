@@ -17,7 +17,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
-LAST: Final = "the very last name"
+LAST: Final = "THE-VERY-LAST-NAME"
 
 
 def main() -> None:
