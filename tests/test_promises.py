@@ -72,6 +72,10 @@ def test_each_due_time_is_decided_once_by_eight_schedulers() -> None:
     assert "2 of 2 stubborn runs gone" in told
 
 
+def test_each_due_time_is_decided_once_by_eight_schedulers_on_two_machines() -> None:
+    assert "none double" in soak("server_jobs")
+
+
 def test_a_clock_that_jumps_days_both_ways_harms_nothing_for_good() -> None:
     told = soak("clocks")
     assert "0 keys forgotten" in told
