@@ -203,10 +203,10 @@ def _config(options: argparse.Namespace) -> int:
     problems_found: list[object] = [*problems]
     if settings.keys or (path.parent / "themes").is_dir():
         # Actions and themes are defined by the screen.
-        from tui_tasks.tui.keys import keymap
+        from tui_tasks.tui.keys import user_keys
         from tui_tasks.tui.painting import theme_file
 
-        problems_found += [*keymap.problems(path, settings.keys), *theme_file.load(path.parent / "themes")[1]]
+        problems_found += [*user_keys.problems(path, settings.keys), *theme_file.load(path.parent / "themes")[1]]
     for problem in problems_found:
         print(f"tui-tasks: {problem}", file=sys.stderr)
     return REFUSED if problems_found else 0

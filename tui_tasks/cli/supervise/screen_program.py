@@ -173,9 +173,9 @@ def _make_app(link: DatabaseLink, settings: config.Config, file: Path, **options
 
 
 def _keymap_problems(file: Path, settings: config.Config) -> list[config.SettingsProblem]:
-    from tui_tasks.tui.keys import keymap
+    from tui_tasks.tui.keys import user_keys
 
-    return keymap.problems(file, settings.keys)
+    return user_keys.problems(file, settings.keys)
 
 
 def _link(path: str, at: str | None, *, read_only: bool) -> DatabaseLink:

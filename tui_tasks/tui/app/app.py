@@ -34,7 +34,7 @@ from tui_tasks.tui.app.notifier import Absence, FocusTracking
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
-from tui_tasks.tui.keys.keymap import Keymap, renamed
+from tui_tasks.tui.keys.user_keys import Keymap, renamed
 from tui_tasks.tui.painting import theme_file, theme_variables
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.app_state import AppState

@@ -27,7 +27,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.filter_syntax import quoted
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Actor
-from tui_tasks.tui.keys.keymap import Keymap
+from tui_tasks.tui.keys.user_keys import Keymap
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges

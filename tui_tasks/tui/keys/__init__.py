@@ -1,1 +1,1 @@
-"""Keys: the table of actions, the human's keymap, the terminal's input, and keys typed ahead."""
+"""Keys: the table of actions with their default keys, the user's own keys, the terminal's input, and keys typed ahead."""

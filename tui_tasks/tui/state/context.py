@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tui_tasks.core.engine.database import Database
 from tui_tasks.settings.config import Config
 from tui_tasks.text.times import SECOND, clock, moment
-from tui_tasks.tui.keys.keymap import Keymap
+from tui_tasks.tui.keys.user_keys import Keymap
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.database_link import DatabaseLink
 

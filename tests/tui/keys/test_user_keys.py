@@ -11,7 +11,7 @@ from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.navigation import Frame
 from tui_tasks.tui.app.past_app import PastApp
-from tui_tasks.tui.keys import keymap
+from tui_tasks.tui.keys import user_keys
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, show_key
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.text_lines import ScrollLines
@@ -36,7 +36,7 @@ def actors():
 
 @pytest.mark.parametrize("kind", actors(), ids=lambda kind: kind.__name__)
 def test_what_is_at_hand_together_is_known_to_the_keymap(kind):
-    assert any(set(kind.SCOPES) <= group for group in keymap.TOGETHER)
+    assert any(set(kind.SCOPES) <= group for group in user_keys.TOGETHER)
 
 
 # Keys that do one thing in several directions count once, and so do two keys of one action.
@@ -133,21 +133,21 @@ async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_d
     [("x", "x"), ("X", "X"), ("?", "question_mark"), ("^p", "ctrl+p"), ("ctrl+p, /", "ctrl+p,slash"), (" , ", "")],
 )
 def test_keys_are_written_as_people_write_them(written, named):
-    assert keymap.as_textual(written) == named
+    assert user_keys.as_textual(written) == named
 
 
 def test_unknown_ids_empty_keys_and_clashes_are_told():
-    wrong = keymap.wrong({"nope": "x", "new": "", "undo": "d", "redo": "Q"})
+    wrong = user_keys.wrong({"nope": "x", "new": "", "undo": "d", "redo": "Q"})
     assert set(wrong) == {"nope", "new", "undo"}
     assert "delete" in wrong["undo"]
 
 
 def test_keys_that_change_places_do_not_clash():
-    assert keymap.wrong({"new": "e", "edit": "n"}) == {}
+    assert user_keys.wrong({"new": "e", "edit": "n"}) == {}
 
 
 async def test_an_id_that_went_keeps_its_key_and_is_told_once_with_what_is_new(plan, make_app):
-    assert keymap.wrong({"card_down": "z"}) == {}
+    assert user_keys.wrong({"card_down": "z"}) == {}
     for told in (True, False):
         app = make_app(plan.path, config=Config(keys={"card_down": "Q"}))
         async with opened(app, (120, 24)) as pilot:
