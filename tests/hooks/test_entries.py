@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tui_tasks.cli.admin import hook_entries
+from tui_tasks.cli.admin import hook_placing
 from tui_tasks.hooks import hook_settings
 from tui_tasks.hooks.main import PROGRAMS
 from tui_tasks.hooks.replies import hook_output, outbox
@@ -27,7 +27,7 @@ def test_each_event_runs_our_command_once(program: str) -> None:
         [group] = groups
         [hook] = group["hooks"]
         assert hook["type"] == "command"
-        assert hook_entries.argv(hook["command"]) == COMMAND
+        assert hook_placing.argv(hook["command"]) == COMMAND
     assert json.loads(json.dumps(made)) == made
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks import regular_files
-from tui_tasks.cli.admin import hook_entries, server_entry, setup_plan
+from tui_tasks.cli.admin import hook_placing, server_entry, setup_plan
 from tui_tasks.cli.admin.agent_programs import MAX_BYTES, PROGRAMS, File, NotSetUp, Target, read, target
 from tui_tasks.hooks import hook_settings
 
@@ -77,7 +77,7 @@ def _inspect(found: Installed, at: Target, folder: Path) -> None:
             found.problems += _old_plugin(file, f"{again} --hooks")
             found.problems += _unstartable(setup_plan.plugin_command(file.before), at, file, f"{again} --hooks")
         return
-    commands = hook_entries.commands(file)
+    commands = hook_placing.commands(file)
     if not commands:
         return
     found.parts.append("hooks")
@@ -135,11 +135,11 @@ def _old_hooks(program: str, file: File, again: str) -> Iterator[str]:
     """Yield what is otherwise in our hooks than `setup` writes it."""
     settings = hook_settings.hook_settings(program, ["tui-tasks"])["hooks"]
     fails, short = [], []
-    for event, hook in hook_entries.hooks(file):
+    for event, hook in hook_placing.hooks(file):
         if event not in settings:
             continue
         (wanted,) = settings[event][0]["hooks"]
-        if not hook_entries.always_succeeds(hook["command"]):
+        if not hook_placing.always_succeeds(hook["command"]):
             fails.append(event)
         # Without one, each program has a default, which is shorter than the human may take.
         limit = hook.get("timeout", 0 if event in hook_settings.WAITING else wanted["timeout"])
@@ -199,7 +199,7 @@ def _codex_trust(file: File) -> Iterator[str]:
     except (OSError, ValueError, AttributeError):
         trusted = {}
     untrusted, changed = [], []
-    for (event, number, each), (_, hook) in zip(hook_entries.positions(file), hook_entries.hooks(file), strict=True):
+    for (event, number, each), (_, hook) in zip(hook_placing.positions(file), hook_placing.hooks(file), strict=True):
         known = _table(trusted, f"{file.real}:{_snake_case(event)}:{number}:{each}").get("trusted_hash")
         if known is None:
             untrusted.append(event)

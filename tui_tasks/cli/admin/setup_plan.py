@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.cli.admin import agent_programs, hook_entries, server_entry
+from tui_tasks.cli.admin import agent_programs, hook_placing, server_entry
 from tui_tasks.cli.admin.agent_programs import PROGRAMS, SERVER, TOOLS, File, NotSetUp, Target, read, target
 from tui_tasks.cli.admin.server_entry import Options
 from tui_tasks.hooks import hook_settings
@@ -129,9 +129,9 @@ def plan_setup(request: SetupRequest) -> Plan:
         if file.path.suffix == ".js":
             file.after = hook_settings.opencode_plugin(request.hook_command(plugin_command(file.before)))
         else:
-            there = next(iter(hook_entries.commands(file).values()), [])
+            there = next(iter(hook_placing.commands(file).values()), [])
             command = request.hook_command(there)
-            hook_entries.put(file, hook_settings.hook_settings(request.name, command))
+            hook_placing.put(file, hook_settings.hook_settings(request.name, command))
         plan.parts.append(("the hooks", file))
         _note_other_scope(plan, request)
     return plan
@@ -142,7 +142,7 @@ def _note_other_scope(plan: Plan, request: SetupRequest) -> None:
     other = target(PROGRAMS[request.name], request.folder, for_user=not request.for_user)
     try:
         file = read(other.path(other.files.hooks), other.root)
-        is_there = is_our_plugin(file.before) if file.path.suffix == ".js" else bool(hook_entries.commands(file))
+        is_there = is_our_plugin(file.before) if file.path.suffix == ".js" else bool(hook_placing.commands(file))
     except NotSetUp:
         return
     if is_there:
@@ -166,7 +166,7 @@ def plan_removal(request: SetupRequest) -> Plan:
             file.after = None if is_our_plugin(file.before) else file.before
             if file.after != file.before:
                 plan.parts.append(("the hooks", file))
-        elif hook_entries.remove(file):
+        elif hook_placing.remove(file):
             plan.parts.append(("the hooks", file))
     if not request.server:
         return plan
