@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.channel import requests
-from tui_tasks.channel.requests import RefusedValue, Request
+from tui_tasks.channel import request_fields
+from tui_tasks.channel.request_fields import RefusedValue, Request
 from tui_tasks.core.errors import Forbidden, InvalidArgument, InvalidRequest, Refusal, ReservedName, UnknownTool
 from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.arguments import Arguments, decode
@@ -71,8 +71,8 @@ class RequestReader:
             value, unread = value.value, value.refusal
         if not isinstance(value, list):
             return [self._parse_request(value, unread)], False
-        if not 1 <= len(value) <= requests.MAX_BATCH:
-            size = f"a batch holds 1 to {requests.MAX_BATCH:,} requests, not {len(value):,}"
+        if not 1 <= len(value) <= request_fields.MAX_BATCH:
+            size = f"a batch holds 1 to {request_fields.MAX_BATCH:,} requests, not {len(value):,}"
             return self._refused_line(unread or InvalidRequest(size))
         pending_requests = [self._parse_request(item, unread) for item in value]
         if unread is not None:
@@ -89,7 +89,7 @@ class RequestReader:
 
     def _parse_request(self, value: Any, unread: Refusal | None = None) -> PendingRequest:
         """Return the request of a JSON value; `unread`: why it is refused unread."""
-        pending = PendingRequest(requests.request_id(value), self._identity.agent)
+        pending = PendingRequest(request_fields.request_id(value), self._identity.agent)
         try:
             if isinstance(value, Refusal):
                 raise value
@@ -105,7 +105,7 @@ class RequestReader:
 
                 tool_names.drop_unserved(refusal, self._table)
             # The tool may define its own form of refusals.
-            pending.tool = pending.tool or self._table.find(requests.tool_name(value))
+            pending.tool = pending.tool or self._table.find(request_fields.tool_name(value))
             if isinstance(value, dict) and type(refusal) in (InvalidRequest, UnknownTool) and refusal is not unread:
                 self._add_problems(refusal, value, pending.tool)
         except Exception:
@@ -116,7 +116,7 @@ class RequestReader:
     def _fill(self, pending: PendingRequest, value: Any) -> None:
         """Set the envelope, the tool and the arguments of a request, as far as they are valid and allowed."""
         identity = self._identity
-        request = pending.request = requests.read(value)
+        request = pending.request = request_fields.read(value)
         if request.agent is not None and not identity.agent_only:
             pending.agent = request.agent
         if identity.agent_only or identity.list_only:
@@ -127,7 +127,7 @@ class RequestReader:
 
             raise tool_names.unknown_tool(request.tool[:200], self._table)
         if not request.arguments:
-            requests.refuse_flat(value, tool.name, tool.argument_names)
+            request_fields.refuse_flat(value, tool.name, tool.argument_names)
         if tool.human:
             raise Forbidden(f"only the human may call {tool.name}", tool=tool.name)
         pending.arguments = decode(tool.arguments, request.arguments, self._clock())
@@ -142,7 +142,7 @@ class RequestReader:
 
     def _add_problems(self, refusal: Refusal, value: dict[str, Any], tool: Tool | None) -> None:
         """Add what is wrong with the name of the tool and with the arguments: one reply names all problems."""
-        name = requests.tool_name(value)
+        name = request_fields.tool_name(value)
         if tool is None and name:
             from tui_tasks.channel import tool_names
 
@@ -151,7 +151,7 @@ class RequestReader:
                 refusal.add(f"; {unknown.message}", **unknown.data)
             near = unknown.data["did_you_mean"]
             tool = self._table.find(near[0]) if len(near) == 1 else None
-        given = requests.misplaced_arguments(value)
+        given = request_fields.misplaced_arguments(value)
         if tool is None or tool.human or not given:
             return
         if not isinstance(given, dict):

@@ -1,1 +1,1 @@
-"""Keys: the table of actions with their default keys, the user's own keys, the terminal's input, and keys typed ahead."""
+"""Keys: the table of actions and their keys, the user's own keys, the terminal's input, and keys typed ahead."""
