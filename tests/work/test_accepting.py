@@ -16,7 +16,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.work import merge_steps, recovery, starting
+from tui_tasks.work import clean_up, recovery, starting
 from tui_tasks.work.comments import LineComment
 from tui_tasks.work.git.merging import Moved
 from tui_tasks.work.starting import Request
@@ -124,7 +124,7 @@ def test_a_conflict_is_told_with_its_files_and_moves_nothing(store, repo, config
 def test_an_agent_that_goes_on_already_takes_another_comment(store, configure, starter, task, acceptance, monkeypatch):
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
-    monkeypatch.setattr(merge_steps, "is_gone", lambda *_: False)
+    monkeypatch.setattr(clean_up, "is_gone", lambda *_: False)
     acceptance.comment(work, [LineComment("what if put fails?", "b.txt", 1), LineComment("And a test.")])
     assert acceptance.comment(work, "One more.").work.state == "working"
     told = store.db.sql("SELECT text FROM human_message WHERE agent = ? ORDER BY id", (work.agent,)).fetchall()

@@ -22,7 +22,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.runner import git as git_process
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import merge_steps, recovery
+from tui_tasks.work import clean_up, merge_steps, recovery
 from tui_tasks.work.git import merging, worktrees
 from tui_tasks.work.git.merging import Identity, Merge
 from tui_tasks.work.merge_steps import Intent
@@ -156,7 +156,7 @@ def test_discarded_work_comes_back_with_its_commits_even_after_cleaning(store, c
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
     store.commit(merge_steps.discarding(work), actor="human", now=clock.forward(SECOND))
-    merge_steps.end_agent(store, work)
+    clean_up.end_agent(store, work)
     assert task_queries.task(store.db, task).status == "pending"
     assert recovery.clean(store, (), clock()) == [f"removed {worktree(store)}"]
     for is_without_branch in (False, True):
@@ -164,7 +164,7 @@ def test_discarded_work_comes_back_with_its_commits_even_after_cleaning(store, c
         git(repo, "worktree", "prune")
         if is_without_branch:
             git(repo, "branch", "-D", work.branch)
-        merge_steps.bring_back(work_queries.find(store.db, work.uid))
+        clean_up.bring_back(work_queries.find(store.db, work.uid))
         assert git(worktree(store), "log", "-1", "--format=%s") == "Add b"
     store.commit(RestoreWork(work.uid), actor="human", now=clock())
     assert work_queries.find(store.db, work.uid).state == "ready"

@@ -128,7 +128,7 @@ def test_an_agent_that_may_continue_beyond_a_limit_is_woken_once(store, clock, a
     uid, ask = at_limit
     typed = []
     monkeypatch.setattr(Terminals, "type_line", lambda _, name, text: typed.append(text))
-    monkeypatch.setattr(comments.merge_steps, "is_gone", lambda *_: False)
+    monkeypatch.setattr(comments.clean_up, "is_gone", lambda *_: False)
     store.commit(AnswerAsk(ask, "Continue"), actor="human", now=clock())
     for _ in range(3):
         progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
@@ -145,7 +145,7 @@ def test_an_agent_behind_a_dialog_is_woken_once_the_dialog_is_gone(store, clock,
     typed, screen = [], ["Do you like this program? 1 Yes 2 No"]
     monkeypatch.setattr(Terminals, "type_line", lambda *_: typed.append(tuple(screen)) or screen == ["> "])
     monkeypatch.setattr(Terminals, "lines", lambda *_: list(screen))
-    monkeypatch.setattr(comments.merge_steps, "is_gone", lambda *_: False)
+    monkeypatch.setattr(comments.clean_up, "is_gone", lambda *_: False)
     store.commit(AnswerAsk(ask, "Continue"), actor="human", now=clock())
 
     def look() -> int:

@@ -22,7 +22,7 @@ from tui_tasks.core.vocab import HUMAN
 from tui_tasks.default_paths import data_folder
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import comments, merge_steps, starting, tree_checks
+from tui_tasks.work import clean_up, comments, merge_steps, starting, tree_checks
 from tui_tasks.work.comments import LineComment, Sent
 from tui_tasks.work.git import merging, pull_requests, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method
@@ -187,7 +187,7 @@ class Acceptance:
             # The rules allow it if nothing is to be ended there.
             return self._commit(DiscardWork(work.uid))
         discarded = self._commit(merge_steps.discarding(work))
-        merge_steps.end_agent(self._store, discarded)
+        clean_up.end_agent(self._store, discarded)
         return discarded
 
     def take_back(self, work: Work, *, is_revert: bool = False) -> Work:
@@ -276,7 +276,7 @@ class Acceptance:
         merging.check_reviewed(now, filters=self._settings.filters)
         checks = self.checks(work, review)
         merged = self._commit(MergeWork(work.uid, review.head))
-        merge_steps.end_agent(self._store, merged)
+        clean_up.end_agent(self._store, merged)
         return Outcome("merged", merged, checks=checks)
 
     def _merge(self, work: Work, review: Review, merge: Merge, *, go_on: bool, unproven: bool) -> Outcome:

@@ -1,18 +1,15 @@
-"""The steps of a merge that a crash can cut off, and the end of work: each step is written down before git runs, and
-can be called again.
+"""The steps of a merge that a crash can cut off: each is written down before git runs, and can be called again.
 
-A work that is merged has in `kept` what takes the merge back, and what brings back its worktree. Work is discarded and
-brought back without deleting a file or a commit.
+A work that is merged has in `kept` what takes the merge back, and what brings back its worktree (`clean_up`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -22,21 +19,18 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.work import BeginMerge, DiscardWork, GiveUpMerge, MergeWork, RestoreWork, SetWork
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
-from tui_tasks.default_paths import data_folder
 from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
+from tui_tasks.work import clean_up
 from tui_tasks.work.git import merge_recovery, merging, worktrees
 from tui_tasks.work.git.merging import Merge
-from tui_tasks.work.git.worktrees import REFS, Kept
-from tui_tasks.work.terminals import Terminals
+from tui_tasks.work.git.worktrees import REFS
 
 MERGE: Final = "merge"
-"""The key of `kept` under which the merge is; the worktree is under `WORKTREE`."""
-WORKTREE: Final = "worktree"
+"""The key of `kept` under which the merge is; the worktree is under `clean_up.WORKTREE`."""
 
 
 class Intent(msgspec.Struct, frozen=True):
@@ -66,12 +60,6 @@ def merge_of(work: Work) -> Merge | None:
     """Return the merge of a work that is merged; None if git has moved nothing."""
     stored = (work.kept or {}).get(MERGE)
     return msgspec.convert(stored, Merge) if stored else None
-
-
-def kept_worktree(work: Work) -> Kept | None:
-    """Return what brings back the worktree of a work; None: it was not removed."""
-    stored = (work.kept or {}).get(WORKTREE)
-    return msgspec.convert(stored, Kept) if stored else None
 
 
 def this_process() -> Process:
@@ -128,9 +116,9 @@ def finish(
     store.commit(*discards, MergeWork(work.uid, merge.head, kept, cleaning), actor=actor, now=clock())
     notes = elsewhere
     for one in others:
-        end_agent(store, one)
+        clean_up.end_agent(store, one)
     merged = work_queries.find(store.db, work.uid)
-    notes += clean_up(store, merged, clock=clock)
+    notes += clean_up.clean_up(store, merged, clock=clock)
     return [one for one in others if one.state != "merging"], notes
 
 
@@ -146,7 +134,7 @@ def end_losers(store: Store, now: int) -> list[str]:
         if winner is not None and work.state != "merging":
             # The human has decided it by the merge.
             store.commit(discarding(work, winner), actor=HUMAN, now=now)
-            end_agent(store, work)
+            clean_up.end_agent(store, work)
             done.append(f"discarded {work.agent}: the work of {winner.agent} was merged")
     return done
 
@@ -166,46 +154,6 @@ def _go_on(work: Work, merge: Merge) -> list[str]:
     except GitFailed as error:
         return [f"{folder} is not on the merged commit: {error}"]
     return [f"{folder} has moved on since, and stays where it is"]
-
-
-def clean_up(store: Store, work: Work, *, clock: Callable[[], int]) -> list[str]:
-    """Remove the worktree, the branch and the terminal of a work that is over; return notes about what was left.
-
-    All files of the worktree are kept: in a commit, ignored ones in a folder; `kept` has both.
-    """
-    end_agent(store, work)
-    notes = []
-    try:
-        if work.makes_worktree and not is_shared(store, work):
-            _put_away(store, work, clock)
-    except (Refusal, GitFailed, OSError) as error:
-        notes.append(f"kept {work.worktree}: {error}")
-    if work.intent is not None and not notes:
-        store.commit(SetWork(work.uid, {"intent": None}), actor=SYSTEM, now=clock())
-    return notes
-
-
-def is_shared(store: Store, work: Work) -> bool:
-    """Return whether another agent is at work in the same worktree."""
-    return any(
-        one.uid != work.uid and one.worktree == work.worktree and one.state in LIVE_WORK
-        for one in work_queries.live_here(store.db)
-    )
-
-
-def _put_away(store: Store, work: Work, clock: Callable[[], int]) -> None:
-    root, folder = Path(work.repository), Path(work.worktree)
-    kept = kept_worktree(work)
-    if (folder / ".git").exists():
-        worktrees.check_worktree(root, folder)
-        trash = Path(data_folder(store.path)) / "trash" / work.uid
-        # The branch of work that was not merged stays.
-        gone = work.branch if work.state == "merged" else None
-        kept = worktrees.put_away(folder, work.uid, trash, remove_branch=gone)
-        held: dict[str, Any] = {**(work.kept or {}), WORKTREE: msgspec.to_builtins(kept)}
-        store.commit(SetWork(work.uid, {"kept": held}), actor=SYSTEM, now=clock())
-    if kept is not None:
-        worktrees.remove(root, kept)
 
 
 def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int], is_revert: bool = False) -> Work:
@@ -249,11 +197,11 @@ def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int]) -
         GitFailed: git failed.
     """
     _check_restorable(store, work)
-    kept = kept_worktree(work)
+    kept = clean_up.kept_worktree(work)
     if kept is not None:
         worktrees.bring_back(Path(work.repository), kept)
     else:
-        bring_back(work)
+        clean_up.bring_back(work)
     restored: Work = store.commit(RestoreWork(work.uid), actor=actor, now=clock())[0]
     return restored
 
@@ -305,7 +253,7 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
         _move_back(root, merge)
         restore(store, work, actor=HUMAN, clock=clock)
         return f"undid the merge of {work.agent}, as was begun"
-    notes = clean_up(store, work, clock=clock)
+    notes = clean_up.clean_up(store, work, clock=clock)
     return notes[0] if notes else f"cleaned up after {work.agent}"
 
 
@@ -317,45 +265,3 @@ def discarding(work: Work, winner: Work | None = None) -> Operation:
         head = None
     message = f"the work of {winner.agent} was merged instead" if winner is not None else None
     return DiscardWork(work.uid, head, message=message)
-
-
-def end_agent(store: Store, work: Work) -> None:
-    """End the agent of a work, and close its terminal."""
-    session = session_queries.find(store.db, work.agent)
-    if session is not None and session.pid:
-        process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
-        if processes.is_alive(process, store.db.machine):
-            processes.send_group(session.pid, signal.SIGTERM)
-    if work.terminal is not None:
-        Terminals(store.path).end(work.terminal)
-
-
-def is_gone(store: Store, work: Work) -> bool:
-    """Return whether the agent of a work has ended, so that nobody reads what is sent to it."""
-    session = session_queries.find(store.db, work.agent)
-    if session is None or session.state == session_queries.GONE:
-        return True
-    process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
-    return processes.is_alive(process, store.db.machine) is False
-
-
-def bring_back(work: Work) -> None:
-    """Make the worktree of a work again if it was removed.
-
-    Raises:
-        Conflict: git cannot make it.
-    """
-    path, root = Path(work.worktree), Path(work.repository)
-    if path.is_dir() or not work.makes_worktree or work.branch is None:
-        return
-    try:
-        git.read(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{work.branch}")
-        words: tuple[str, ...] = ("--", str(path), work.branch)
-    except (GitFailed, OSError):
-        words = ("-b", work.branch, "--", str(path), work.head or work.base_commit or "HEAD")
-    try:
-        worktrees.drop(root, path)  # one that was deleted by hand is still registered
-        git.run(root, "worktree", "add", "--quiet", *words)
-        git.run(path, "reset", "--quiet", "--hard")
-    except (GitFailed, OSError) as error:
-        raise Conflict(f"the worktree cannot be made again: {error}", path=str(path)) from error

@@ -24,7 +24,7 @@ from tui_tasks.hooks import session_records
 from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
-from tui_tasks.work import comments, merge_steps, programs
+from tui_tasks.work import clean_up, comments, programs
 from tui_tasks.work.starting import last_lines
 from tui_tasks.work.starting import settings as read_settings
 
@@ -139,7 +139,7 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
     )
     if owner is not None:
         # Its commits cannot be told from those of the other agent.
-        has_changes = has_changes and (work.summary is not None or merge_steps.is_gone(store, owner))
+        has_changes = has_changes and (work.summary is not None or clean_up.is_gone(store, owner))
     if work_limits.of(work).ask is not None:
         return None  # the human says whether it goes on
     if session.state == session_queries.GONE:

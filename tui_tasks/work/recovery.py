@@ -20,7 +20,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.default_paths import data_folder
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import agent_worktrees, merge_steps
+from tui_tasks.work import agent_worktrees, clean_up, merge_steps
 from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.terminals import Terminals
 
@@ -109,8 +109,8 @@ def clean(store: Store, uids: Collection[str], now: int) -> list[str]:
         if work.terminal in names and work.terminal is not None:
             terminals.end(work.terminal)
             done.append(f"closed the terminal of {work.agent}")
-        if work.makes_worktree and Path(work.worktree).is_dir() and not merge_steps.is_shared(store, work):
-            notes = merge_steps.clean_up(store, work, clock=lambda: now)
+        if work.makes_worktree and Path(work.worktree).is_dir() and not clean_up.is_shared(store, work):
+            notes = clean_up.clean_up(store, work, clock=lambda: now)
             done += notes or [f"removed {work.worktree}"]
         _remove_files(Path(data_folder(store.path)) / "work", work.uid)
     return done

@@ -1,0 +1,119 @@
+"""The end of a work: its agent and terminal are ended, its worktree and branch removed, and brought back when asked.
+
+All files of a worktree are kept.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.operations.work import SetWork
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import LIVE_WORK, SYSTEM
+from tui_tasks.default_paths import data_folder
+from tui_tasks.runner import git, processes
+from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.processes import ProcessIdentity
+from tui_tasks.work.git import worktrees
+from tui_tasks.work.git.worktrees import Kept
+from tui_tasks.work.terminals import Terminals
+
+WORKTREE: Final = "worktree"
+"""The key of `kept` under which is what brings a worktree back."""
+
+
+def clean_up(store: Store, work: Work, *, clock: Callable[[], int]) -> list[str]:
+    """Remove the worktree, the branch and the terminal of a work that is over; return notes about what was left.
+
+    All files of the worktree are kept: in a commit, ignored ones in a folder; `kept` has both.
+    """
+    end_agent(store, work)
+    notes = []
+    try:
+        if work.makes_worktree and not is_shared(store, work):
+            _put_away(store, work, clock)
+    except (Refusal, GitFailed, OSError) as error:
+        notes.append(f"kept {work.worktree}: {error}")
+    if work.intent is not None and not notes:
+        store.commit(SetWork(work.uid, {"intent": None}), actor=SYSTEM, now=clock())
+    return notes
+
+
+def is_shared(store: Store, work: Work) -> bool:
+    """Return whether another agent is at work in the same worktree."""
+    return any(
+        one.uid != work.uid and one.worktree == work.worktree and one.state in LIVE_WORK
+        for one in work_queries.live_here(store.db)
+    )
+
+
+def _put_away(store: Store, work: Work, clock: Callable[[], int]) -> None:
+    root, folder = Path(work.repository), Path(work.worktree)
+    kept = kept_worktree(work)
+    if (folder / ".git").exists():
+        worktrees.check_worktree(root, folder)
+        trash = Path(data_folder(store.path)) / "trash" / work.uid
+        # The branch of work that was not merged stays.
+        gone = work.branch if work.state == "merged" else None
+        kept = worktrees.put_away(folder, work.uid, trash, remove_branch=gone)
+        held: dict[str, Any] = {**(work.kept or {}), WORKTREE: msgspec.to_builtins(kept)}
+        store.commit(SetWork(work.uid, {"kept": held}), actor=SYSTEM, now=clock())
+    if kept is not None:
+        worktrees.remove(root, kept)
+
+
+def kept_worktree(work: Work) -> Kept | None:
+    """Return what brings back the worktree of a work; None: it was not removed."""
+    stored = (work.kept or {}).get(WORKTREE)
+    return msgspec.convert(stored, Kept) if stored else None
+
+
+def bring_back(work: Work) -> None:
+    """Make the worktree of a work again if it was removed.
+
+    Raises:
+        Conflict: git cannot make it.
+    """
+    path, root = Path(work.worktree), Path(work.repository)
+    if path.is_dir() or not work.makes_worktree or work.branch is None:
+        return
+    try:
+        git.read(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{work.branch}")
+        words: tuple[str, ...] = ("--", str(path), work.branch)
+    except (GitFailed, OSError):
+        words = ("-b", work.branch, "--", str(path), work.head or work.base_commit or "HEAD")
+    try:
+        worktrees.drop(root, path)  # one that was deleted by hand is still registered
+        git.run(root, "worktree", "add", "--quiet", *words)
+        git.run(path, "reset", "--quiet", "--hard")
+    except (GitFailed, OSError) as error:
+        raise Conflict(f"the worktree cannot be made again: {error}", path=str(path)) from error
+
+
+def end_agent(store: Store, work: Work) -> None:
+    """End the agent of a work, and close its terminal."""
+    session = session_queries.find(store.db, work.agent)
+    if session is not None and session.pid:
+        process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
+        if processes.is_alive(process, store.db.machine):
+            processes.send_group(session.pid, signal.SIGTERM)
+    if work.terminal is not None:
+        Terminals(store.path).end(work.terminal)
+
+
+def is_gone(store: Store, work: Work) -> bool:
+    """Return whether the agent of a work has ended, so that nobody reads what is sent to it."""
+    session = session_queries.find(store.db, work.agent)
+    if session is None or session.state == session_queries.GONE:
+        return True
+    process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
+    return processes.is_alive(process, store.db.machine) is False
