@@ -1,4 +1,4 @@
-"""The fields that requests of all tools have: checks a JSON value, and makes it a `Request` (docs: protocol, section 2)."""
+"""The fields of every request: checks a JSON value, and turns it into a `Request` (docs: protocol, section 2)."""
 
 from __future__ import annotations
 
