@@ -14,7 +14,7 @@ from tests.tui.driving import named, opened, press, said, shown, until
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.schema.work_links import checked
 from tui_tasks.runner.git import GitFailed, read
-from tui_tasks.tui.tasks import links
+from tui_tasks.tui.tasks import link_facts
 
 BRANCH = checked("branch", "phone")
 PULL_REQUEST = checked("pull_request", "https://example.org/pull/7")
@@ -41,16 +41,16 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_git_tells_the_size_of_a_branch_and_of_a_commit(repository: Path) -> None:
-    assert links.facts(repository, BRANCH) == "1 commit since main, +2 -1 in 1 file"
-    assert links.facts(repository, checked("branch", "main")).startswith("at ")
+    assert link_facts.facts(repository, BRANCH) == "1 commit since main, +2 -1 in 1 file"
+    assert link_facts.facts(repository, checked("branch", "main")).startswith("at ")
     commit = checked("commit", git(repository, "rev-parse", "--short", "phone"))
-    assert links.facts(repository, commit).startswith("+2 -1 in 1 file  Ring")
-    assert "+4" in links.link_text(repository, commit)
+    assert link_facts.facts(repository, commit).startswith("+2 -1 in 1 file  Ring")
+    assert "+4" in link_facts.link_text(repository, commit)
     for missing in (checked("branch", "other"), checked("commit", "123456789")):
         with pytest.raises(GitFailed, match="no "):
-            links.facts(repository, missing)
+            link_facts.facts(repository, missing)
     with pytest.raises(GitFailed):
-        links.facts(Path("/"), BRANCH)
+        link_facts.facts(Path("/"), BRANCH)
 
 
 def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:
     commit = checked("commit", git(tmp_path, "rev-parse", "phone"))
     assert not ran.exists()
     for link in (BRANCH, commit):
-        assert links.facts(tmp_path, link)
-        assert links.link_text(tmp_path, link)
+        assert link_facts.facts(tmp_path, link)
+        assert link_facts.link_text(tmp_path, link)
     assert not ran.exists()
 
 

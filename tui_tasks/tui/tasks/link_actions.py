@@ -1,0 +1,128 @@
+"""Opening a link of a task: an address or a file, the log of a branch, the diff of a commit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.schema.work_links import BRANCH, FILE, PULL_REQUEST, Link
+from tui_tasks.core.snapshots import Task
+from tui_tasks.runner.git import GitFailed
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.tasks.link_facts import folder_of, link_text
+from tui_tasks.tui.tasks.link_screen import LinkText
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.tasks.task_pane import TaskPane
+
+
+class LinkActions(Controller):
+    """Opens the links of the task under the cursor of a pane."""
+
+    def __init__(self, pane: TaskPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+
+    @override
+    def why_not(self, action: Action) -> str | None:
+        """The task must have a link."""
+        task = self._task()
+        return "no links" if task is not None and not task.links else None
+
+    def _task(self) -> Task | None:
+        uid = self._pane.target()
+        return task_queries.any_task(self._context.db, uid) if uid is not None else None
+
+    async def do_open_links(self) -> None:
+        """Open the task's link; ask which one if there are several."""
+        task, context = self._task(), self._context
+        if task is None:
+            return
+        if len(task.links) == 1:
+            await self._open(task, task.links[0])
+            return
+        from tui_tasks.tui.screens.picker import PaletteEntry, Picker
+
+        def opens(link: Link) -> Callable[[], None]:
+            return lambda: context.run(self._open(task, link))
+
+        entries = [PaletteEntry(safe_line(link["target"], 200), _kind(link), run=opens(link)) for link in task.links]
+        context.push(Picker(context, "⧉" if not context.ascii_only else "=", entries, enter="Open"))
+
+    async def _open(self, task: Task, link: Link) -> None:
+        if link["kind"] == PULL_REQUEST:
+            await self._browse(link["target"])
+            return
+
+        folder = folder_of(self._context, task)
+        if folder is None:
+            self._context.say("Its folder is not known: open this screen there.")
+        elif link["kind"] == FILE:
+            await self._edit(folder, link["target"])
+        else:
+            await self._show(folder, link)
+
+    async def _show(self, folder: Path, link: Link) -> None:
+        import shlex
+
+        try:
+            text = await asyncio.to_thread(link_text, folder, link)
+        except GitFailed as failed:
+            self._context.say(str(failed))
+            return
+        target = link["target"]
+        copied = f"git switch {shlex.quote(target)}" if link["kind"] == BRANCH else f"git show {target}"
+        self._context.push(LinkText(self._context, f"{_kind(link)} {target}   {folder}", text, copied))
+
+    async def _browse(self, address: str) -> None:
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        context = self._context
+        choices = [Choice("o", "open in the browser"), Choice("y", "copy the address")]
+        key = await context.ask(Menu(context, safe_line(address, 400), choices))
+        if key == "y" or (key == "o" and not await asyncio.to_thread(_opened, address)):
+            context.copy(address)
+            context.say("Copied the address." if key == "y" else "There is no browser with a window; copied instead.")
+
+    async def _edit(self, folder: Path, name: str) -> None:
+        from tui_tasks.tui.inputs import editor
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        context = self._context
+        file = (folder / name).resolve()
+        why_not = "" if file.is_file() else "there is no such file"
+        if not file.is_relative_to(folder.resolve()):
+            why_not = f"it is not in {folder}"
+        choices = [Choice("e", "open in $EDITOR", why_not=why_not), Choice("y", "copy the path")]
+        key = await context.ask(Menu(context, safe_line(str(file), 400), choices))
+        if key == "y":
+            context.copy(str(file))
+            context.say("Copied the path.")
+        elif key == "e":
+            editor.open_file(context, file)
+
+
+def _kind(link: Link) -> str:
+    return link["kind"].replace("_", " ")
+
+
+def _opened(address: str) -> bool:
+    """Open an https address in a graphical browser; return False when there is none."""
+    import webbrowser
+
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return False
+    # A browser that runs in the terminal would paint over this screen.
+    is_in_terminal = isinstance(browser, webbrowser.GenericBrowser) and not isinstance(
+        browser, webbrowser.BackgroundBrowser
+    )
+    return address.startswith("https://") and not is_in_terminal and browser.open(address)
