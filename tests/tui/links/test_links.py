@@ -15,6 +15,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.schema.work_links import checked
 from tui_tasks.runner.git import GitFailed, read
 from tui_tasks.tui.tasks import link_facts
+from tui_tasks.tui.tasks.link_screen import LinkLog
 
 BRANCH = checked("branch", "phone")
 PULL_REQUEST = checked("pull_request", "https://example.org/pull/7")
@@ -111,6 +112,28 @@ async def test_a_branch_is_opened_as_its_log_and_y_copies_the_switch(app, agent,
         assert app.clipboard == "git switch phone"
         await press(app, pilot, "escape")
         assert app.focused is app.pane.row_list
+
+
+async def test_lines_of_a_diff_that_begin_as_its_headers_do_are_drawn_as_lines(app, tmp_path):
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "a.txt").write_text("-- old\nsame\n")
+    git(tmp_path, "add", "a.txt")
+    git(tmp_path, "commit", "-qm", "First")
+    (tmp_path / "a.txt").write_text("++ new\nsame\n")
+    (tmp_path / "b.txt").write_text("diff --git a/x b/x\n")
+    git(tmp_path, "add", "a.txt", "b.txt")
+    git(tmp_path, "commit", "-qm", "Second")
+    text = link_facts.link_text(tmp_path, checked("commit", git(tmp_path, "rev-parse", "main")))
+    async with opened(app):
+        rows = LinkLog(app.context, text).lines(60, 40)
+    marks = {"".join(part for part, _ in row[2:]).strip(): row[1] for row in rows if len(row) > 2}
+    assert marks["++ new"] == ("+ ", "$state-done @state-done")
+    assert marks["-- old"] == ("- ", "$state-failed @state-failed")
+    assert marks["diff --git a/x b/x"] == ("+ ", "$state-done @state-done")
+    assert [row[0][0] for row in rows if row[0][0].startswith(" diff")] == [
+        " diff --git a/a.txt b/a.txt",
+        " diff --git a/b.txt b/b.txt",
+    ]
 
 
 @pytest.mark.parametrize("has_window", [True, False])

@@ -17,7 +17,6 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.tasks.link_facts import folder_of, link_text
-from tui_tasks.tui.tasks.link_screen import LinkText
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
@@ -71,6 +70,8 @@ class LinkActions(Controller):
 
     async def _show(self, folder: Path, link: Link) -> None:
         import shlex
+
+        from tui_tasks.tui.tasks.link_screen import LinkText
 
         try:
             text = await asyncio.to_thread(link_text, folder, link)

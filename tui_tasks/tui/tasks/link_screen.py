@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import re
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -14,26 +15,32 @@ from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
 from tui_tasks.tui.widgets.bases import Overlay, plain
 from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.work import diff_lines
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-_INKS = {"+": "$state-done", "-": "$state-failed", "@": "$key"}
+_FILE: Final = "diff --git "
 
 
 class LinkLog(TextDrawing):
-    """Draws the output of git."""
+    """Draws the output of git: text, and behind it the diffs of files."""
 
     def __init__(self, context: Context, text: str) -> None:
         super().__init__(context)
-        self._text = text
+        self._text, *diffs = re.split(rf"^(?={_FILE})", text, flags=re.MULTILINE)
+        self._diffs = [(diff.partition("\n")[0], diff_lines.parse(diff)) for diff in diffs]
 
     def lines(self, width: int, height: int) -> list[Drawn]:
-        """Return its lines, coloured as a diff."""
-        drawn: list[Drawn] = []
-        for line in self._text.expandtabs(8).splitlines():
-            ink = _INKS.get(line[:1], "") if not line.startswith(("+++", "---")) else "$muted"
-            drawn += [[(f" {part}", ink)] for part in wrapped(line, max(8, width - 2))]
+        """Return its lines, those of diffs coloured."""
+        room = max(8, width - 2)
+        drawn: list[Drawn] = [
+            [(f" {part}", "")] for line in self._text.expandtabs(8).splitlines() for part in wrapped(line, room)
+        ]
+        for title, lines in self._diffs:
+            drawn += [[(f" {part}", "$muted")] for part in wrapped(title, room)]
+            digits = diff_lines.digits_of(lines, width)
+            drawn += [parts for line in lines for parts in diff_lines.drawn(line, (), width, digits)]
         return drawn
 
 
