@@ -23,6 +23,7 @@ from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.widgets.now_entries import OTHERS, Entry
 from tui_tasks.tui.widgets.now_line import Line, add_entries
 
@@ -270,6 +271,35 @@ async def test_more_agents_than_fit_are_counted(plan, make_app):
         )
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         assert re.fullmatch(r" \? 2 ask, 1 failed  ◐ bot-0 #10 .*  ◐ bot-1 .* \+4  \? claude-2", lines(pilot.app)[1])
+
+
+async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_for(plan, make_app, monkeypatch):
+    for number in range(20):
+        flood = [OpenAsk(f"May I {each}? {'please ' * 1_000}") for each in range(10)]
+        with Store(plan.path) as store:
+            store.commit(*flood, actor=f"bot-{number}", now=NOW)
+    laid_out: list[str] = []
+    request_line = agent_text.request_line
+    monkeypatch.setattr(
+        agent_text, "request_line", lambda ask, **how: (laid_out.append(ask.uid), request_line(ask, **how))[1]
+    )
+    async with opened(make_app(plan.path), (120, 40)) as pilot:
+        assert "202 questions" in above(pilot.app)
+        assert "… +192   ✗ 1 task failed" in above(pilot.app)
+        assert len(set(laid_out)) < 60
+
+
+async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_path, make_app):
+    path = str(tmp_path / "late.db")
+    with Store(path) as store:
+        (home,) = store.commit(CreatePlan("chores"), actor="human", now=NOW)
+        made = store.commit(*(AddTask(f"Chore {at}", home.uid) for at in range(130)), actor="human", now=NOW)
+        store.commit(*(EditTask(task.uid, {"due": "2026-01-02"}) for task in made), actor="human", now=NOW)
+    async with opened(make_app(path), (120, 40)) as pilot:
+        await until(pilot, lambda: "late" in above(pilot.app))
+        assert "100+ late" in above(pilot.app)
+        assert "  and others" in above(pilot.app)
+        assert "+99 more" not in above(pilot.app)
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):

@@ -5,6 +5,7 @@ of tasks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.core.rules.agents.ask_rules import unseen
-from tui_tasks.core.rules.agents.request_text import ask_lines, decided_lines
+from tui_tasks.core.rules.agents.request_text import decided_lines, is_written_out
 from tui_tasks.text.glyphs import LOOKS, Look, look
 from tui_tasks.text.safe import LINE_CHARS, safe_line
 from tui_tasks.text.times import HOUR, SECOND, age, ago, short_count
@@ -131,15 +132,18 @@ def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
     """
     request = ask.request or {}
     if request.get("kind") != "permission" or not request.get("tool"):
-        return " ".join(ask_lines(_beginning(ask), ascii_only=ascii_only))
+        beginning = ask.question[:LINE_CHARS]
+        if is_written_out(ask):
+            return beginning.replace("\n", " ")
+        return _decided(beginning.strip(), is_prose=True, ascii_only=ascii_only)
     text = f"{request['tool']}: {_gist(request.get('input'))}"[:LINE_CHARS]
-    return " ".join(decided_lines(text, ascii_only=ascii_only))
+    return _decided(text, is_prose=False, ascii_only=ascii_only)
 
 
-def _beginning(ask: Ask) -> Ask:
-    if len(ask.question) <= LINE_CHARS:
-        return ask
-    return msgspec.structs.replace(ask, question=ask.question[:LINE_CHARS])
+@lru_cache(256)
+def _decided(text: str, *, is_prose: bool, ascii_only: bool) -> str:
+    """Return a text as one line; kept, as a long one takes milliseconds, and lines are drawn often."""
+    return " ".join(decided_lines(text, is_prose=is_prose, ascii_only=ascii_only))
 
 
 def _gist(given: Any) -> str:

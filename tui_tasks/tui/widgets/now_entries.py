@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.agent_snapshots import Ask
@@ -34,6 +35,8 @@ LEAST_NARROW: Final = 10
 _LEAST_NAME: Final = 10
 _MAX_WORDS: Final = 200
 _MAX_WHOLE: Final = 1_000
+# The most questions that have an entry each; 1,000 may be open, and a screen has room for few.
+_MOST_ASKS: Final = 40
 # In cells: the longest name of the task of a failed check or of work to review.
 _SHORT_NAME: Final = 24
 
@@ -164,7 +167,8 @@ class NowEntries:
         """Return how many things need the human, have failed, or are late: `2 ask`, `1 failed`, each with its look."""
         state, now = self.context.state, self.context.clock.now()
         asking, asks = len({ask.agent for ask in state.asks}), len(state.asks)
-        late = len(self.late_tasks()) + sum(when < now for _, when in state.next_jobs)
+        tasks = len(self.late_tasks())
+        late = tasks + sum(when < now for _, when in state.next_jobs)
         failed = state.failed + len(state.failing) + agents_failed
         found = (
             (asks, f"{asks} ask{'s' if asks == 1 else ''}" if asks == asking else count(asks, "question"), "needs_you"),
@@ -172,7 +176,7 @@ class NowEntries:
             (len(state.reviewable), f"{len(state.reviewable)} to review", "reviewable"),
             (state.held, f"{state.held} filed", "held"),
             (failed, f"{failed:,} failed", "failed"),
-            (late, f"{late} late", "overdue"),
+            (late, f"{late}{_or_more(tasks)} late", "overdue"),
         )
         return [(words, look(kind)) for number, words, kind in found if number]
 
@@ -188,7 +192,11 @@ class NowEntries:
     def of_needs(self) -> Iterator[Entry]:
         """Yield what needs the human, most urgent first, then what has failed."""
         state = self.context.state
-        yield from map(self._of_ask, state.asks)
+        yield from map(self._of_ask, state.asks[:_MOST_ASKS])
+        if more := len(state.asks[_MOST_ASKS:]):
+            text, looks = f"{more:,} more", look("needs_you")
+            mark = looks.mark(ascii_only=self.context.ascii_only)
+            yield Entry(ASKS, mark, looks.color, "", (text,), self.act("asks"), number=more, label="ask", whole=text)
         if failed := len(state.unproven):
             first, more = self._named(state.unproven[0]), _more(failed)
             text = f"{count(failed, 'check')} failed"
@@ -338,7 +346,7 @@ class NowEntries:
             ask.agent,
             (_line(asked),),
             lambda: self.context.navigation.show_ask(self.context, ask.uid),
-            whole=f"{number}{safe_line(asked, _MAX_WHOLE)}",
+            whole=f"{number}{_whole(asked)}",
             since=ask.opened_at,
             is_question=not agent_text.is_permission(ask),
         )
@@ -394,12 +402,13 @@ class NowEntries:
         late = self.late_tasks()
         if not late:
             return
-        number = f"{len(late)}{'+' if len(late) >= MAX_DUE else ''}"
+        number = f"{len(late)}{_or_more(len(late))}"
         first, due = self._named(late[0]), dict(self.context.state.due)[late[0]]
         now = task_fields.local_time(self.context.clock.now(), self.context.clock.zone)
         since = task_fields.FIELDS["due"].short(due, now)
         noun = f"{number} task{'s' * (len(late) != 1)}"
-        whole = f"task {first}: {since}{_more(len(late))}"
+        others = "  and others" if _or_more(len(late)) else _more(len(late))
+        whole = f"task {first}: {since}{others}"
         entry = self._counted(
             "overdue", f"{noun} late", "", len(late), LATE, why=first, label="late", whole=whole, noun=noun
         )
@@ -423,8 +432,18 @@ def _line(text: str) -> str:
     return safe_line(text, _MAX_WORDS)
 
 
+@lru_cache(128)
+def _whole(text: str) -> str:
+    return safe_line(text, _MAX_WHOLE)
+
+
 def _quoted(text: str | None) -> str:
     return f'"{safe_line(text, _MAX_WORDS)}"' if text else ""
+
+
+def _or_more(late: int) -> str:
+    """Return the sign after a number of late tasks of which not all are known."""
+    return "+" if late >= MAX_DUE else ""
 
 
 def _more(number: int) -> str:

@@ -77,7 +77,7 @@ class NowLine(FrameLine):
         kinds = (*NEEDS_YOU, *AGENTS) if is_alone else self._kinds
         needs = [] if is_elsewhere else [entry for entry in self._entries.of_needs() if entry.kind in kinds]
         # A question names its agent.
-        asking = {entry.who for entry in needs if entry.kind == ASKS}
+        asking = {ask.agent for ask in self.context.state.asks} if ASKS in kinds and not is_elsewhere else set()
         here = [one for one in agents if one.kind in kinds and not (one.kind == OTHERS and one.who in asking)]
         if WORK in kinds:
             has_sums = is_elsewhere or (ASKS in kinds and not needs)

@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.glyphs import PROOF_LOOKS
-from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.text.safe import cell_len, fit, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
@@ -104,7 +104,8 @@ def path_line(change: FileChange | None, place: str, width: int) -> list[Part]:
         return [(" The work as a whole", "$muted")]
     more = "  not committed" if not change.is_committed else ""
     room = max(4, width - len(more) - len(place))
-    return [(f" {shown_path(change.path)}"[:room], "bold"), (place, "$muted"), (more, "$state-overdue")]
+    path = safe_ends(shown_path(change.path), room - 1)
+    return [(f" {path}", "bold"), (place, "$muted"), (more, "$state-overdue")]
 
 
 def checks(facts: WorkFacts, *, ascii_only: bool) -> list[Part]:

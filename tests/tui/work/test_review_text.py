@@ -1,0 +1,17 @@
+"""The lines of a review: what an agent names in its worktree hides nothing that is said beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui_tasks.text.safe import cell_len
+from tui_tasks.tui.work.review_text import path_line
+from tui_tasks.work.git.reviewing import FileChange
+
+
+@pytest.mark.parametrize("name", ["漢字" * 60 + ".py", "src/" * 60 + "keys.py"])
+def test_a_long_path_leaves_its_end_and_what_is_said_beside_it_on_screen(name):
+    parts = path_line(FileChange(name, None, "A", 1, 0, is_committed=False), "  1 of 3", 80)
+    text = "".join(part for part, _ in parts)
+    assert cell_len(text) <= 80
+    assert text.endswith(".py  1 of 3  not committed")
