@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tui_tasks.text.safe import cell_len
+from tui_tasks.tui.painting.text_lines import quoted
 from tui_tasks.tui.work.review_text import path_line
 from tui_tasks.work.git.reviewing import FileChange
 
@@ -15,3 +16,15 @@ def test_a_long_path_leaves_its_end_and_what_is_said_beside_it_on_screen(name):
     text = "".join(part for part, _ in parts)
     assert cell_len(text) <= 80
     assert text.endswith(".py  1 of 3  not committed")
+
+
+def test_no_line_of_an_agents_summary_looks_like_a_check_of_the_screen():
+    lines = quoted("Done.\n\n Checks on this tree\n   ✓ tests   passed  gates\x85 x", 40)
+    assert ["".join(text for text, _ in line) for line in lines] == [
+        ' │ "Done.',
+        " │ ",
+        " │  Checks on this tree",
+        " │    ✓ tests   passed  gates",
+        ' │  x"',
+    ]
+    assert ["".join(text for text, _ in line) for line in quoted("Done.", 40)] == [' "Done."']

@@ -9,8 +9,6 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Final
 
-import msgspec
-
 from tui_tasks.core import machine_leases, names, vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database

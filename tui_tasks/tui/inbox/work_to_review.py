@@ -18,7 +18,7 @@ from tui_tasks.text.times import ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inbox.inbox_items import InboxItem, RowSource
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, block
+from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.work import work_actions
 from tui_tasks.tui.work.review_rows import file_text
@@ -123,7 +123,7 @@ class WorkToReview(RowSource[Work]):
         if row.message:
             lines += [[], *block(row.message, room, "$state-failed")]
         if row.summary:
-            lines += [[], *block(f'"{row.summary}"', room)]
+            lines += [[], *quoted(row.summary, room, ascii_only=self.context.ascii_only)]
         key = self.context.keymap.key_of(self.OPEN)
         return [
             *lines,

@@ -87,6 +87,15 @@ def block(text: str, width: int, style: str = "", indent: int = 1) -> list[Drawn
     return [[(" " * indent + line, style)] for line in wrapped(text, width)]
 
 
+def quoted(text: str, width: int, *, ascii_only: bool = False) -> list[Drawn]:
+    """Return an agent's words in quotes as lines; several stand behind a bar, so that none looks like the screen's."""
+    said = safe_text(f'"{text}"', ascii_only=ascii_only)
+    if "\n" not in said:
+        return block(said, width)
+    bar = (f" {sign('divider', ascii_only=ascii_only)} ", "$muted")
+    return [[bar, (line, "")] for line in wrapped(said, max(1, width - 2), ascii_only=ascii_only)]
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A stretch of a line that performs an action on a click."""

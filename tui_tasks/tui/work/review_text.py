@@ -15,7 +15,7 @@ from tui_tasks.text.safe import cell_len, fit, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, quoted
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.frame import NARROW
 from tui_tasks.tui.work.review_rows import shown_path
@@ -149,7 +149,7 @@ class WorkSummary(TextDrawing):
         if review is None:
             return summary(self.context, facts, room)
         lines = _troubles(self.context, facts, room)
-        lines += [*block(f'"{work.summary}"', room), []] if work.summary else []
+        lines += [*quoted(work.summary, room, ascii_only=self.context.ascii_only), []] if work.summary else []
         lines.append([(f" {count(len(review.commits), 'commit')} ahead of {safe_line(review.base, 24)}", "bold")])
         lines += [[(f"   {safe_line(commit.title, room - 3)}", "")] for commit in review.commits[:_MAX_NAMED]]
         return lines + _checks(self.context, facts, room)
@@ -167,7 +167,7 @@ def summary(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     started = f"{who} started {ago(work.started_at, context.clock.now())}, in {work.worktree}"
     lines += block(started, room, "$muted")
     if work.summary:
-        lines += [[], *block(f'"{work.summary}"', room)]
+        lines += [[], *quoted(work.summary, room, ascii_only=context.ascii_only)]
     lines += [[], [(f" {count(len(review.commits), 'commit')} ahead of {safe_line(review.base, 40)}", "bold")]]
     lines += [_commit(context, commit, room) for commit in review.commits]
     if review.behind:
