@@ -193,10 +193,10 @@ class NowEntries:
         """Yield what needs the human, most urgent first, then what has failed."""
         state = self.context.state
         yield from map(self._of_ask, state.asks[:_MOST_ASKS])
-        if more := len(state.asks[_MOST_ASKS:]):
-            text, looks = f"{more:,} more", look("needs_you")
+        if others := len(state.asks[_MOST_ASKS:]):
+            text, looks = f"{others:,} more", look("needs_you")
             mark = looks.mark(ascii_only=self.context.ascii_only)
-            yield Entry(ASKS, mark, looks.color, "", (text,), self.act("asks"), number=more, label="ask", whole=text)
+            yield Entry(ASKS, mark, looks.color, "", (text,), self.act("asks"), number=others, label="ask", whole=text)
         if failed := len(state.unproven):
             first, more = self._named(state.unproven[0]), _more(failed)
             text = f"{count(failed, 'check')} failed"
