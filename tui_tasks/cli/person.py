@@ -31,7 +31,6 @@ YES: Final = "Do it"
 NO: Final = "Refuse"
 WAIT_SECONDS: Final = 300.0
 """How long a command waits for the answer of the open screen."""
-_CHECK_VERBS: Final = ("give", "take", "default")
 _BAR: Final = "│ "
 _MAX_DIFF_CHARS: Final = 10_000
 """Diffs are shown up to this; files beyond are counted."""
@@ -66,7 +65,7 @@ def _action_of(options: argparse.Namespace) -> str:
     if name == "config":
         return "use" if options.use else ""
     if name == "check":
-        return next((word for word in options.words[:1] if word in _CHECK_VERBS), "")
+        return next((word for word in options.words[:1] if word in RIGHTS["check"].person.split()), "")
     return getattr(options, "action", None) or ""
 
 

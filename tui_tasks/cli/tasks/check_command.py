@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.cli import streams
+from tui_tasks.cli.command_table import RIGHTS
 from tui_tasks.cli.options import REFUSED, USAGE, hosts_scheduler, open_store, require_database, session_of
 from tui_tasks.cli.streams import print_json
 from tui_tasks.core.vocab import SHELL
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from tui_tasks.core.snapshots import Task
     from tui_tasks.runner.checks.check_profiles import CheckProfiles
 
-_VERBS: Final = ("give", "take", "default")
 _EPILOG: Final = """\
 Without words: list the configured checks; with --list those of that list.
 TASK [NAME] runs the task's checks, or that one, and prints the results; exit status 1 if any has not passed.
@@ -44,7 +44,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 def run(name: str, options: argparse.Namespace) -> int:
     """List, run, give or take checks; return the exit status."""
     words = list(options.words)
-    verb = words.pop(0) if words and words[0] in _VERBS else "run" if words else "list"
+    verb = words.pop(0) if words and words[0] in RIGHTS["check"].person.split() else "run" if words else "list"
     wanted = {"list": (0, 0), "run": (1, 2), "default": (1, 1)}.get(verb, (2, 2))
     if not wanted[0] <= len(words) <= wanted[1]:
         print("tui-tasks check: say TASK [NAME], give TASK NAME, take TASK NAME or default TASK", file=sys.stderr)
