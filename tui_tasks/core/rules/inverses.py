@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder().encode
 
 _DELETED_LAST = Statement(
-    lambda: (
-        J.select(J.seq)
-        .where((J.task == slot("task")) & (J.kind == "task.deleted"))
-        .order_by(J.seq.desc())
-        .limit(slot("limit"))
-    )
+    lambda: J.select(J.seq).where((J.task == slot("task")) & (J.kind == "task.deleted")).order_by(J.seq.desc()).limit(1)
 )
 # What a status brings with it: an undo restores these as well.
 _WITH_STATUS = ("started_at", "finished_at", "status_by")
@@ -101,9 +96,9 @@ def _invert_task(tx: Transaction, entry: Entry, places: Places) -> None:
         changes.pop("rank", None)
     elif "deleted" in changes:
         kind = "task.restored"
-        changes |= _room(tx, entry, task, places)
+        changes |= _rank_of_restored(tx, entry, task, places)
     else:
-        task = writable(tx, _there(task).uid)
+        task = writable(tx, _not_deleted(task).uid)
         kind = _kind_of(entry, changes)
         if "rank" in changes:
             at = {"list_id": changes.get("list_id", task.list_id), "rank": changes["rank"]}
@@ -137,18 +132,18 @@ def _refuse_without_list(tx: Transaction, task: Task) -> None:
         raise Conflict(f"the list of {named(task)} was deleted", id=home.uid)
 
 
-def _there(task: Task) -> Task:
+def _not_deleted(task: Task) -> Task:
     if task.deleted:
         raise Conflict(f"{named(task)} has been deleted since", id=task.uid)
     return task
 
 
-def _room(tx: Transaction, entry: Entry, task: Task, places: Places) -> dict[str, Any]:
-    """Return what a restored task needs: its place, its key."""
+def _rank_of_restored(tx: Transaction, entry: Entry, task: Task, places: Places) -> dict[str, Any]:
+    """Return the rank of a task that is restored, whose key must be free."""
     if task.key is not None and (other := task_queries.task_by_key(tx.db, task.list_id, task.key)):
         raise Conflict(f"{task.key!r} is another task by now", id=other.uid)
     # A deleted task keeps its rank.
-    rank = places.ranks.now(task.list_id, task.rank, tx.db.one(_DELETED_LAST, task=task.uid, limit=1)[0])
+    rank = places.ranks.now(task.list_id, task.rank, tx.db.one(_DELETED_LAST, task=task.uid)[0])
     return _free_rank(tx, entry, task.list_id, rank, places.moved)
 
 
@@ -166,7 +161,7 @@ def _invert_beside(tx: Transaction, entry: Entry, _: Places) -> None:
     assert task is not None
     _refuse_without_list(tx, task)
     if entry.entity != "memory":
-        task = touched(tx, writable(tx, _there(task).uid))
+        task = touched(tx, writable(tx, _not_deleted(task).uid))
     old, new = entry.old, entry.new
     back = {"deleted": True} if old is None else old
     was = {"deleted": False} if old is None else new
