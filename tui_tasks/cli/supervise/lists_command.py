@@ -14,7 +14,6 @@ from tui_tasks.cli.person import quoted
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks import lookup
 from tui_tasks.core import vocab
-from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import (
     ArchiveList,
@@ -90,10 +89,9 @@ def _commit_change(word: str, operation: Callable[[TaskList, argparse.Namespace]
     def run(options: argparse.Namespace) -> None:
         require_database(options)
         with open_store(options) as store:
-            home = task_queries.find_list(store.db, options.target)
-            if home is None:
-                raise NotFound("list", options.target)
-            what = [f"Review {getattr(options, 'switch', '')}, for the list", *quoted(home.name)]
+            home = lookup.find_list(store.db, options.target)
+            # Asked on the open screen for `review` alone.
+            what = [f"Review {options.switch}, for the list", *quoted(home.name)] if options.action == "review" else []
             (changed,) = person.commit(options, store, operation(home, options), what=what)
         _print_result(options, word, changed)
 
@@ -109,9 +107,7 @@ def _auto(options: argparse.Namespace) -> None:
 
     require_database(options)
     with open_store(options) as store:
-        home = task_queries.find_list(store.db, options.target)
-        if home is None:
-            raise NotFound("list", options.target)
+        home = lookup.find_list(store.db, options.target)
         operation: Operation = StopAuto(home.uid)
         what = [f"Auto {options.switch}, for the list", *quoted(home.name)]
         if options.switch == "on":

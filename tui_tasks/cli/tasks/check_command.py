@@ -66,18 +66,15 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def _print_definitions(session: Session, *, as_json: bool) -> int:
-    from tui_tasks.core.errors import NotFound
+    from tui_tasks.cli.tasks.lookup import find_list
     from tui_tasks.core.read import check_queries
-    from tui_tasks.core.read.tasks import task_queries
     from tui_tasks.settings.current import CheckSettings
     from tui_tasks.text.safe import safe_line
 
     checks = check_queries.definitions(session.store.db)
     named = session.identity.list
     if named is not None:
-        home = task_queries.find_list(session.store.db, named)
-        if home is None:
-            raise NotFound("list", named)
+        home = find_list(session.store.db, named)
         checks = tuple(check for check in checks if {home.name, home.uid}.intersection(check.lists))
     profiles, db = CheckSettings()(), session.store.db
     if as_json:

@@ -40,6 +40,18 @@ def find_task(session: Session, reference: str) -> Task:
     return tasks[0]
 
 
+def find_list(db: Database, name: str) -> TaskList:
+    """Return the list of a name, or the plan of an id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    home = task_queries.find_list(db, name)
+    if home is None:
+        raise NotFound("list", name)
+    return home
+
+
 def titled(number: int, name: str) -> str:
     """Return a task as commands print it: `#12  Rotate keys`."""
     return f"#{number}  {safe_line(name)}"
@@ -54,10 +66,7 @@ def lists_in_scope(session: Session) -> list[TaskList]:
     named = session.identity.list
     if named is None:
         return task_queries.lists(session.store.db, session.identity.scope)
-    home = task_queries.find_list(session.store.db, named)
-    if home is None:
-        raise NotFound("list", named)
-    return [home]
+    return [find_list(session.store.db, named)]
 
 
 def check_named(options: argparse.Namespace, db: Database) -> None:
