@@ -97,7 +97,7 @@ def _edited(context: Context, text: str) -> str | None:
 def _run(context: Context, argv: list[str]) -> None:
     try:
         with context.suspend():
-            status = _ran(argv)
+            status = _exit_status(argv)
     except SuspendNotSupported:
         raise NoEditor("the screen cannot step aside here") from None
     except OSError as error:
@@ -106,8 +106,8 @@ def _run(context: Context, argv: list[str]) -> None:
         raise NoEditor(f"{argv[0]} ended with status {status}; nothing was changed")
 
 
-def _ran(argv: list[str]) -> int:
-    """Run a program on the terminal, and return its exit status.
+def _exit_status(argv: list[str]) -> int:
+    """Run a program on the terminal to its end, and return its exit status.
 
     Ctrl+C and Ctrl+\\ reach only that program. A signal that asks this program to end ends that one first.
     """
