@@ -6,6 +6,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -308,6 +309,19 @@ def test_a_failure_made_good_is_told_with_its_reason_and_with_what_the_task_is_n
         (line,) = digest(store.db, 0, history.now, {}).parts["failed"]
         assert (line.name, line.who, line.count) == ("task 0", "a", 1)
         assert line.text == "failed: no such host, and is in progress now"
+
+
+@pytest.mark.parametrize("order", [("log", "set"), ("set", "log")])
+def test_a_failure_is_told_with_what_its_agent_logged_before_or_after_it(path: Path, order) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "a", 0, "in_progress")
+        for what in order:
+            history.now += SECOND
+            uid = history.tasks[0]
+            history.commit("a", LogTask(uid, "disk full") if what == "log" else EditTask(uid, {"status": "failed"}))
+        (line,) = digest(store.db, 0, history.now, {}).parts["failed"]
+        assert line.text == "failed: disk full"
 
 
 def test_entries_that_were_compacted_away_are_told_of(path: Path) -> None:

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import check_queries
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import verified
 
 # Quotes within a text are escaped in JSON, so `instr` rules out nearly all entries cheaply. What a person or an agent
@@ -300,7 +301,7 @@ class _Failure(msgspec.Struct, gc=False):
 
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) -> Iterator[DigestLine]:
     """Yield a line for each thing that has failed, however often it did."""
-    each = [(entry.seq, entry.at, _of_task(entry)) for entry in statuses if entry.become == "failed"]
+    each = [(entry.seq, entry.at, _of_task(db, entry)) for entry in statuses if entry.become == "failed"]
     each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event)) is not None]
     failures: dict[tuple[str, str], _Failure] = {}
     for seq, at, failure in each:
@@ -317,8 +318,12 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) 
         )
 
 
-def _of_task(entry: StatusEntry) -> _Failure:
-    text = f"failed: {entry.reason}" if isinstance(entry.reason, str) and entry.reason else "failed"
+def _of_task(db: Database, entry: StatusEntry) -> _Failure:
+    """Return a task's failure with its reason; where the entry has none, and it still holds, what the list shows."""
+    why = entry.reason if isinstance(entry.reason, str) else ""
+    if not why and entry.status == "failed" and (line := list_pages.line(db, entry.uid)) is not None:
+        why = task_records.end_reason(db, line)
+    text = f"failed: {why}" if why else "failed"
     status = "deleted" if entry.deleted else entry.status
     return _Failure("task", entry.uid, entry.name, entry.actor, text, entry.uid, status=status)
 
