@@ -346,6 +346,20 @@ async def test_the_key_after_a_resume_acts(plan, make_app):
         assert "dropped" not in said(app)
 
 
+async def test_a_question_that_was_answered_reads_as_asked_before_and_not_as_open(plan, make_app):
+    by_agent(plan, "claude-3", OpenAsk("delete the cache?", ("yes", "no")), now=at(20, 0))
+    with Store(plan.path) as store:
+        connect(store, "claude-3")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        app.screen.window.move_to("claude-3")
+        await settle(pilot)
+        assert "asked:" not in row_of(app, "claude-3")
+        await settle(pilot, "1")
+        await until(pilot, lambda: "asked: delete the cache?" in row_of(app, "claude-3"))
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_an_agent_with_two_questions_shows_the_oldest_first_and_1_answers_it(plan, make_app, size):
     (first,) = by_agent(plan, "claude-3", OpenAsk("delete the cache?", ("yes", "no")), now=at(20, 0))

@@ -299,6 +299,8 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return session.last_prompt, "$muted"
     if state == "idle" and session is not None and is_silent(session, now):
         return "not reported yet: its terminal may ask something", "$state-needs-you"
+    if member.word is not None and member.word.kind == "asked" and last == member.word.text:
+        return f"asked: {last}", "$muted"
     if state == "idle" and last and (session is None or not session.last_message):
         return f"last: {last}", "$muted"
     return last, "$muted"
