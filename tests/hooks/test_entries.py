@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from tui_tasks.cli.admin import hook_placing
-from tui_tasks.hooks import hook_settings
-from tui_tasks.hooks.main import PROGRAMS
+from tui_tasks.hooks import PROGRAMS, hook_settings
 from tui_tasks.hooks.replies import hook_output, outbox
 from tui_tasks.settings.config import SessionSettings
 

@@ -19,8 +19,7 @@ from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import departures, intake
-from tui_tasks.hooks.programs import PROGRAMS
+from tui_tasks.hooks import PROGRAMS, departures, intake
 from tui_tasks.hooks.spool import Spool
 from tui_tasks.runner import processes
 

@@ -188,7 +188,7 @@ def _description(takes: dict[str, Any]) -> str:
 
 
 def _declare_hook(command: argparse.ArgumentParser) -> None:
-    from tui_tasks.hooks.main import PROGRAMS
+    from tui_tasks.hooks import PROGRAMS
 
     command.add_argument("program", metavar="PROGRAM", choices=PROGRAMS, help=f"one of {', '.join(PROGRAMS)}")
 

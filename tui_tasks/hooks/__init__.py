@@ -2,6 +2,8 @@
 
 import os
 
+PROGRAMS = ("claude", "codex", "gemini", "opencode")
+
 
 def hooks_folder(database: str) -> str:
     """Return the folder in which hooks and other processes exchange files: beside the database, for a link beside its

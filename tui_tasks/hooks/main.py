@@ -10,14 +10,13 @@ An agent waits for it at each event: it may take at most half as long again as P
 
 import os
 
-from tui_tasks.hooks import agent_process, hooks_folder
+from tui_tasks.hooks import PROGRAMS, agent_process, hooks_folder
 from tui_tasks.hooks.folder import MAX_PAYLOAD, Folder, Head, payload_head, put_payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PROGRAMS = ("claude", "codex", "gemini", "opencode")
 # Names the log file for errors, which may be printed on no stream.
 LOG = "TUI_TASKS_HOOK_LOG"
 # Set for an agent started by a run: its session's id, or its program. It reports directly to its supervisor.

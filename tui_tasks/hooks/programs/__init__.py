@@ -10,8 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from tui_tasks.core.operations.sessions import SessionReport
-
-PROGRAMS = ("claude", "codex", "gemini", "opencode")
+from tui_tasks.hooks import PROGRAMS
 
 
 def read(program: str, payload: dict[str, Any], *, is_waited_for: bool = False) -> SessionReport | None:
