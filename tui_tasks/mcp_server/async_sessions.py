@@ -23,8 +23,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.hooks import departures
-from tui_tasks.hooks.main import PROGRAMS
+from tui_tasks.hooks import PROGRAMS, departures
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.mcp_server.resources import ResourceSubscriptions
 from tui_tasks.state.opening import take_in_hooks
