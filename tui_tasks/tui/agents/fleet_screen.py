@@ -32,8 +32,9 @@ from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
+from tui_tasks.tui.widgets.changed_tasks import ChangesRule
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
-from tui_tasks.tui.widgets.next_up import ChangesRule, next_parts
+from tui_tasks.tui.widgets.next_up import next_parts
 from tui_tasks.tui.widgets.now_entries import COUNTS, FAILED, JOBS, LATE
 from tui_tasks.tui.widgets.now_line import NowLine
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.widgets.changed_tasks import changed_part
 from tui_tasks.tui.widgets.frame import NARROW, is_compact
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.next_up import next_parts
@@ -86,10 +86,3 @@ class ScreenHead:
         if changed[0] and (both or not alone) and cell_len(changed[0]) < room:
             return [changed, *(both or [(" ", "")])]
         return alone
-
-
-def changed_part(context: Context) -> Part:
-    """Return `• 4 changed`: how many tasks of all lists agents have changed since the human looked."""
-    number = len(context.state.new) + len(context.state.deleted)
-    mark = sign("changed", ascii_only=context.ascii_only)
-    return (f"  {mark} {number:,} changed", "$changed") if number else ("", "")
