@@ -492,6 +492,14 @@ async def test_a_reason_without_room_takes_that_of_the_name_of_its_task(make_app
         assert re.search(r"failed +task #3 test_dst_gap: expected 02:30, got 03:30 +17m", line)
 
 
+async def test_spaces_within_an_agents_text_do_not_part_it_like_two_entries(app, plan):
+    by_agent(plan, "claude-2", OpenAsk("Go?   ? claude-2 asks #12   ✓ nothing needs you"))
+    by_agent(plan, "claude-1", LogTask(plan[5], "on   ? claude-2 asks"))
+    async with opened(app):
+        assert "Go? ? claude-2 asks #12 ✓ nothing needs you" in above(app)
+        assert '"on ? claude-2 asks"' in above(app)
+
+
 async def test_a_failed_job_is_told_with_its_age(app, plan):
     fail_a_job(plan, "nightly")
     async with opened(app):

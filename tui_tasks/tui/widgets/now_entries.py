@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -316,11 +317,11 @@ class NowEntries:
         return _quoted(word.text) if word is not None and word.kind in ("logged", "asked", "ran") else ""
 
     def _about(self, task: TaskLine | None) -> tuple[str, ...]:
-        return (f"#{task.number}", safe_line(task.name, 40)) if task is not None else ()
+        return (f"#{task.number}", _line(task.name, 40)) if task is not None else ()
 
     def _named(self, uid: str) -> str:
         task = list_pages.line(self.context.db, uid)
-        return f"#{task.number} {safe_line(task.name, _SHORT_NAME)}" if task is not None else ""
+        return f"#{task.number} {_line(task.name, _SHORT_NAME)}" if task is not None else ""
 
     def _entry(self, kind: int, member: Member, shown: str, texts: tuple[str, ...]) -> Entry:
         looks, task = agent_text.LOOKS_OF_STATES[shown], member.task
@@ -378,7 +379,7 @@ class NowEntries:
             task, reason = state.failed_last or (None, "")
             named = f"#{task.number} " if task is not None else ""
             why = f"{named}{_line(reason or task.name)}" if task is not None else ""
-            whole = f"{named}{safe_line(task.name, 40)}{': ' if reason else ''}{_line(reason)}" if task else ""
+            whole = f"{named}{_line(task.name, 40)}{': ' if reason else ''}{_line(reason)}" if task else ""
             since = task.updated_at if task is not None else None
             brief = f"task {named}{_line(reason)}{_more(number)}" if reason else ""
             text, noun = f"{count(number, 'task')} failed", count(number, "task")
@@ -388,7 +389,7 @@ class NowEntries:
             )  # fmt: skip
         if state.failing:
             number, (name, reason, since) = len(state.failing), state.failing[0]
-            first = safe_line(name, _SHORT_NAME)
+            first = _line(name, _SHORT_NAME)
             text = f"job {first} failed" if number == 1 else f"{count(number, 'job')} failed"
             why = _line(reason) if number == 1 else f"{first}: {_line(reason)}"
             whole = f"{first}{': ' if reason else ''}{_line(reason)}{_more(number)}"
@@ -428,17 +429,18 @@ class NowEntries:
         return go
 
 
-def _line(text: str) -> str:
-    return safe_line(text, _MAX_WORDS)
+def _line(text: str, cells: int = _MAX_WORDS) -> str:
+    """Return a text as one line with single spaces: the entries of a line stand apart by more."""
+    return re.sub(" {2,}", " ", safe_line(text, cells))
 
 
 @lru_cache(128)
 def _whole(text: str) -> str:
-    return safe_line(text, _MAX_WHOLE)
+    return _line(text, _MAX_WHOLE)
 
 
 def _quoted(text: str | None) -> str:
-    return f'"{safe_line(text, _MAX_WORDS)}"' if text else ""
+    return f'"{_line(text)}"' if text else ""
 
 
 def _or_more(late: int) -> str:
