@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Annotated, Final
 
 import msgspec
 
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.read import views
 
 NUMBER: Final = "server:number"
@@ -33,7 +35,10 @@ _TABLES: Final = {
     "unfinished_change": (("change",), ("actor", "lock"), ""),
     "view": (("key",), ("value",), "{row}.key >= 'until:' AND {row}.key < 'until;'"),
 }
-_decode = msgspec.json.Decoder().decode
+# An integer of SQLite.
+_Integer = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+_read_key = msgspec.json.Decoder(list[str | _Integer]).decode
+_read_value = msgspec.json.Decoder(dict[str, str | _Integer | float | bool | None]).decode
 
 
 def collect(db: Database) -> None:
@@ -83,23 +88,28 @@ def forget_number(db: Database) -> None:
 
 
 def apply(db: Database, rows: Iterable[tuple[str, str, str | None, int]]) -> None:
-    """Apply rows (kind, key, value, number) of the server, oldest first, within the open write transaction."""
+    """Apply rows (kind, key, value, number) of the server, oldest first, within the open write transaction.
+
+    A role may write any text there. What is no row of its table is passed over, on every machine alike.
+    """
     before = newest = number(db)
     for kind, key, value, its_number in rows:
         if its_number > newest:
-            _put(db, kind, _decode(key), None if value is None else _decode(value))
+            with contextlib.suppress(msgspec.DecodeError, sqlite3.IntegrityError):
+                _put(db, kind, key, value)
             newest = its_number
     if newest != before:
         put_number(db, newest)
 
 
-def _put(db: Database, table: str, key: list[str], value: dict[str, Any] | None) -> None:
-    if table not in _TABLES:
+def _put(db: Database, table: str, key: str, value: str | None) -> None:
+    keys, others, _ = _TABLES.get(table, ((), (), ""))
+    named, fields = _read_key(key), None if value is None else _read_value(value)
+    if not keys or len(named) != len(keys):
         return
-    keys, others, _ = _TABLES[table]
-    db.sql(f"DELETE FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in keys)}", key)
-    if value is not None:
-        # A value may be of any role: its names are no part of a statement.
-        row = {**dict(zip(keys, key, strict=True)), **{name: value[name] for name in others if name in value}}
+    db.sql(f"DELETE FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in keys)}", named)
+    if fields is not None:
+        # The names of columns are never a role's.
+        row = {**dict(zip(keys, named, strict=True)), **{name: fields[name] for name in others if name in fields}}
         marks = ", ".join("?" * len(row))
         db.sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
