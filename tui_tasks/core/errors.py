@@ -169,11 +169,12 @@ class InputsUnread(Exception):
 
 
 class CannotUndo(Conflict):
-    """A change cannot be taken back. `change` is its number: `Undo` can pass over it."""
+    """A change cannot be taken back. `change` is its number: `Undo` can pass over it, and takes back `before` then."""
 
-    def __init__(self, message: str, change: int, **data: Any) -> None:
+    def __init__(self, message: str, change: int, before: int | None = None, **data: Any) -> None:
         super().__init__(message, **data)
         self.change = change
+        self.before = before
 
 
 class Forbidden(Refusal):

@@ -210,6 +210,7 @@ async def test_undo_says_what_it_cannot_take_back_and_leaves_it_or_passes_over_i
         assert "Undo of change of list “Plan”: not possible" in asked
         assert "Ship auth flow" in asked
         assert "Backup restore drill" in asked
+        assert "Before it: “Old cookie banner” skipped → pending." in asked
         await press(app, pilot, "y")
         assert "“Old cookie banner” skipped → pending" in said(app)
         assert task(app, jammed[9]).status == "skipped"

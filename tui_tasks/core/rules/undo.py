@@ -92,7 +92,16 @@ def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
         # It is answered as any other way to set the task done: the checks are started, and a later try succeeds.
         raise
     except (Conflict, NotFound) as refused:
-        raise CannotUndo(refused.message, change, **refused.data) from refused
+        before = _before(tx, op, change) if op.change is None and tx.actor == vocab.HUMAN else None
+        raise CannotUndo(refused.message, change, before, **refused.data) from refused
+
+
+def _before(tx: Transaction, op: Undo, change: int) -> int | None:
+    """Return the change that is taken back once another is passed over; None if there is none."""
+    try:
+        return _newest_standing(tx, msgspec.structs.replace(op, passed_over=(*op.passed_over, change)))
+    except Conflict:
+        return None
 
 
 def _own_entries(tx: Transaction) -> Iterator[Any]:

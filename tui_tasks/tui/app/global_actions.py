@@ -169,6 +169,8 @@ class GlobalActions(Controller):
         from tui_tasks.tui.inputs.dialogs import confirm
 
         question = f"Undo of {self._described(refused.change)}: not possible, as {safe_line(refused.message, 300)}."
+        if refused.before is not None:
+            question += f" Before it: {self._described(refused.before)}."
         return await confirm(
             self._context, question, "skip it, and undo the change before it", "leave everything as it is"
         )
