@@ -15,6 +15,7 @@ from tests.contract.client import Agent
 from tests.phone.stand_in import StandIn
 from tests.started import DEADLINE
 from tui_tasks.core import phone_answers
+from tui_tasks.core.errors import Busy
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
@@ -230,6 +231,26 @@ def test_of_several_processes_one_sends_and_takes(store, server, clock, phone, m
     assert ask_queries.ask(store.db, uid).answer == "jose"
     assert refusals(store) == []
     assert len(server.messages["mine"]) == 1
+
+
+def test_a_database_that_is_busy_at_first_is_opened_again(store, server, clock, phone, monkeypatch):
+    monkeypatch.setattr(service, "_TAKE_OVER_SECONDS", 0.01)
+    tries = []
+
+    def open_store(*arguments: Any, **named: Any) -> Store:
+        tries.append(arguments)
+        if len(tries) < 3:
+            raise Busy("others write")
+        return Store(*arguments, **named)
+
+    monkeypatch.setattr(service, "Store", open_store)
+    sender = phone()
+    opened(store, clock)
+    thread = threading.Thread(target=sender.run, daemon=True)
+    thread.start()
+    assert server.wait_for("mine")[0]["message"] == "Which one?"
+    sender.stop()
+    thread.join(DEADLINE)
 
 
 def test_a_process_that_serves_sends_a_question_and_gives_the_agent_the_answer(tmp_path: Path, server: StandIn) -> None:

@@ -84,8 +84,12 @@ class PhoneService:
         self._stopped.set()
 
     def run(self) -> None:
-        """Send and receive while no other process does. If the server forbids it, another process may try."""
+        """Send and receive while no other process does. If the server forbids it, another process may try.
+
+        While the database cannot be opened, it is tried again.
+        """
         while not self._stopped.is_set():
+            pause = _FORBIDDEN_SECONDS
             handle = write_queue.open_lock_file(f"{self._path}-ntfy", make=True)
             try:
                 while not _try_lock(handle):
@@ -95,9 +99,18 @@ class PhoneService:
                     self._serve(store)
             except NtfyForbidden as forbidden:
                 _log.warning("ntfy: %s: %s; is the token in the environment?", self._settings.server, forbidden)
+            except Refusal as refusal:
+                self._warn(refusal)
+                pause = _TAKE_OVER_SECONDS
             finally:
                 os.close(handle)
-            self._stopped.wait(_FORBIDDEN_SECONDS)
+            self._stopped.wait(pause)
+
+    def _warn(self, refusal: Refusal) -> None:
+        """Log why nothing is sent now, unless that was logged last."""
+        if str(refusal) != self._refusal:
+            self._refusal = str(refusal)
+            _log.warning("ntfy: %s", refusal)
 
     def _serve(self, store: Store) -> None:
         self.resume(store)
@@ -115,9 +128,7 @@ class PhoneService:
                 try:
                     self._step(store)
                 except Refusal as refusal:
-                    if str(refusal) != self._refusal:
-                        self._refusal = str(refusal)
-                        _log.warning("ntfy: %s", refusal)
+                    self._warn(refusal)
                     self._stopped.wait(_TAKE_OVER_SECONDS)
         finally:
             ended.set()

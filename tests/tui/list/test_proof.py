@@ -61,7 +61,7 @@ async def test_a_failed_check_needs_you_and_is_gone_to(plan, make_app, report):
         app.context.link.catch_up()
         await pilot.pause()
         assert app.context.state.unproven == [plan[5]]
-        assert "check failed: #5 Ship auth flow" in shown(app)
+        assert "check failed  #5 Ship auth flow" in shown(app)
         app.context.navigation.go_to(plan[1])
         for _ in range(before + 1):
             await settle(pilot, "exclamation_mark")
