@@ -138,7 +138,7 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
         work.makes_worktree or counts["head"] != work.base_commit
     )
     if owner is not None:
-        # Its commits cannot be told from those of the other agent.
+        # Both agents commit on one branch, so nobody knows whose a commit is.
         has_changes = has_changes and (work.summary is not None or clean_up.is_gone(store, owner))
     if work_limits.of(work).ask is not None:
         return None  # the human says whether it goes on

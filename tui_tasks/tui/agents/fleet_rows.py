@@ -207,8 +207,8 @@ class FleetRows(RowDrawing[FleetRow]):
             question = agent_text.request_line(row.ask, ascii_only=self.context.ascii_only)
             asked = self._wrapped(f"asks: {question}", room)
         others: list[Part] = []
-        told = f"{matter.whole} {safe_line(task, sizes.task - 2) if sizes.task else ''}"
-        for text, ink in agent_text.besides(row, self.context, told, state):
+        shown = f"{matter.whole} {safe_line(task, sizes.task - 2) if sizes.task else ''}"
+        for text, ink in agent_text.besides(row, self.context, shown, state):
             left = room - sum(cell_len(part) for part, _ in others)
             if left > _LEAST_TEXT:
                 others += [("   " * bool(others), ""), (safe_line(text, left - 3 * bool(others)), ink)]

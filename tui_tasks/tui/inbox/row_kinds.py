@@ -58,8 +58,8 @@ class FailedChecks(RowSource[FailedTask]):
     @override
     def more(self, row: FailedTask) -> list[Part]:
         runs = [(check.name, check.run) for check in row.checks]
-        told = [(name, line) for name, run in runs if run is not None for line in _reasons(run.output or "")]
-        return [(f"{name}: {line}" if len(runs) > 1 else line, "$state-failed") for name, line in told]
+        reasons = [(name, line) for name, run in runs if run is not None for line in _reasons(run.output or "")]
+        return [(f"{name}: {line}" if len(runs) > 1 else line, "$state-failed") for name, line in reasons]
 
     @override
     def version(self, row: FailedTask) -> Hashable:
