@@ -24,7 +24,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.widgets.now_entries import OTHERS, Entry
+from tui_tasks.tui.widgets.now_entry import OTHERS, Entry
 from tui_tasks.tui.widgets.now_line import Line, add_entries
 
 

@@ -35,7 +35,7 @@ from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.changed_tasks import ChangesRule
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
 from tui_tasks.tui.widgets.next_up import next_parts
-from tui_tasks.tui.widgets.now_entries import COUNTS, FAILED, JOBS, LATE
+from tui_tasks.tui.widgets.now_entry import COUNTS, FAILED, JOBS, LATE
 from tui_tasks.tui.widgets.now_line import NowLine
 
 MAX_WORDS: Final = 12

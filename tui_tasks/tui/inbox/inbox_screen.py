@@ -40,7 +40,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.widgets.now_entries import FAILED, JOBS
+from tui_tasks.tui.widgets.now_entry import FAILED, JOBS
 from tui_tasks.tui.widgets.now_line import AGENTS
 from tui_tasks.tui.widgets.screen_head import TALL, ScreenHead
 from tui_tasks.tui.work import terminal

@@ -13,7 +13,8 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.widgets.frame import AROUND, is_compact
-from tui_tasks.tui.widgets.now_entries import WHO, Entry, NowEntries
+from tui_tasks.tui.widgets.now_entries import NowEntries
+from tui_tasks.tui.widgets.now_entry import WHO, Entry
 from tui_tasks.tui.widgets.now_line import NEEDS_YOU, Act, Line, add_entries
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from tui_tasks.text.times import age, age_lasts, count, due
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, as_of_words, is_compact
-from tui_tasks.tui.widgets.now_entries import (
+from tui_tasks.tui.widgets.now_entries import Health, NowEntries
+from tui_tasks.tui.widgets.now_entry import (
     ASKS,
     COUNTS,
     FAILED,
@@ -28,8 +29,6 @@ from tui_tasks.tui.widgets.now_entries import (
     TROUBLE,
     WORK,
     Entry,
-    Health,
-    NowEntries,
 )
 
 if TYPE_CHECKING:
