@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import journal
 from tui_tasks.core.snapshots import Entry
 
 PAGE = 1_000

@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.benchmarks.figures import Figure, Place, read_through
 from tests.benchmarks.fill import START
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
 from tui_tasks.core.read.digest import digest
 from tui_tasks.core.store import Store

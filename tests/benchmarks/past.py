@@ -9,7 +9,7 @@ from typing import Final
 from tests.benchmarks import painted
 from tests.benchmarks.digests import fill
 from tests.benchmarks.figures import Figure, Place, read_through
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
 
 ROUNDS: Final = 60

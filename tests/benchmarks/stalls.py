@@ -16,7 +16,7 @@ from typing import Final
 
 from tests.benchmarks import fill
 from tests.benchmarks.figures import Figure, Place, read_through
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp

@@ -9,7 +9,7 @@ from tests.conftest import SECOND, START
 from tests.talking import ADD, add, task
 from tui_tasks import __version__
 from tui_tasks.channel.subscription import PAGE
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import SendMessage
 
 EVERY_FIELD = {

@@ -17,10 +17,10 @@ from tests.core.engine.databases import put_in_place
 from tests.core.engine.test_watch import finds_commit_by_notice
 from tests.started import DEADLINE, until
 from tui_tasks.cli.supervise import history_text
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.asks import AnswerAsk

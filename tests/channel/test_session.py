@@ -8,9 +8,9 @@ import pytest
 
 from tests.conftest import Clock, Talk
 from tests.talking import ADD, add, names
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine import driver
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import EditTask, EnsureList, SetListRule

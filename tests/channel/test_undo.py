@@ -3,8 +3,8 @@
 import pytest
 
 from tests.talking import ADD, add, names, task
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries

@@ -13,8 +13,8 @@ from tui_tasks.cli.command_parser import parser
 from tui_tasks.cli.command_table import COMMANDS, DAILY, HEADINGS
 from tui_tasks.cli.main import command_of, main, words_alone
 from tui_tasks.cli.options import SHARED, parse
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import sqlite3
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import json_export, ready_tasks, task_queries
 from tui_tasks.core.store import Store
 

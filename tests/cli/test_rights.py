@@ -14,7 +14,7 @@ from tests.hooks.screens import answering, screen
 from tui_tasks.cli import person as asking
 from tui_tasks.cli.command_table import COMMANDS, NOBODY_ELSE, RIGHTS
 from tui_tasks.cli.main import main
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import OpenAsk, PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, NoteRunAgent, RunJob
 from tui_tasks.core.operations.tasks import AddTask, EnsureList, SetListReview

@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from tests.conftest import SECOND, START
 from tests.core.state_model import HUMAN, OF_A_ROW, Change, Home, Item, Model, State
 from tests.on_server import IS_ON_SERVER, path_of
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.tasks import (
     AddTask,
     ClearList,

@@ -11,9 +11,9 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 from tests.conftest import SECOND
 from tests.core.state_model import HUMAN, LOST, Change, Hold, Item, clashes, touched
 from tests.core.state_steps import PICK, StateSteps, content
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound, Refusal, StaleClaim
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.replay import allow_any_order, apply_together, replay
 from tui_tasks.core.operations import Redo, Undo

@@ -18,7 +18,7 @@ from tests.docs.animation import Frame, svg
 from tests.tui.driving import until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, ZONE, Plan, connect
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries

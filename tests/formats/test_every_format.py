@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW, bring, counts, filled, lost, names, out, read
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.names import shown
 from tui_tasks.core.operations import Undo

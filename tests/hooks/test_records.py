@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Clock
 from tests.hooks.playing import Player
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake, session_records
 from tui_tasks.hooks.follower import RecordWatch

@@ -15,7 +15,7 @@ from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 
 from tests.mcp_server.shared import Served, error, held, served
 from tests.started import DEADLINE
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.read import ask_queries
 from tui_tasks.mcp_server import asking
 

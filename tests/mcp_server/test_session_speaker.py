@@ -22,7 +22,7 @@ from tests.started import DEADLINE, Started
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
 from tui_tasks.core import connections
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read.tasks import task_queries

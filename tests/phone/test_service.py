@@ -15,8 +15,8 @@ from tests.contract.client import Agent
 from tests.phone.stand_in import StandIn
 from tests.started import DEADLINE
 from tui_tasks.core import phone_answers
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read import ask_queries

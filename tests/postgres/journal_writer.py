@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from tui_tasks.core.journal.journal import link
+from tui_tasks.core.commit.journal import link
 
 COLUMNS = ("seq", "at", "actor", "kind", "entity", "uid", "task", "change", "undoes", "old", "new", "image", "why")
 APPEND = (

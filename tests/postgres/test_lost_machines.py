@@ -21,9 +21,8 @@ from tui_tasks.channel.presence import Presence
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
 from tui_tasks.core import connections
-from tui_tasks.core.commit import transaction, unfinished
+from tui_tasks.core.commit import journal, transaction, unfinished
 from tui_tasks.core.errors import Busy, Conflict, OutcomeUnknown, RoleRefused
-from tui_tasks.core.journal import journal
 from tui_tasks.core.machine_leases import LEASE, LEASE_RENEWED, leases
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun

@@ -7,10 +7,9 @@ import pytest
 from tests.checks import Checks
 from tests.conftest import START
 from tests.postgres.journal_writer import write
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import elapsed, journal
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, compaction_steps, diagnosis
 from tui_tasks.core.operations.jobs import NamedCheck, RecordSettings, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList

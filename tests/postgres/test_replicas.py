@@ -20,9 +20,8 @@ from tests.postgres.machines import digest, names, run
 from tests.started import DEADLINE, Started
 from tui_tasks import clock
 from tui_tasks.client.requests import ToolError
-from tui_tasks.core.commit import transaction
+from tui_tasks.core.commit import journal, transaction
 from tui_tasks.core.errors import Busy, Conflict, DatabaseRefused, Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.postgres import journal_client, replica, replica_files, replica_following

@@ -15,7 +15,7 @@ from tui_tasks.channel import replies
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
 from tui_tasks.clock import Uptime
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.jobs import EndRun, ExpireRuns, RunJob, TakeBackDue
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import job_queries

@@ -9,7 +9,7 @@ from typing import Any
 from tests.conftest import Clock, Talk
 from tests.payloads import text
 from tui_tasks import clock
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.names import is_invisible
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob

@@ -21,7 +21,7 @@ from tests.soak.budget import Budget
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, serve
 from tui_tasks.channel.request_fields import TOOL_KEYS
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 

@@ -251,8 +251,8 @@ class _Soak:
 
     def compacted(self) -> None:
         """Store a snapshot, and drop the entries before it: who lacks some builds its replica again."""
+        from tui_tasks.core.commit import journal
         from tui_tasks.core.errors import Refusal
-        from tui_tasks.core.journal import journal
         from tui_tasks.postgres.replica import Replica
 
         with contextlib.closing(Replica(self._chance.choice(self._hosts).replica())) as replica:

@@ -23,8 +23,8 @@ from tests.soak.budget import Budget
 from tests.work.repositories import commit, git, write
 from tui_tasks import clock
 from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork

@@ -17,7 +17,7 @@ import pytest
 
 from tests.contract.client import DEADLINE, environment, program
 from tests.started import Started
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
 from tui_tasks.settings.remote_access import Tokens
 

@@ -10,7 +10,7 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from tui_tasks.core import connections
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.sessions import Process

@@ -13,10 +13,10 @@ from uuid import uuid4
 import msgspec
 
 from tui_tasks.channel.pending_request import PendingRequest
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import InvalidRequest, NotFound, Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.schema.tables import StoredReplyRow as K
 from tui_tasks.dialects.base import Wait
 

@@ -11,10 +11,10 @@ import msgspec
 
 from tui_tasks.channel.pending_request import PendingRequest
 from tui_tasks.core.agent_snapshots import HumanMessage
+from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.transaction import Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import CursorExpired, StorageFailed
-from tui_tasks.core.journal import journal
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.core.store import Store
 

@@ -9,9 +9,9 @@ import msgspec
 
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, PendingRequest
 from tui_tasks.channel.replies import drop_stored, newest_seq, refused, served, store_reply
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Refusal, StorageFailed
-from tui_tasks.core.journal import journal
 from tui_tasks.dialects.base import Call, Wait
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from msgspec import Meta, Raw
 
 from tui_tasks import __version__
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, InvalidRequest, NotFound
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.dialects.base import Call, Table, Tool
 from tui_tasks.dialects.control_agents import ASKS, WORK

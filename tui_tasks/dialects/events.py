@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read import ask_queries, check_queries, job_queries
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.dialects.json_shapes import local_iso

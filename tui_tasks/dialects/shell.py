@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo, Conflict, InvalidArgument
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries

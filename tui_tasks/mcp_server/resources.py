@@ -16,8 +16,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp.shared.exceptions import MCPError
 
 from tui_tasks.channel.session import Session
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CursorExpired, NotFound, Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries, task_summary
 from tui_tasks.core.snapshots import Entry, TaskList, full_task, iso

@@ -19,10 +19,10 @@ from typing import Final
 
 from tui_tasks.core import connections, machine_leases, phone_answers
 from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.machine_leases import LEASE
 from tui_tasks.core.operations import RecordRefusal
 from tui_tasks.core.operations.asks import AnswerByPhone

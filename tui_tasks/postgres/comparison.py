@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import psycopg
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy, DatabaseRefused
-from tui_tasks.core.journal import journal
 from tui_tasks.postgres import companions, snapshots
 from tui_tasks.postgres.connection import first_line, place
 from tui_tasks.postgres.journal_client import ENTRY_COLUMNS, JournalClient

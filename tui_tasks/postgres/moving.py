@@ -15,11 +15,10 @@ from typing import Any, Final
 import psycopg
 
 from tui_tasks import clock
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import compaction, elapsed, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import sync_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
-from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.maintenance.replay import apply_entries
 from tui_tasks.core.operations import ChangeMachine

@@ -21,11 +21,10 @@ import msgspec
 
 from tui_tasks import clock
 from tui_tasks.core import machine_leases
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import elapsed, journal
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, Refusal, StorageFailed, WritesJournal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.postgres import Report, companions, no_report
 from tui_tasks.postgres.replica_files import age_of, machine_in, note_contact, server_of

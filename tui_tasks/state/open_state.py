@@ -15,9 +15,9 @@ from tui_tasks.channel.session import Session, ask
 from tui_tasks.client.requests import ToolError, result
 from tui_tasks.client.tools import Tools
 from tui_tasks.core import vocab
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import json_export, task_queries
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.dialects.base import TABLE

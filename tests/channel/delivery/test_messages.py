@@ -15,8 +15,8 @@ from tests.started import DEADLINE
 from tests.talking import ADD, add
 from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy, InvalidArgument
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, PauseAgent, SendMessage
 from tui_tasks.core.read import ask_queries

@@ -14,9 +14,9 @@ from tests.started import DEADLINE
 from tui_tasks.channel import loop
 from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine import watch
 from tui_tasks.core.engine.database import Database, sqlite3
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.store import Store

@@ -22,10 +22,10 @@ from tests.started import DEADLINE, Started
 from tui_tasks import clock
 from tui_tasks.cli.admin import doctor
 from tui_tasks.core import schema
+from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compaction_steps import compact

@@ -17,8 +17,8 @@ from tests.started import Started
 from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise import history_text
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import sqlite3
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.digest_entries import PARTS

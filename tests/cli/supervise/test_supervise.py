@@ -18,7 +18,7 @@ from tests.hooks.screens import answering, asking, screen
 from tests.terminals import Terminal
 from tui_tasks.cli import person
 from tui_tasks.cli.main import main
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, LogTask

@@ -15,7 +15,7 @@ import pytest
 from tests.core.engine.databases import add
 from tests.terminals import Terminal
 from tui_tasks.cli.main import main
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
 
 

@@ -16,8 +16,8 @@ from tests.started import DEADLINE
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.main import main
 from tui_tasks.cli.tasks import listing, lookup, task_changes
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeletePlan, EditTask, EnsureList, SetListRule

@@ -15,7 +15,7 @@ import pytest
 from tests.contract.client import environment, program
 from tests.started import DEADLINE
 from tui_tasks import clock
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store

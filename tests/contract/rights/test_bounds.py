@@ -10,7 +10,7 @@ import pytest
 
 from tests.contract.client import Agent, environment, program
 from tests.contract.rights.attempts import NOW, OWN, assert_recorded, call, kept, over_mcp
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.contract.client import Agent
 from tests.contract.rights.attempts import HUMANS, OWN, assert_recorded, call, over_mcp
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.contract.client import Agent, environment, program
 from tests.contract.rights.attempts import HUMANS, NAMES, OWN, assert_recorded, call, kept, over_mcp
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
 
 

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from tests.conftest import START
 from tests.core.test_state_properties import TheState, tables
 from tui_tasks.core import rank
-from tui_tasks.core.commit import rebalancing
+from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, MoveTask, SwapTasks

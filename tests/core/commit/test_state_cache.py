@@ -10,9 +10,9 @@ import pytest
 from tests.conftest import START
 from tui_tasks.core import names as names_of_agents
 from tui_tasks.core.commit import state_cache
+from tui_tasks.core.commit.journal import newest
 from tui_tasks.core.commit.state_cache import StateCache
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.journal.journal import newest
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import DeliverMessages, OpenAsk, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck, RecordSettings

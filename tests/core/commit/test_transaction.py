@@ -9,15 +9,14 @@ import pytest
 
 from tests.conftest import START
 from tui_tasks.clock import Uptime
+from tui_tasks.core.commit import journal, unfinished
 from tui_tasks.core.commit import transaction as transactions
-from tui_tasks.core.commit import unfinished
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.state_cache import current_cache
 from tui_tasks.core.commit.transaction import STEP_SECONDS, HalfWritten, PartlyDone, Transaction
 from tui_tasks.core.engine import database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import NotFound, StorageFailed
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck, RecordSettings
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import StartWork

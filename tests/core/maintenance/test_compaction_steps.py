@@ -12,9 +12,9 @@ import pytest
 from tests.conftest import SECOND, START
 from tests.core.engine.databases import add, put_in_place
 from tests.entries import all_entries
+from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, Refusal
-from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.maintenance.compaction_steps import compact, compacting
 from tui_tasks.core.operations import Undo

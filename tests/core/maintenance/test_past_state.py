@@ -25,9 +25,9 @@ from tests.core.job_steps import HOUR, Jobs, tables
 from tests.core.read.test_digest import STEP, History
 from tests.entries import all_entries
 from tests.started import Started
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, InvalidArgument, Refusal, StorageFailed
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, moments
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.maintenance.past_state import PREFIX, PastReader, PastState

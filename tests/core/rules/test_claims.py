@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import SECOND, Clock
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict, StaleClaim
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.sessions import RecordReport, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import (
     AddTask,

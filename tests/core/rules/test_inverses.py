@@ -3,8 +3,8 @@
 import pytest
 
 from tests.conftest import SECOND, START
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, EnsureList, MoveTask, ReleaseClaim
 from tui_tasks.core.read.tasks import task_queries

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.conftest import START
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.asks import OpenAsk

@@ -4,8 +4,8 @@ import pytest
 
 from tests.conftest import SECOND
 from tests.core.job_steps import FIRST, HOUR, MINUTE, replayed, tables
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.jobs import (
     AbandonRun,
     DeleteJob,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Clock
+from tui_tasks.core.commit import journal
 from tui_tasks.core.commit import transaction as transactions
 from tui_tasks.core.errors import CannotUndo, Conflict, NotFound, NotProven
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Redo, TakeBack, Undo
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, DefineChecks, EditJob, GiveChecks, NamedCheck

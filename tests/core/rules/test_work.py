@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 
 from tests.conftest import Talk
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.operations import Undo

@@ -15,11 +15,11 @@ import pytest
 from tests.conftest import SECOND, START, Clock, Talk
 from tests.core.schema import released
 from tui_tasks.core import schema
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.engine.orm import Model
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.maintenance.replay import replay

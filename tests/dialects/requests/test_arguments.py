@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.conftest import Talk
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.arguments import schema

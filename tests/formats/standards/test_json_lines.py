@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import (

@@ -17,8 +17,8 @@ from tests.started import DEADLINE
 from tests.tui.driving import SIZES, by_agent, lines, named, opened, press, said, settle, shown, write
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, ZONE, Plan
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import moments
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask

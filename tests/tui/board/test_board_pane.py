@@ -7,7 +7,7 @@ from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import SIZES, by_agent, lines, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core import connections
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SetListRule

@@ -7,7 +7,7 @@ from textual import events
 
 from tests.tui.driving import SIZES, by_agent, named, said, settle, shown, until
 from tests.tui.plan import NOW, at
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, LogTask
 from tui_tasks.core.read import views

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import opened, order, said, settle, shown
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 
 HABITS = (*"xDCUZZGgpobwcRXO+", "ctrl+d", "ctrl+u", "ctrl+f", "ctrl+w", "ctrl+x")
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.driving import SIZES, opened, place_of, press, said, settle, shown, task, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import EditTask, LogTask, SetListRule
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_records

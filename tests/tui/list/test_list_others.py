@@ -9,9 +9,8 @@ from textual import events
 
 from tests.tui.driving import below, by_agent, lines, opened, order, place_of, press, said, shown, task, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core.commit import rebalancing
+from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.commit.state_cache import StateCache
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries

@@ -5,7 +5,7 @@ import json
 from tests.tui.driving import by_agent, named, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import NOW, at
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.store import Store

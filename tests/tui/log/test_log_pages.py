@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.plan import NOW, at
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.pages import log_lines, log_pages

@@ -8,8 +8,8 @@ import random
 import pytest
 
 from tests.tui.plan import NOW
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, MoveTask
 from tui_tasks.core.read import overview

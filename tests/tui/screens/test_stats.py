@@ -9,7 +9,7 @@ from tests.tui.driving import SIZES, by_agent, opened, press, said, settle, show
 from tests.tui.evening import Jobs, day
 from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import Week
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import statistics

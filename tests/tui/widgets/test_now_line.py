@@ -12,7 +12,7 @@ from tests.tui.plan import NOW, Plan, connect
 from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core import connections
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob

@@ -98,8 +98,8 @@ def _compact(options: argparse.Namespace) -> int:
     from tui_tasks import clock
     from tui_tasks.cli import person
     from tui_tasks.cli.person import quoted
+    from tui_tasks.core.commit import compaction, journal
     from tui_tasks.core.errors import Forbidden
-    from tui_tasks.core.journal import compaction, journal
     from tui_tasks.core.maintenance import compaction_steps
     from tui_tasks.default_paths import is_replica
 

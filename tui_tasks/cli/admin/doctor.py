@@ -12,10 +12,10 @@ from pathlib import Path
 from tui_tasks import clock
 from tui_tasks.cli.admin import installed, merge_driver
 from tui_tasks.cli.options import REFUSED, open_store
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries

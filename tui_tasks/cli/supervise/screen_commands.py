@@ -82,7 +82,7 @@ def _screen(options: argparse.Namespace) -> int:
 
 def _watch_plain(options: argparse.Namespace) -> int:
     from tui_tasks.cli.supervise import history_text
-    from tui_tasks.core.journal import journal
+    from tui_tasks.core.commit import journal
 
     with open_store(options) as store:
         print_permission_findings(options)

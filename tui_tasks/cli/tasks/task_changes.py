@@ -10,8 +10,8 @@ import msgspec
 from tui_tasks.channel.session import Session, ask
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, titled
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields, work_links
 from tui_tasks.dialects.requests import quick_add_syntax

@@ -1,1 +1,1 @@
-"""The parts of a commit: operations applied to rows, changes in steps, cached lookups, stored replies."""
+"""The parts of a commit: rows, the journal and its hash chain, changes in steps, cached lookups; compaction."""

@@ -10,9 +10,8 @@ from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Check, CheckDefinition, HumanMessage
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import elapsed, journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import RecordedSettings, recorded

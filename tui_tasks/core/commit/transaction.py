@@ -10,13 +10,13 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import rules
+from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.unfinished import StepRecord
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import is_storage_error
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.schema.tables import STATE

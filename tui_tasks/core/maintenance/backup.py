@@ -18,14 +18,14 @@ from typing import Final, NamedTuple, cast
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit import compaction, journal
+from tui_tasks.core.commit.compaction import Base
 from tui_tasks.core.engine import open_checks, open_files, write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import BUSY_SECONDS, READ_ERRORS, connect, is_busy, sqlite3, storage_errors
 from tui_tasks.core.engine.file_writes import make_private, sync_folder
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Busy, Conflict, DatabaseRefused, StorageFailed
-from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.journal.compaction import Base
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.store import Store
 

@@ -13,12 +13,12 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Final
 
+from tui_tasks.core.commit import compaction
+from tui_tasks.core.commit.compaction import AT_ONCE, OVERTAKEN, is_there
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import CHECKPOINT, sqlite3, storage_errors
 from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
-from tui_tasks.core.journal import compaction
-from tui_tasks.core.journal.compaction import AT_ONCE, OVERTAKEN, is_there
 from tui_tasks.core.operations import CompactJournal
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store

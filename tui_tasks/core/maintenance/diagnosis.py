@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks.core import schema
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Model
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.schema.tables import STATE, model_of
 

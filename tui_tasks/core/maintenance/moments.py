@@ -7,9 +7,9 @@ from datetime import tzinfo
 
 import msgspec
 
+from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, InvalidArgument
-from tui_tasks.core.journal import compaction, journal
 from tui_tasks.text import times
 from tui_tasks.text.times import HOUR
 from tui_tasks.text.times import moment as moment_text

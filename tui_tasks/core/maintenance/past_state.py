@@ -15,11 +15,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from tui_tasks.core import schema
+from tui_tasks.core.commit import compaction
 from tui_tasks.core.engine import open_checks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Conflict, StorageFailed
-from tui_tasks.core.journal import compaction
 from tui_tasks.core.maintenance import replay
 from tui_tasks.core.maintenance.replay import allow_any_order, apply_entries, apply_together
 from tui_tasks.core.schema.tables import STATE

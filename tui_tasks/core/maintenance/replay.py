@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.commit.apply import apply, insert_many, touch
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.schema.tables import STATE, model_of
 
 # So many entries are read at a time: an open cursor would keep the journal's database from being checkpointed.

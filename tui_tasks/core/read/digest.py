@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import CheckDefinition
+from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.digest_entries import (

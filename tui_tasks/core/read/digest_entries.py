@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit import compaction, journal
+from tui_tasks.core.commit.compaction import Base
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden, NotFound, NotProven
-from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.journal.compaction import Base
 from tui_tasks.core.operations import CompactJournal, Redo, TakeBack, Undo
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries

@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Ask, HumanMessage
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.read import ask_queries

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import job_queries, views
 from tui_tasks.core.read.pages import board_pages, list_pages

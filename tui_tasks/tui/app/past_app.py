@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import BindingType
 
 from tui_tasks.core import names
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance import moments
 from tui_tasks.core.read.pages import log_pages
 from tui_tasks.text.safe import safe_line

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import sync
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.log_lines import LogLine

@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CursorExpired
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read.pages import log_lines
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.snapshots import Entry

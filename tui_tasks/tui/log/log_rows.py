@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Final
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read.pages import log_lines, log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.log_lines import LogLine

@@ -17,8 +17,8 @@ from textual.binding import BindingType
 from textual.timer import Timer
 from typing_extensions import override
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
 from tui_tasks.core.read.pages import log_pages

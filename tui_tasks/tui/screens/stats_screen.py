@@ -14,7 +14,7 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from typing_extensions import override
 
-from tui_tasks.core.journal import journal
+from tui_tasks.core.commit import journal
 from tui_tasks.core.read import check_queries, statistics
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Final
 
 from tui_tasks.core.agent_snapshots import Ask, Auto
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, views, work_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import Member

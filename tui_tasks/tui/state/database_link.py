@@ -16,9 +16,8 @@ import msgspec
 
 from tui_tasks.clock import uptime_beside
 from tui_tasks.core import schema
-from tui_tasks.core.commit import rebalancing
+from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.engine.driver import READ_ERRORS
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read import check_queries, overview, views
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.vocab import HUMAN

@@ -8,10 +8,9 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.commit import rebalancing
+from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import JournalRow, ListRow, TaskRow

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
-from tui_tasks.core.journal import journal
 from tui_tasks.core.schema.tables import TaskRow
 
 # With fewer tasks than this, reading each takes no longer than a frame.

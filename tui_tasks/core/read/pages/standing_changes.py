@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import JournalRow as J

@@ -6,9 +6,9 @@ import re
 from functools import cache
 from typing import Any, Final
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import model_of
 from tui_tasks.core.snapshots import Task

@@ -11,9 +11,9 @@ import re
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, InvalidArgument
-from tui_tasks.core.journal import journal
 from tui_tasks.core.schema.tables import STATE
 
 _DAY: Final = 24 * 3600 * 1_000_000

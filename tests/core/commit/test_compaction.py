@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.conftest import SECOND, START, Clock
 from tests.core.job_steps import Jobs
 from tests.entries import all_entries
+from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
-from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance import compaction_steps as copying
 from tui_tasks.core.maintenance.compaction_steps import compacting

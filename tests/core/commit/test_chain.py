@@ -6,8 +6,8 @@ import random
 import pytest
 
 from tests.conftest import START
+from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.driver import sqlite3
-from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask

@@ -1,1 +1,0 @@
-"""The journal, its hash chain, and dropping its old entries (compaction)."""
