@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from tui_tasks import ntfy
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read.overview import Alert
-from tui_tasks.phone import ntfy
 
 PERMISSION = {"kind": "permission", "tool": "Bash", "input": {"command": "rm -rf build"}, "is_whole": True}
 REDACTED = {**PERMISSION, "is_whole": False}

@@ -14,6 +14,7 @@ from tests.conftest import SECOND, START, Clock
 from tests.contract.client import Agent
 from tests.phone.stand_in import StandIn
 from tests.started import DEADLINE
+from tui_tasks import phone as phone_module
 from tui_tasks.core import phone_answers
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy
@@ -21,8 +22,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.phone import service
-from tui_tasks.phone.service import PhoneService
+from tui_tasks.phone import PhoneService
 from tui_tasks.settings.config import Config, NtfySettings, ntfy_token
 
 
@@ -88,10 +88,10 @@ def test_what_was_never_offered_is_refused_and_kept_and_cannot_fill_the_journal(
     for number in range(100):
         assert not sender.accept_answer(store, f"forged-{number}")
     assert ask_queries.ask(store.db, uid).state == "open"
-    assert refusals(store) == ["an answer without a question"] * service.MAX_REFUSALS
+    assert refusals(store) == ["an answer without a question"] * phone_module.MAX_REFUSALS
     clock.forward(3_601)
     assert not sender.accept_answer(store, "forged")
-    assert len(refusals(store)) == service.MAX_REFUSALS + 1
+    assert len(refusals(store)) == phone_module.MAX_REFUSALS + 1
     assert len(server.messages["mine"]) == 1
 
 
@@ -191,8 +191,8 @@ def test_the_token_is_sent_to_the_server_alone_and_no_redirect_is_followed(store
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_whoever_the_server_turns_away_lets_another_process_send(store, server, clock, phone, monkeypatch, status):
-    monkeypatch.setattr(service, "_FORBIDDEN_SECONDS", 0.0)
-    monkeypatch.setattr(service, "_TAKE_OVER_SECONDS", 0.01)
+    monkeypatch.setattr(phone_module, "_FORBIDDEN_SECONDS", 0.0)
+    monkeypatch.setattr(phone_module, "_TAKE_OVER_SECONDS", 0.01)
     server.status = status
     opened(store, clock)
     turned_away, allowed = phone(), phone("secret")
@@ -212,7 +212,7 @@ def test_whoever_the_server_turns_away_lets_another_process_send(store, server, 
 
 
 def test_of_several_processes_one_sends_and_takes(store, server, clock, phone, monkeypatch):
-    monkeypatch.setattr(service, "_TAKE_OVER_SECONDS", 0.01)
+    monkeypatch.setattr(phone_module, "_TAKE_OVER_SECONDS", 0.01)
     uid = opened(store, clock)
     services = [phone() for _ in range(3)]
     threads = [threading.Thread(target=each.run, daemon=True) for each in services]
@@ -234,7 +234,7 @@ def test_of_several_processes_one_sends_and_takes(store, server, clock, phone, m
 
 
 def test_a_database_that_is_busy_at_first_is_opened_again(store, server, clock, phone, monkeypatch):
-    monkeypatch.setattr(service, "_TAKE_OVER_SECONDS", 0.01)
+    monkeypatch.setattr(phone_module, "_TAKE_OVER_SECONDS", 0.01)
     tries = []
 
     def open_store(*arguments: Any, **named: Any) -> Store:
@@ -243,7 +243,7 @@ def test_a_database_that_is_busy_at_first_is_opened_again(store, server, clock, 
             raise Busy("others write")
         return Store(*arguments, **named)
 
-    monkeypatch.setattr(service, "Store", open_store)
+    monkeypatch.setattr(phone_module, "Store", open_store)
     sender = phone()
     opened(store, clock)
     thread = threading.Thread(target=sender.run, daemon=True)

@@ -11,14 +11,14 @@ from tests.phone.stand_in import StandIn
 from tests.postgres.test_lost_machines import ask
 from tests.postgres.test_machines import PERMISSION, START, leave
 from tui_tasks import clock
+from tui_tasks import phone as phone_module
 from tui_tasks.core import phone_answers
 from tui_tasks.core.machine_leases import LEASE
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.phone import service
-from tui_tasks.phone.service import PhoneService
+from tui_tasks.phone import PhoneService
 from tui_tasks.settings.config import NtfySettings
 
 
@@ -147,7 +147,7 @@ def test_what_a_process_was_about_to_send_when_it_was_killed_is_sent_by_the_next
 def test_what_a_lost_machine_was_about_to_send_is_sent_by_another_after_its_lease(store_on, phone, ntfy, monkeypatch):
     here, there = store_on("a"), store_on("b")
     theirs, ours, up = phone(there), phone(here), [1_000.0]
-    monkeypatch.setattr(service, "time", SimpleNamespace(monotonic=lambda: up[0]))
+    monkeypatch.setattr(phone_module, "time", SimpleNamespace(monotonic=lambda: up[0]))
     there.commit(OpenAsk("Which?", ()), actor="robin", now=clock.now())
 
     def be_killed(*_: object) -> None:

@@ -37,10 +37,12 @@ def _phone(path: str) -> contextlib.AbstractContextManager[None]:
     settings = config.load(paths.configuration())[0].ntfy
     if not settings.topic:
         return contextlib.nullcontext()
-    from tui_tasks import clock
-    from tui_tasks.phone import service  # imported here, as few configure a phone
+    from tui_tasks import (
+        clock,
+        phone,  # imported here, as few configure a phone
+    )
 
-    return service.following(path, settings, config.ntfy_token(), clock.now)
+    return phone.following(path, settings, config.ntfy_token(), clock.now)
 
 
 @contextlib.contextmanager

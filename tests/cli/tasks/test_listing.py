@@ -8,7 +8,7 @@ import tempfile
 import pytest
 
 from tests.conftest import START
-from tui_tasks import clock
+from tui_tasks import clock, ntfy
 from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise import history_text
 from tui_tasks.cli.tasks import json_listing
@@ -21,7 +21,6 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.tasks import json_export
 from tui_tasks.core.store import Store
-from tui_tasks.phone import ntfy
 from tui_tasks.tui.app import notifier
 
 NAMES = ["one", "two\nlines\r", "three\u2028\x85", "\x1b[2J"]

@@ -9,6 +9,7 @@ import pytest
 
 from tests.tui.driving import settle, shown
 from tests.tui.plan import NOW, Plan
+from tui_tasks import ntfy
 from tui_tasks.cli.supervise import answer_commands
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
@@ -17,7 +18,6 @@ from tui_tasks.core.operations.tasks import AddTask, SetListReview
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
-from tui_tasks.phone import ntfy
 
 BLANKS = "Fix it." + " " * 3_000 + "Push it."
 LATE = "g\u0456thub.com"

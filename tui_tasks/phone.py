@@ -1,4 +1,5 @@
-"""Sends what needs the human to the phone, and accepts the answers: in one process at a time for each database.
+"""Sends what needs the human to the phone, and accepts the answers: in one process at a time for each database
+(docs: phone).
 
 It has threads and a connection of its own, so that a slow server delays nobody else.
 """
@@ -17,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from tui_tasks import ntfy
 from tui_tasks.core import connections, machine_leases, phone_answers
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import journal
@@ -33,8 +35,7 @@ from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SYSTEM
 from tui_tasks.hooks.replies.outbox import why_unanswerable
-from tui_tasks.phone import ntfy
-from tui_tasks.phone.ntfy import NtfyClient, NtfyFailed, NtfyForbidden
+from tui_tasks.ntfy import NtfyClient, NtfyFailed, NtfyForbidden
 from tui_tasks.settings.config import NtfySettings
 
 _log = logging.getLogger(__name__)
