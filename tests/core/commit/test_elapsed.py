@@ -55,6 +55,16 @@ def test_it_moves_on_with_the_machine_and_not_with_the_clock(store: Store) -> No
         assert _kept(store, elapsed, now) == elapsed.instant(store.db, now) == first
 
 
+def test_a_process_that_looked_before_the_first_record_goes_by_the_record(store: Store) -> None:
+    machine = Machine()
+    early, other = Elapsed(machine), Elapsed(machine)
+    assert early.look(store.db, START + SECOND // 2) == START + SECOND // 2
+    first = _kept(store, other, START)
+    assert early.look(store.db, START + SECOND // 2) == _kept(store, early, START + SECOND) == first
+    machine.up += SECOND
+    assert early.instant(store.db, START) == other.instant(store.db, START) == first + SECOND
+
+
 def test_one_process_after_the_other_goes_on_with_it(store: Store) -> None:
     machine = Machine()
     first = _kept(store, Elapsed(machine), START)

@@ -56,6 +56,8 @@ class Elapsed:
         self._uptime = uptime
         # The instant and the machine's uptime at the last look.
         self._seen: tuple[int, int] | None = None
+        # Whether that instant is the database's: before the first record each process goes by its wall clock.
+        self._is_recorded = False
 
     def instant(self, db: Database, now: int) -> int:
         """Return the instant, without reading the database again; `now` if none was ever recorded.
@@ -81,9 +83,9 @@ class Elapsed:
         passed = now if found is None else found.passed
         if found is not None and found.machine == uptime.machine:
             passed += max(0, uptime.up - found.up)
-        if self._seen is not None:
+        if self._seen is not None and (self._is_recorded or found is None):
             passed = max(passed, self._seen[0] + max(0, uptime.up - self._seen[1]))
-        self._seen = passed, uptime.up
+        self._seen, self._is_recorded = (passed, uptime.up), found is not None
         return passed, uptime
 
     def record(self, db: Database, now: int) -> int:
@@ -103,6 +105,7 @@ class Elapsed:
             or passed - stored.passed > _SECOND
         ):
             put_mark(db, Mark(uptime.machine, uptime.up, passed, now))
+            self._is_recorded = True
         return passed
 
 
