@@ -73,7 +73,13 @@ def test_each_due_time_is_decided_once_by_eight_schedulers() -> None:
 
 
 def test_each_due_time_is_decided_once_by_eight_schedulers_on_two_machines() -> None:
-    assert "none double" in soak("server_jobs")
+    assert "starts, none double, equal replicas" in soak("server_jobs")
+
+
+def test_two_machines_on_a_server_that_crashes_lose_and_double_nothing() -> None:
+    told = soak("server")
+    assert "0 lost, 0 doubled, equal replicas" in told
+    assert "4 claimers on 40 tasks: each claimed once" in told
 
 
 def test_a_clock_that_jumps_days_both_ways_harms_nothing_for_good() -> None:

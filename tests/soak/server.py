@@ -22,6 +22,10 @@ WRITERS: Final = 3
 CLAIMERS: Final = 16
 TASKS: Final = 1_000
 FAULTS: Final = 600
+_PAUSE, _STOP, _CUT = 2.0, 5.0, 6.0
+"""Seconds at most before a fault, that a process is stopped, and that a cable is cut."""
+_QUICK: Final = 0.2
+"""The share of these seconds in a quick run."""
 _WAIT: Final = 90.0
 """Seconds in which all must be well again after the last fault."""
 
@@ -153,8 +157,12 @@ class _Soak:
     def __init__(self, cluster: Any, database: str, hosts: list[Host], budget: Budget) -> None:
         self._cluster, self._database, self._hosts, self._budget = cluster, database, hosts, budget
         self._chance = random.Random(30)
+        self._pace = 1.0 if budget.share == 1 else _QUICK
+        self._faults: list[Callable[[], None]] = []
         self._writers = [
-            Writer(host, f"writer{number}{each}") for number, host in enumerate(hosts) for each in range(WRITERS)
+            Writer(host, f"writer{number}{each}")
+            for number, host in enumerate(hosts)
+            for each in range(budget.of(WRITERS))
         ]
         self._counters = [Counter(host, f"count{number}") for number, host in enumerate(hosts)]
         # Each screen shows what the other machine counts.
@@ -174,8 +182,8 @@ class _Soak:
                 screen.keep()
             for thread in threads:
                 thread.start()
-            for number in self._budget.times(FAULTS, least=12):
-                time.sleep(self._chance.uniform(0.3, 2.0))
+            for number in self._budget.times(FAULTS, least=8):
+                self._pause(_PAUSE)
                 self._check()
                 self._fault()
                 if number % 5 == 4:
@@ -201,18 +209,19 @@ class _Soak:
         for screen, counter in zip(self._screens, reversed(self._counters), strict=True):
             self._slowest = max(self._slowest, screen.wait_for(counter.count))
 
+    def _pause(self, most: float) -> None:
+        time.sleep(self._chance.uniform(0.3, most) * self._pace)
+
     def _fault(self) -> None:
-        faults: list[Callable[[], None]] = [
-            self.killed,
-            self.killed_screen,
-            self.stopped,
-            self.crashed,
-            self.parted,
-            self.compacted,
-        ]
-        if all(host.has_cable for host in self._hosts):
-            faults.append(self.cut)
-        fault = self._chance.choice([*faults, self.killed])
+        """Do one of the faults; each is done before any is done again."""
+        if not self._faults:
+            self._faults = [
+                *(self.killed, self.killed, self.killed_screen, self.stopped),
+                *(self.crashed, self.parted, self.compacted),
+                *([self.cut] if all(host.has_cable for host in self._hosts) else []),
+            ]
+            self._chance.shuffle(self._faults)
+        fault = self._faults.pop()
         fault()
         self._done[fault.__name__] = self._done.get(fault.__name__, 0) + 1
 
@@ -235,7 +244,7 @@ class _Soak:
     def stopped(self) -> None:
         process = self._process()
         process.send_signal(signal.SIGSTOP)
-        time.sleep(self._chance.uniform(0.2, 5.0))
+        self._pause(_STOP)
         process.send_signal(signal.SIGCONT)
 
     def crashed(self) -> None:
@@ -265,7 +274,7 @@ class _Soak:
     def cut(self) -> None:
         host = self._chance.choice(self._hosts)
         host.cut()
-        time.sleep(self._chance.uniform(0.2, 6.0))
+        self._pause(_CUT)
         host.mend()
 
     def _settle(self) -> None:
@@ -371,7 +380,7 @@ def _claims(hosts: list[Host], budget: Budget) -> str:
     """Let many agents of both machines claim tasks until none is left: each must have one owner."""
     _first_look(hosts)
     count = budget.of(TASKS, least=40)
-    serving = [Serving(hosts[number % 2], f"claimer{number}") for number in range(CLAIMERS)]
+    serving = [Serving(hosts[number % 2], f"claimer{number}") for number in range(budget.of(CLAIMERS, least=4))]
     try:
         for number in range(count):
             reply = serving[0].ask({"tool": "tasklist:add_task", "arguments": {"name": f"task {number}"}})
@@ -387,9 +396,9 @@ def _claims(hosts: list[Host], budget: Budget) -> str:
         for each in serving:
             each.end()
     owners = [uid for uids in taken.values() for uid in uids]
-    assert len(taken) == CLAIMERS, f"a claimer has ended: {sorted(taken)}"
+    assert len(taken) == len(serving), f"a claimer has ended: {sorted(taken)}"
     assert (len(owners), len(set(owners))) == (count, count), (len(owners), len(set(owners)))
-    return f"{CLAIMERS} claimers on {count:,} tasks: each claimed once"
+    return f"{len(serving)} claimers on {count:,} tasks: each claimed once"
 
 
 def _claim_all(serving: Serving, taken: dict[str, list[str]]) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.core.job_steps import Jobs
+from tests.postgres.machines import digest
 from tests.runner.hosting import runners
 from tests.soak.budget import Budget
 from tests.soak.native import NotHere
@@ -116,11 +117,21 @@ class _Driver:
         assert {uid for uid, _ in starts} == ran
         assert backup.broken_link(self._store.db) is None
         by_machine = Counter(number for _, number in starts)
+        assert self._digests() == {digest(self._store.path)}, "the replicas differ"
         return (
             f"{minutes * JOBS:,} due times by {PROCESSES} schedulers on {MACHINES} machines: "
             f"{dict(Counter(run.decision for run in every))}, {len(starts):,} starts, none double, "
-            f"{min(by_machine.values()):,} to {max(by_machine.values()):,} by each of {len(by_machine)}"
+            f"equal replicas, {min(by_machine.values()):,} to {max(by_machine.values()):,} by each of {len(by_machine)}"
         )
+
+    def _digests(self) -> set[str]:
+        """Return the digest of each machine's replica, once it is as new as the server."""
+        found = set()
+        for path in sorted(self._folder.glob("machine*/tui-tasks/replicas/*.replica")):
+            with contextlib.closing(Store(str(path))) as store:
+                store.db.catch_up()
+                found.add(digest(store.path))
+        return found
 
 
 def _schedule(url: str, folder: Path, number: str) -> None:
