@@ -21,7 +21,7 @@ from tests.contract.client import ROOT
 from tests.docs import client_tools
 from tui_tasks import clock
 from tui_tasks.client import AsyncClient, Client, ServerGone, ToolError, sync_client
-from tui_tasks.client.tool_table import METHODS
+from tui_tasks.client.tools import METHODS
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -11,19 +12,10 @@ from tests.contract.client import ROOT
 from tui_tasks.dialects.base import TABLE, Tool
 from tui_tasks.dialects.requests.arguments import schema
 
-TABLE_FILE: Final = ROOT / "tui_tasks" / "client" / "tool_table.py"
+TOOLS_FILE: Final = ROOT / "tui_tasks" / "client" / "tools.py"
 STUB_FILE: Final = ROOT / "tui_tasks" / "client" / "tools.pyi"
 _MADE: Final = "Made from the tool table by `python -m tests.docs.tools_page`; a test holds that it is current."
-_TABLE_HEAD: Final = f'''"""The names of the tools, and which of them write.
-
-{_MADE}
-"""
-
-from __future__ import annotations
-
-from typing import Final
-
-'''
+_NAMES: Final = re.compile(r"_READ: Final = .*?\n\)\n_WRITE: Final = .*?\n\)\n", re.DOTALL)
 _STUB_HEAD: Final = f'''"""The types of the tools as methods.
 
 {_MADE}
@@ -43,6 +35,9 @@ class Tools(_Methods[Any]):
 
 class AsyncTools(_Methods[Awaitable[Any]]):
     """Each tool as a method whose result is awaited."""
+
+WRITES: frozenset[str]
+METHODS: dict[str, str]
 '''
 # What a client does itself.
 _OWN: Final = ("control:subscribe", "control:unsubscribe", "control:cancel")
@@ -63,19 +58,16 @@ def _formatted(text: str, file: str) -> str:
 def unformatted() -> dict[Any, str]:
     """The same code; to tell whether a file is current takes no ruff."""
     tools = [tool for tool in TABLE.tools.values() if not tool.human and tool.name not in _OWN]
-    return {TABLE_FILE: _table(tools), STUB_FILE: _STUB_HEAD + "".join(map(_method, tools)) + _STUB_END}
+    return {TOOLS_FILE: _with_names(tools), STUB_FILE: _STUB_HEAD + "".join(map(_method, tools)) + _STUB_END}
 
 
-def _table(tools: list[Tool]) -> str:
-    made = _TABLE_HEAD
+def _with_names(tools: list[Tool]) -> str:
+    """`tools.py` with the names of the tools that there are."""
+    made = ""
     for name, writes in (("_READ", False), ("_WRITE", True)):
         names = sorted(tool.name for tool in tools if tool.ever_writes == writes)
         made += f"{name}: Final = (\n" + "".join(f'    "{found}",\n' for found in names) + ")\n"
-    return made + (
-        "\nWRITES: Final = frozenset(_WRITE)\n"
-        "# The tools by the names of their methods.\n"
-        'METHODS: Final = {name.replace(":", "_"): name for name in _READ + _WRITE}\n'
-    )
+    return _NAMES.sub(made, TOOLS_FILE.read_text())
 
 
 def _method(tool: Tool) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.client.tool_table import WRITES
+from tui_tasks.client.tools import WRITES
 
 
 class ToolError(Exception):

@@ -369,3 +369,6 @@ class Tools(_Methods[Any]):
 
 class AsyncTools(_Methods[Awaitable[Any]]):
     """Each tool as a method whose result is awaited."""
+
+WRITES: frozenset[str]
+METHODS: dict[str, str]
