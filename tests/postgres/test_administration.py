@@ -23,7 +23,7 @@ from tui_tasks.cli.supervise import screen_commands
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import comparison, replica_files
 from tui_tasks.postgres.comparison import compare
-from tui_tasks.postgres.server_schema import SERVER_SCHEMA
+from tui_tasks.postgres.server import SERVER_SCHEMA
 from tui_tasks.state.open_state import open_state
 
 

@@ -11,12 +11,11 @@ import psycopg
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy, DatabaseRefused
 from tui_tasks.postgres import companions, snapshots
-from tui_tasks.postgres.connection import first_line, place
 from tui_tasks.postgres.journal_client import ENTRY_COLUMNS, JournalClient
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.postgres.replica_files import server_of
 from tui_tasks.postgres.roles import LOCK
-from tui_tasks.postgres.server_schema import prepare
+from tui_tasks.postgres.server import first_line, place, prepare
 
 AT_ONCE: Final = 100_000
 """So many of the newest entries are compared without being asked."""

@@ -1,4 +1,6 @@
-"""Speaks with the server: takes the lock of the journal, reads what is new, appends, and learns how a commit ended."""
+"""Speaks with the server: connects again where it was away, takes the lock of the journal, reads what is new, appends,
+and learns how a commit ended.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, RoleRefused
 from tui_tasks.postgres import Report, snapshots
-from tui_tasks.postgres.connection import first_line, open_connection
-from tui_tasks.postgres.server_schema import prepare
+from tui_tasks.postgres.server import first_line, open_connection, prepare
 
 PAGE: Final = 1_000
 """So many entries are read at a time."""

@@ -25,10 +25,9 @@ from tui_tasks.core.operations import ChangeMachine
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.postgres import Report, companions, snapshots
-from tui_tasks.postgres.connection import first_line
 from tui_tasks.postgres.journal_client import COMPANIONS
 from tui_tasks.postgres.replica_files import this_machine
-from tui_tasks.postgres.server_schema import prepare
+from tui_tasks.postgres.server import first_line, prepare
 from tui_tasks.postgres.snapshots import Covered
 
 Connection = psycopg.Connection[Any]

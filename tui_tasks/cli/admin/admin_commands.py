@@ -271,13 +271,14 @@ def _move(options: argparse.Namespace) -> int:
     if is_to_server == _is_server(options.source):
         raise InvalidArgument("to", "one of FROM and TO is a file, the other postgresql://USER@HOST/NAME")
     try:
-        from tui_tasks.postgres import connection, moving
+        from tui_tasks.postgres import moving
+        from tui_tasks.postgres.server import connect
     except ImportError:
         from tui_tasks.extras import install_command
 
         raise InvalidArgument("to", f"a team's server needs psycopg: {install_command('postgres')}") from None
     url, file = (options.target, options.source) if is_to_server else (options.source, options.target)
-    with connection.connect(url) as server, ProgressBar() as progress:
+    with connect(url) as server, ProgressBar() as progress:
         newest = (
             moving.to_server(Path(file), server, progress.show)
             if is_to_server
