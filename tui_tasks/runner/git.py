@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tui_tasks.runner import git_settings, temporary_folders
+from tui_tasks.runner import git_isolation
 
 _OFF: Final = (
     *("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.pager=cat"),
@@ -121,7 +121,7 @@ def push(objects: Path, url: str, commit: str, branch: str, *, helper: str, prot
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_ALLOW_PROTOCOL": protocols, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
     settings = ("-c", "core.hooksPath=/dev/null", "-c", "credential.helper=", "-c", f"credential.helper={helper}")
-    with temporary_folders.make("push") as made:
+    with git_isolation.temporary_folder("push") as made:
         _output(made, ("init", "--quiet", "--bare", "--template="), {}, TIMEOUT_SECONDS, MAX_BYTES)
         info = made / "objects" / "info"
         info.mkdir(parents=True, exist_ok=True)
@@ -225,10 +225,10 @@ def without_programs(folder: Path, filters: Collection[str] = ()) -> Iterator[di
     """
 
     def printed(asked: tuple[str, ...]) -> bytes:
-        return _output(folder, asked, {}, TIMEOUT_SECONDS, git_settings.MAX_BYTES)
+        return _output(folder, asked, {}, TIMEOUT_SECONDS, git_isolation.MAX_BYTES)
 
     try:
-        with git_settings.without_programs(printed, filters) as variables:
+        with git_isolation.without_programs(printed, filters) as variables:
             yield variables
     except (OSError, ValueError) as error:
         raise GitFailed(f"git in {folder}: {error}") from error
@@ -346,7 +346,7 @@ def programs_named(folder: Path) -> tuple[str, ...]:
         GitFailed: git failed, or timed out.
     """
     words = ("config", "--show-scope", "--list", "--name-only", "-z")
-    fields = _output(folder, words, {}, TIMEOUT_SECONDS, git_settings.MAX_BYTES).decode(errors="replace").split("\0")
+    fields = _output(folder, words, {}, TIMEOUT_SECONDS, git_isolation.MAX_BYTES).decode(errors="replace").split("\0")
     named = zip(fields[::2], fields[1::2], strict=False)
     names = dict.fromkeys(name for scope, name in named if scope != "command")
     return tuple(name for name in names if _NAMES_PROGRAM.fullmatch(name))

@@ -16,7 +16,7 @@ from typing import Final
 from tui_tasks.core.errors import Conflict
 from tui_tasks.default_paths import data_folder
 from tui_tasks.regular_files import open_regular
-from tui_tasks.runner import git, temporary_folders
+from tui_tasks.runner import git, git_isolation
 from tui_tasks.runner.checks.inputs import MAX_FILE_BYTES, InputHasher
 
 MAX_UNTRACKED_BYTES: Final = 256 * 1024 * 1024
@@ -118,7 +118,7 @@ def _check_size(folder: Path, others: list[bytes]) -> None:
 @contextlib.contextmanager
 def index(folder: Path) -> Iterator[dict[str, str]]:
     """Yield variables by which git uses an index of its own, which is removed afterwards."""
-    with temporary_folders.make("index") as made:
+    with git_isolation.temporary_folder("index") as made:
         yield {"GIT_INDEX_FILE": str(made / "index")}
 
 

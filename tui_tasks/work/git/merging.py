@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner import git, git_settings, git_trees
+from tui_tasks.runner import git, git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.times import count
 from tui_tasks.work.git import reviewing
@@ -39,7 +39,7 @@ def identity(root: Path, home: Path | None = None) -> Identity:
     Raises:
         Conflict: there are none.
     """
-    sources = [("--includes", "--file", str(file)) for file in reversed(git_settings.own_files(home))]
+    sources = [("--includes", "--file", str(file)) for file in reversed(git_isolation.own_files(home))]
     values = {}
     for key in ("user.name", "user.email"):
         for source in (*sources, ("--local",)):

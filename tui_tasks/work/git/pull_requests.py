@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.rules.agents.request_text import decided_line
-from tui_tasks.runner import git, temporary_folders
+from tui_tasks.runner import git, git_isolation
 from tui_tasks.runner.git import GitFailed
 
 GH: Final = "gh"
@@ -115,7 +115,7 @@ def _check_login(program: str, host: str) -> None:
 
 def _run(words: list[str], text: str) -> subprocess.CompletedProcess[str]:
     """Run `gh` in an empty folder, where it finds no repository."""
-    with temporary_folders.make("gh") as folder:
+    with git_isolation.temporary_folder("gh") as folder:
         try:
             return subprocess.run(
                 words,

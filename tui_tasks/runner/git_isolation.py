@@ -1,20 +1,29 @@
-"""The settings with which git works on files of a repository: a copy of its own, in which nothing names a program.
+"""What git works with on files of a repository: settings of its own, in which nothing names a program, and temporary
+folders.
 
 A repository's settings can change between two looks at them: its file may include a FIFO, or an agent may write it. So
 git reads none of them while it works on files. It gets a folder in place of the repository's common one, with links
 to everything there but the settings and hooks, and a settings file with the few that say how files are stored.
+
+A temporary folder names its process: what a killed process has left, the next one removes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import os
 import re
+import shutil
+import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.runner import temporary_folders
+from tui_tasks.runner import processes
+from tui_tasks.runner.processes import ProcessIdentity
 
 _LIST: Final = ("config", "--list", "-z")
 MAX_BYTES: Final = 1024 * 1024
@@ -56,7 +65,7 @@ def without_programs(printed_by_git: Print, filters: Collection[str]) -> Iterato
         raise ValueError(f"over {MAX_BYTES:,} bytes of git settings")
     kept = {name: value for name, value in _pairs(listed).items() if _KEPT.fullmatch(name)}
     kept |= _own_filters(printed_by_git, filters)
-    with temporary_folders.make("git") as made:
+    with temporary_folder("git") as made:
         for name in {*(entry.name for entry in Path(common).iterdir()), *_MADE_BY_GIT} - _NOT_LINKED:
             (made / name).symlink_to(Path(common, name))
         (made / "config").write_bytes("".join(_lines(kept)).encode(errors="surrogateescape"))
@@ -101,3 +110,46 @@ def _lines(settings: Mapping[str, str]) -> Iterator[str]:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+UNKNOWN_SECONDS: Final = 24 * 60 * 60
+"""After so long a folder is removed whose process is not known: one of a former boot, of a container, or unnamed."""
+_FOLDER_NAME: Final = re.compile(
+    r"tui-tasks-(?:git|index|push|gh)-(?:(?P<system>[0-9a-f]{8})-(?P<pid>\d+)-(?P<born>[\d.]*)-)?\w{8}"
+)
+
+
+@contextlib.contextmanager
+def temporary_folder(purpose: str) -> Iterator[Path]:
+    """Yield a private folder that is removed afterwards; `purpose` is one of those in `_FOLDER_NAME`."""
+    _remove_left_once(os.getpid(), Path(tempfile.gettempdir()))
+    one = processes.identity()
+    with tempfile.TemporaryDirectory(prefix=f"tui-tasks-{purpose}-{_system(one)}-{one.pid}-{one.born}-") as made:
+        yield Path(made)
+
+
+@functools.cache
+def _remove_left_once(pid: int, folder: Path) -> None:
+    remove_left(folder, time.time())
+
+
+def remove_left(folder: Path, now: float) -> None:
+    """Remove the folders of this user whose process has ended; `now` is in seconds since the epoch."""
+    here = processes.identity()
+    for entry in os.scandir(folder):
+        match = _FOLDER_NAME.fullmatch(entry.name)
+        with contextlib.suppress(OSError):
+            if match is None or entry.is_symlink() or entry.stat().st_uid != os.getuid():
+                continue
+            is_alive = None
+            if match["system"] == _system(here):
+                owner = ProcessIdentity(here.boot, here.namespace, int(match["pid"]), match["born"])
+                is_alive = processes.is_alive(owner)
+            is_old = now - entry.stat().st_mtime > UNKNOWN_SECONDS
+            if is_alive is False or (is_alive is None and is_old):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _system(one: ProcessIdentity) -> str:
+    """Return an id of the boot and the pid namespace of a process."""
+    return hashlib.sha256(f"{one.boot} {one.namespace}".encode()).hexdigest()[:8]

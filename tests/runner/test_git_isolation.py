@@ -13,12 +13,12 @@ import pytest
 
 from tests.started import Started
 from tests.work.repositories import make
-from tui_tasks.runner import git_settings, git_trees, temporary_folders
+from tui_tasks.runner import git_isolation, git_trees
 
 HOLDS = """
 import sys
-from tui_tasks.runner import temporary_folders
-with temporary_folders.make("git"), temporary_folders.make("index"):
+from tui_tasks.runner import git_isolation
+with git_isolation.temporary_folder("git"), git_isolation.temporary_folder("index"):
     print("made", flush=True)
     sys.stdin.read()
 """
@@ -48,11 +48,11 @@ def other(folder: Path):
 
 
 def test_folders_of_a_killed_process_are_removed_and_those_of_a_living_one_stay(folder, other):
-    temporary_folders.remove_left(folder, NOW)
+    git_isolation.remove_left(folder, NOW)
     assert len(list(folder.iterdir())) == 2
     other.send_signal(signal.SIGKILL)
     other.wait()
-    temporary_folders.remove_left(folder, NOW)
+    git_isolation.remove_left(folder, NOW)
     assert list(folder.iterdir()) == []
 
 
@@ -60,7 +60,7 @@ def test_the_next_process_that_makes_a_folder_removes_them(folder, other, monkey
     other.send_signal(signal.SIGKILL)
     other.wait()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    with temporary_folders.make("git") as made:
+    with git_isolation.temporary_folder("git") as made:
         assert list(folder.iterdir()) == [made]
     assert list(folder.iterdir()) == []
 
@@ -71,9 +71,9 @@ def test_folders_of_an_unknown_process_are_removed_after_a_day_and_what_is_named
         path.mkdir()
         os.utime(path, (NOW, NOW))
     (folder / "tui-tasks-index-00000000-1-1-abcdefgh").symlink_to(folder / "tui-tasks-run-1")
-    temporary_folders.remove_left(folder, NOW + temporary_folders.UNKNOWN_SECONDS)
+    git_isolation.remove_left(folder, NOW + git_isolation.UNKNOWN_SECONDS)
     assert unknown.is_dir() and unnamed.is_dir()
-    temporary_folders.remove_left(folder, NOW + temporary_folders.UNKNOWN_SECONDS + 1)
+    git_isolation.remove_left(folder, NOW + git_isolation.UNKNOWN_SECONDS + 1)
     assert not unknown.exists() and not unnamed.exists()
     assert len(list(folder.iterdir())) == 3
 
@@ -81,7 +81,7 @@ def test_folders_of_an_unknown_process_are_removed_after_a_day_and_what_is_named
 def test_a_tree_is_read_with_one_copy_of_the_settings(tmp_path, monkeypatch):
     place = make(tmp_path)
     copies = []
-    copied = git_settings.without_programs
-    monkeypatch.setattr(git_settings, "without_programs", lambda *words: copies.append(1) or copied(*words))
+    copied = git_isolation.without_programs
+    monkeypatch.setattr(git_isolation, "without_programs", lambda *words: copies.append(1) or copied(*words))
     git_trees.tree_of(place.tree)
     assert len(copies) == 1
