@@ -109,6 +109,11 @@ class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return self.id
 
     @property
+    def is_of_session(self) -> bool:
+        """Return whether it is a task of a session, such as an item of its program's own list."""
+        return isinstance(self.metadata, dict) and self.metadata.get("origin") == vocab.SESSION_ORIGIN
+
+    @property
     def blocked(self) -> bool:
         """Return whether an unfinished dependency blocks it, or the human has not accepted it yet."""
         return self.waiting_on > 0

@@ -30,6 +30,9 @@ SYSTEM: Final = "system"
 SHELL: Final = "shell"
 RESERVED_AGENTS: Final = frozenset({HUMAN, SYSTEM, SHELL})
 
+# In the metadata of a task of a session, and of the lists that are made for such tasks.
+SESSION_ORIGIN: Final = "session"
+
 # The lists of the three dialects that have a list of their own (docs: protocol, section 5).
 DIALECT_LISTS: Final = ("tasklist", "task", "todo")
 

@@ -24,9 +24,8 @@ from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules import undo as rules
-from tui_tasks.core.rules.agents.program_lists import ORIGIN
 from tui_tasks.core.store import Store
-from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.core.vocab import SESSION_ORIGIN, SYSTEM
 
 
 def name(store: Store, uid: str) -> str:
@@ -137,7 +136,7 @@ def test_what_hooks_tell_of_a_session_is_no_change_of_its_agent(store, clock, do
     asked_for = do(AddTask("asked for", do(EnsureList("x", "task"))[0].uid), actor="claude-1")[0]
     change = newest(store)
     start_session(store, clock)
-    told = AddTask("told", task_queries.find_list(store.db, "x").uid, metadata={"origin": ORIGIN})
+    told = AddTask("told", task_queries.find_list(store.db, "x").uid, metadata={"origin": SESSION_ORIGIN})
     (task,) = do(told, actor="claude-1")
     assert do(Undo(), actor="claude-1") == [(change, change)]
     assert task_queries.status(store.db, asked_for.uid) is None
@@ -146,7 +145,7 @@ def test_what_hooks_tell_of_a_session_is_no_change_of_its_agent(store, clock, do
     assert name(store, task.uid) == "told"
 
 
-@pytest.mark.parametrize("metadata", [None, {"origin": "else"}, {}, [ORIGIN], ORIGIN])
+@pytest.mark.parametrize("metadata", [None, {"origin": "else"}, {}, [SESSION_ORIGIN], SESSION_ORIGIN])
 def test_an_agent_with_hooks_takes_back_a_task_that_it_has_asked_for(store, clock, do, metadata):
     start_session(store, clock)
     (home,) = do(EnsureList("x", "task"))
@@ -157,7 +156,7 @@ def test_an_agent_with_hooks_takes_back_a_task_that_it_has_asked_for(store, cloc
 
 def test_an_agent_without_hooks_takes_back_any_task(store, do):
     (home,) = do(EnsureList("x", "task"))
-    (task,) = do(AddTask("task", home.uid, metadata={"origin": ORIGIN}))
+    (task,) = do(AddTask("task", home.uid, metadata={"origin": SESSION_ORIGIN}))
     do(Undo())
     assert task_queries.status(store.db, task.uid) is None
 

@@ -23,7 +23,6 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.agents.program_lists import ORIGIN
 from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.jobs.job_steps import refuse_inside_run
 from tui_tasks.core.schema.tables import JournalRow as J
@@ -136,8 +135,7 @@ def _is_reported_by_hooks(db: Database, change: int) -> bool:
     """Return whether hooks reported a change: it is about a session, or about the task of a prompt."""
     for part in (part for parts in journal.of_change(db, change) for part in parts):
         task = task_queries.any_task(db, part.task) if part.task is not None else None
-        of_task = task.metadata if task is not None else None
-        if part.kind.startswith("session.") or (isinstance(of_task, dict) and of_task.get("origin") == ORIGIN):
+        if part.kind.startswith("session.") or (task is not None and task.is_of_session):
             return True
     return False
 

@@ -6,20 +6,22 @@ a task that somebody has claimed or deleted) is left as it is: no payload is ref
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.errors import Refusal, StorageFailed
+from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.sessions import TaskListItem, TaskListReported
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.agents.program_lists import ORIGIN
 from tui_tasks.core.rules.tasks.list_rules import ensure_list
 from tui_tasks.core.rules.tasks.record_rules import log_task
 from tui_tasks.core.rules.tasks.task_rules import add_task, delete_task, edit_task
 from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.vocab import SESSION_ORIGIN
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -49,7 +51,7 @@ def _as_far_as_it_goes(refused: list[str] | None = None) -> Iterator[None]:
 def _made_home(tx: Transaction, project: str | None) -> TaskList:
     """Return the list of the tasks of sessions, the project's own; make it at first use."""
     name = LIST if project is None else f"{project}/{LIST}"
-    task_list: TaskList = ensure_list(tx, EnsureList(name, ORIGIN, project))
+    task_list: TaskList = ensure_list(tx, EnsureList(name, SESSION_ORIGIN, project))
     return task_list
 
 
@@ -61,7 +63,9 @@ def begin_task(tx: Transaction, project: str | None, agent: str, prompt: str) ->
         home = _made_home(tx, project)
         made: Task = add_task(
             tx,
-            AddTask(title, home.uid, description, status="in_progress", agent=agent, metadata={"origin": ORIGIN}),
+            AddTask(
+                title, home.uid, description, status="in_progress", agent=agent, metadata={"origin": SESSION_ORIGIN}
+            ),
         )
         return made.uid, None
     return None, refused[0]
@@ -163,7 +167,7 @@ class OwnList:
                 status=item.status or "pending",
                 agent=self._agent,
                 key=key,
-                metadata={"origin": ORIGIN, **part_of},
+                metadata={"origin": SESSION_ORIGIN, **part_of},
                 after=before,
             ),
         )
@@ -178,3 +182,23 @@ class OwnList:
             if task.status in _OPEN:
                 with _as_far_as_it_goes():
                     edit_task(self._tx, EditTask(task.uid, {"status": "cancelled"}))
+
+
+_REPORTED: Final = ("name", "description", "status")
+
+
+def tell_agent(tx: Transaction, task: Task, changes: Mapping[str, Any] | None) -> None:
+    """Send the agent what the human has changed of its task; `changes` of None: the task was deleted."""
+    session = session_queries.find(tx.db, task.agent) if task.agent is not None else None
+    if session is None or session.state == session_queries.GONE:
+        return
+    if changes is None:
+        news = ["it is deleted"]
+    else:
+        news = [
+            f"its {name} is now {changes[name]!r}"
+            for name in _REPORTED
+            if name in changes and changes[name] != getattr(task, name)
+        ]
+    if news:
+        tx.run(SendMessage(session.uid, f"I have changed your task {task.name!r}: {', '.join(news)}."))

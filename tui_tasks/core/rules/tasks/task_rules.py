@@ -20,7 +20,6 @@ from tui_tasks.core.rank import MAX_CHARS, between
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.agents.program_lists import tell_agent
 from tui_tasks.core.rules.tasks import held_rules
 from tui_tasks.core.snapshots import Memory, Task, TaskList, full_task
 from tui_tasks.core.vocab import refuse_too_long
@@ -343,7 +342,7 @@ def edit_task(tx: Transaction, op: EditTask) -> Task:
         raise Forbidden("only the human gives a task checks or removes them")
     refuse_bad_edit(tx, task, op.changes)
     changed = change_task(tx, task, "task.updated", op.changes)
-    tell_agent(tx, task, op.changes)
+    _tell_agent(tx, task, op.changes)
     return changed
 
 
@@ -383,8 +382,17 @@ def delete_task(tx: Transaction, op: DeleteTask) -> Task:
     """Delete a task. Its row stays, so that an undo restores it whole."""
     task = writable(tx, op.uid)
     change_task(tx, task, "task.deleted", {"deleted": True})
-    tell_agent(tx, task, None)
+    _tell_agent(tx, task, None)
     return task
+
+
+def _tell_agent(tx: Transaction, task: Task, changes: Mapping[str, Any] | None) -> None:
+    """Send a program what the human has changed of its own list; `changes` of None: the task was deleted."""
+    if tx.actor == vocab.HUMAN and task.is_of_session:
+        # Imported for such tasks alone, which few lists hold.
+        from tui_tasks.core.rules.agents.session_tasks import tell_agent
+
+        tell_agent(tx, task, changes)
 
 
 def _remember_result(tx: Transaction, task: Task) -> None:
