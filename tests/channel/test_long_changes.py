@@ -9,7 +9,9 @@ import pytest
 
 from tests.conftest import SECOND, START
 from tests.core.job_steps import replayed, tables
+from tests.started import until
 from tests.talking import ADD, add, names
+from tui_tasks import clock
 from tui_tasks.core.commit import transaction as transactions
 from tui_tasks.core.commit import unfinished
 from tui_tasks.core.engine.database import Database
@@ -20,6 +22,7 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, Ensur
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import undo
 from tui_tasks.core.store import Store
+from tui_tasks.hooks.follower import following
 
 MANY = 20
 
@@ -196,6 +199,15 @@ def test_a_change_whose_process_is_killed_between_two_steps_is_taken_back_by_who
     assert names(talk) == [*(f"task {number}" for number in range(MANY)), "new"]
     assert talk.store.db.scalar("SELECT count(*) FROM unfinished_change") == 0
     assert not list(Path(talk.store.path).parent.glob("*-step*"))
+    sound(talk)
+
+
+def test_what_a_killed_process_left_is_taken_back_by_a_screen_or_server_that_writes_nothing(talk):
+    filled(talk)
+    killed(talk, MANY // 2, "clear")
+    with following(talk.store.path, clock.now, wanted=True):
+        until(lambda: not unfinished.recorded(talk.store.db), "the undo")
+    assert talk.store.db.scalar("SELECT count(*) FROM task WHERE deleted = 0") == MANY
     sound(talk)
 
 

@@ -18,6 +18,7 @@ from tests.runner.hosting import Host, runners, until
 from tests.started import Started
 from tui_tasks import clock
 from tui_tasks.channel.presence import Presence
+from tui_tasks.cli.main import main
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
 from tui_tasks.core import connections
@@ -386,6 +387,25 @@ def test_a_machine_that_is_there_undoes_what_it_left_and_no_other_does(importing
     assert undone(importing.here) == []
     importing.gone.commit(AddTask("next", importing.home.uid), actor="human", now=clock.now())
     assert task_names(importing.here) == ["another", "next"]
+
+
+def test_a_machine_that_writes_nothing_undoes_what_it_left_by_any_of_its_processes(importing):
+    importing.kill()
+    assert look(importing.here) == 0
+    importing.gone.db.follow()
+    until(lambda: task_names(importing.here) == [], "the undo")
+    assert unfinished.recorded(importing.here.db) == []
+
+
+@pytest.mark.parametrize("words", [["ls"], ["ls", "--json"], ["agents"]], ids=" ".join)
+def test_a_command_that_reads_undoes_what_its_machine_left(importing, machine, server_url, words):
+    importing.kill()
+    machine("a")
+    assert main([*words, "--db", server_url]) == 0
+    assert len(task_names(importing.here)) == 8
+    machine("b")
+    assert main([*words, "--db", server_url]) == 0
+    assert task_names(importing.here) == []
 
 
 def test_an_import_longer_than_a_lease_keeps_its_machine_there(importing, time):

@@ -140,6 +140,16 @@ class Store:
             if undo_transaction is not None:
                 undo_transaction.release_steps()
 
+    def undo_left_changes(self, now: int) -> None:
+        """Do as `undo_interrupted_changes` does, from a process that need not write anything itself.
+
+        Raises:
+            StorageFailed: the database cannot be read or written.
+        """
+        if unfinished.recorded(self.db):
+            self.look_again()
+            self.undo_interrupted_changes(now)
+
     def undo_interrupted_changes(self, now: int) -> None:
         """Undo the changes of this machine's processes that were killed between two steps.
 

@@ -1,5 +1,5 @@
 """Follows a database: processes what hooks leave beside it, watches the records of live sessions, and finds processes
-that have ended, and machines of a team's server that are no longer heard of.
+that have ended, changes that they left half done, and machines of a team's server that are no longer heard of.
 
 For long-running processes; it has a thread and a connection of its own.
 """
@@ -105,6 +105,7 @@ class Follower:
         if _has_payloads(self._payloads):
             self._process_payloads()
         if self._looks % LOOKS_A_CHECK == 0:
+            self._opened().undo_left_changes(self._clock())
             departures.end_departed(self._opened(), self._clock())
             departures.note_stopped(self._opened(), self._clock())
             self._lost = self._lost or LostMachines(self._opened(), uptime_beside(self._clock))

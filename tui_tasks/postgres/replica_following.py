@@ -8,14 +8,18 @@ import logging
 import os
 import threading
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks import clock
 from tui_tasks.core import schema
+from tui_tasks.core.commit import unfinished
 from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal, RoleRefused
 from tui_tasks.postgres import Report, no_report
 from tui_tasks.postgres.replica import BehindCut, Replica, as_refusals, client_class
 from tui_tasks.postgres.replica_files import age_of, server_of
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Store
 
 READ_SECONDS: Final = 0.2
 """A short command that reads waits so long for the server."""
@@ -34,6 +38,8 @@ class Follower:
         self._path = path
         self._problem = ""
         self._may_write = True
+        # Opened once a process of this machine has left a change half done.
+        self._undoes: Store | None = None
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="replica", daemon=True)
         self._thread.start()
@@ -53,6 +59,8 @@ class Follower:
                 self._stopped.wait(1.0)
         finally:
             os.close(lock)
+            if self._undoes is not None:
+                self._undoes.close()
 
     def _follow(self, lock: int) -> None:
         """Apply news until the thread is stopped, the replica cannot be used, or another process leads."""
@@ -62,6 +70,7 @@ class Follower:
                     try:
                         _catch_up(replica)
                         self._renew_lease(replica)
+                        self._undo_left_changes(replica)
                         if not self._is_leader(lock):
                             return
                         replica._joined().wait_for_news(0.25)
@@ -81,6 +90,16 @@ class Follower:
         except RoleRefused as refused:  # a role that only reads
             self._may_write = False
             _log.info("the lease of this machine is not renewed: %s", refused.message)
+
+    def _undo_left_changes(self, replica: Replica) -> None:
+        """Undo what killed processes of this machine left half done, as no other process of it may write."""
+        if not self._may_write or not any(each.is_of(replica.machine) for each in unfinished.recorded(replica)):
+            return
+        if self._undoes is None:
+            from tui_tasks.core.store import Store  # it opens replicas
+
+            self._undoes = Store(self._path)
+        self._undoes.undo_left_changes(clock.now())
 
     def _is_leader(self, lock: int) -> bool:
         try:

@@ -46,6 +46,8 @@ def opened_store(path: str, *, read_only: bool, report: Report | None = None) ->
         # On a server that is for processes that stay: a short command waits for no server.
         if not is_replica(path):
             take_in_hooks(store)
+        if not read_only:
+            undo_left_changes(store)
         yield store
 
 
@@ -94,6 +96,15 @@ def take_in_hooks(store: Store) -> None:
 
     with contextlib.suppress(StorageFailed):  # the next process reads it
         intake.process_payloads(store, clock.now())
+
+
+def undo_left_changes(store: Store) -> None:
+    """Undo what killed processes of this machine left half done; if that cannot be written now, a later process does."""
+    from tui_tasks import clock
+    from tui_tasks.core.errors import StorageFailed
+
+    with contextlib.suppress(StorageFailed):
+        store.undo_left_changes(clock.now())
 
 
 def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) -> Session:

@@ -40,6 +40,8 @@ def print_json(
             _look_at_checks(database)
         if not read_only and _has_lapsed(db):
             _release_lapsed(database)
+        if not read_only and db.scalar("SELECT EXISTS (SELECT 1 FROM unfinished_change)"):
+            _undo_left_changes(database)
         with contextlib.closing(json_export.tasks(db, handle, statuses, project)) as rows:
             texts = _read_all(rows)
     print("[", end="")
@@ -97,6 +99,14 @@ def _release_lapsed(database: str) -> None:
     with contextlib.suppress(StorageFailed), Store(database) as store:
         store.elapsed = Elapsed(clock.uptime)
         release_lapsed(store, store.elapsed, clock.now())
+
+
+def _undo_left_changes(database: str) -> None:
+    from tui_tasks.core.store import Store
+    from tui_tasks.state import opening
+
+    with Store(database) as store:
+        opening.undo_left_changes(store)
 
 
 def _look_at_checks(database: str) -> None:

@@ -3,7 +3,7 @@
 Each step commits, so a killed process leaves a part of its change behind. The first step records the change in the
 table `unfinished_change`, and the last one deletes the record. Meanwhile the process holds a file lock, which the
 kernel releases however the process ends. A recorded change without that lock is interrupted: the next process that
-writes undoes it. The table is not part of the state and not in the journal.
+writes, or a screen or server that runs, undoes it. The table is not part of the state and not in the journal.
 
 Machines that share a server know each other's records. Each undoes its own alone; another takes over the records of a
 machine that is lost (`core.machine_leases`).
