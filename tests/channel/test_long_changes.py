@@ -204,7 +204,8 @@ def test_a_change_whose_process_is_killed_between_two_steps_is_taken_back_by_who
 
 def test_what_a_killed_process_left_is_taken_back_by_a_screen_or_server_that_writes_nothing(talk):
     filled(talk)
-    killed(talk, MANY // 2, "clear")
+    killed(talk, MANY + 9, "clear")
+    assert unfinished.recorded(talk.store.db)
     with following(talk.store.path, clock.now, wanted=True):
         until(lambda: not unfinished.recorded(talk.store.db), "the undo")
     assert talk.store.db.scalar("SELECT count(*) FROM task WHERE deleted = 0") == MANY

@@ -99,7 +99,7 @@ def take_in_hooks(store: Store) -> None:
 
 
 def undo_left_changes(store: Store) -> None:
-    """Undo what killed processes of this machine left half done; if that cannot be written now, a later process does."""
+    """Undo what killed processes of this machine left half done; a later process does what cannot be written now."""
     from tui_tasks import clock
     from tui_tasks.core.errors import StorageFailed
 
