@@ -268,18 +268,10 @@ def test_a_headless_session_that_its_service_fails_ends_failed_with_the_reason(c
     assert seen.session.ended_at is not None
 
 
-def test_an_error_that_is_shown_as_a_message_is_the_end_of_a_headless_session(claude: Program) -> None:
-    claude.fires("UserPromptSubmit", prompt="go")
-    claude.fires("MessageDisplay", index=0, final=True, delta="Failed to authenticate. API Error: 401 no")
-    assert claude.state()[0] == "working"
-    claude.fires("SessionEnd", reason="other")
-    assert claude.state()[0] == "failed"
-
-
 def test_a_headless_session_fails_where_nothing_that_is_said_is_kept(claude: Program) -> None:
     claude.settings = SessionSettings(tasks=False, keep="none")
     claude.fires("UserPromptSubmit", prompt="go")
-    claude.fires("MessageDisplay", index=0, final=True, delta="API Error: 401 no")
+    claude.writes(api_error("API Error: 401 no"))
     claude.fires("SessionEnd", reason="other")
     assert claude.state()[0] == "failed"
     assert claude.seen().session.last_message is None

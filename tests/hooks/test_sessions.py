@@ -385,7 +385,7 @@ def test_a_payload_of_any_bytes_holds_up_no_other(body: bytes, claude: Player, s
 
 EVENTS = _words("""
 SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure PostToolBatch PermissionRequest Stop
-StopFailure SubagentStart SubagentStop SessionEnd Notification MessageDisplay Elicitation Interrupt Unheard
+StopFailure SubagentStart SubagentStop SessionEnd Notification Interrupt Unheard
 BeforeAgent AfterAgent BeforeTool AfterTool AfterModel TaskCreated TaskCompleted
 """)
 TYPES = _words("""

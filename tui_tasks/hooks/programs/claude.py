@@ -10,7 +10,6 @@ is run when the person ends a turn while the model writes: only this file tells 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -20,8 +19,6 @@ from tui_tasks import regular_files
 from tui_tasks.core.operations.sessions import (
     InputRequested,
     InputStillRequested,
-    MessageWritten,
-    ModelFailed,
     SessionEnded,
     SessionEvent,
     SessionReport,
@@ -57,16 +54,13 @@ from tui_tasks.hooks.programs.fields import (
 from tui_tasks.hooks.session_records import Ending, Part, Record
 
 _QUESTION: Final = "AskUserQuestion"
-# Hooks that run while the agent waits for a person, and do not show whether it still does.
-_BESIDE: Final = frozenset({"Notification", "MessageDisplay"})
-# The beginning of a message that shows an error of the model's service.
-_API_ERROR: Final = re.compile(r"(?:[^.\n]{1,80}\. )?API Error: ")
 
 
 def read(payload: dict[str, Any]) -> SessionReport | None:
     """Return the report of a payload; None if it is about no session."""
     made = report("claude", payload, _READERS)
-    if made is not None and hook_name(payload) in _BESIDE:
+    if made is not None and hook_name(payload) == "Notification":
+        # It is run while the agent waits for a person, and does not show whether it still does.
         made = msgspec.structs.replace(made, ends_waiting=False)
     return made
 
@@ -115,10 +109,6 @@ def _permission(payload: dict[str, Any]) -> list[SessionEvent]:
     return [InputRequested("permission", tool, given, suggestions=payload.get("permission_suggestions"))]
 
 
-def _elicitation(payload: dict[str, Any]) -> list[SessionEvent]:
-    return [InputRequested("question", text(payload, "mcp_server_name"), note=text(payload, "message") or "")]
-
-
 def _notification(payload: dict[str, Any]) -> list[SessionEvent]:
     kind, note = text(payload, "notification_type"), text(payload, "message") or ""
     if kind == "permission_prompt":
@@ -127,14 +117,6 @@ def _notification(payload: dict[str, Any]) -> list[SessionEvent]:
         return [InputStillRequested("question", note=note)]
     # A Stop comes before this, unless the person ended the turn.
     return [WentIdle(has_finished=False)] if kind == "idle_prompt" else []
-
-
-def _message_written(payload: dict[str, Any]) -> list[SessionEvent]:
-    words = text(payload, "delta")
-    is_whole = payload.get("final") is True and payload.get("index") == 0
-    if words is None or not is_whole:
-        return []
-    return [MessageWritten(words), *([ModelFailed(words)] if _API_ERROR.match(words) else [])]
 
 
 def _turn_ended(payload: dict[str, Any]) -> list[SessionEvent]:
@@ -162,9 +144,7 @@ _READERS: Final[dict[str, EventReader]] = {
     "PostToolUseFailure": _tool_failed,
     "PostToolBatch": lambda _: [ToolsEnded()],
     "PermissionRequest": _permission,
-    "Elicitation": _elicitation,
     "Notification": _notification,
-    "MessageDisplay": _message_written,
     "Stop": _turn_ended,
     "StopFailure": _turn_failed,
     "TaskCreated": lambda payload: _task(payload, None),
