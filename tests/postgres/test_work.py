@@ -103,7 +103,6 @@ def test_another_machine_sees_state_and_counts_and_names_the_machine_instead(mac
     review = Acceptance(here, clock.now).review(work)
     for act in (
         lambda: acceptance.review(work),
-        lambda: acceptance.run_checks(work, review),
         lambda: acceptance.accept(work, review),
         lambda: acceptance.comment(work, "Again."),
         lambda: acceptance.planned_push(work, review),

@@ -10,12 +10,14 @@ from tests.work.conftest import git
 from tests.work.test_accepting import titles
 from tests.work.test_starting import COMMITS, ROBOT, worktree
 from tui_tasks import clock as wall
+from tui_tasks.core.agent_snapshots import Check
 from tui_tasks.core.operations.jobs import RequestChecks
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.settings.current import CheckSettings
+from tui_tasks.work import tree_checks
 from tui_tasks.work.accepting import Acceptance
 
 CHECK = """
@@ -42,6 +44,13 @@ def checked(store, repo, tmp_path, configure, acceptance):
     return write
 
 
+def prove(store, work, review) -> tuple[Check, ...]:
+    """Run the checks on the reviewed tree."""
+    return tree_checks.prove(
+        store, work, str(review.folder), review.tree, clock=wall.now, show=print, is_stopped=lambda: False
+    )
+
+
 def states(checks) -> list[tuple[str, str]]:
     return [(one.name, one.state) for one in checks]
 
@@ -51,7 +60,7 @@ def test_a_check_runs_in_the_worktree_and_proves_exactly_its_tree(store, repo, s
     work = starter.start(task, ROBOT).work
     review = acceptance.review(work)
     assert states(acceptance.checks(work, review)) == [("words", "unproven")]
-    (ran,) = acceptance.run_checks(work, review)
+    (ran,) = prove(store, work, review)
     assert (ran.state, ran.run.output.strip()) == ("passed", str(worktree(store)))
     assert (ran.run.tree, ran.run.worktree) == (review.tree, str(worktree(store)))
     assert states(acceptance.checks(work, review)) == [("words", "passed")]
@@ -100,7 +109,7 @@ def test_where_the_base_has_moved_the_merged_tree_is_proven_in_a_second_worktree
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "Ours")
     review = acceptance.review(work)
-    (on_branch,) = acceptance.run_checks(work, review)
+    (on_branch,) = prove(store, work, review)
     assert on_branch.state == "passed"
     outcome = acceptance.accept(work, review)
     (failed,) = outcome.checks
@@ -140,7 +149,7 @@ def test_the_second_worktree_is_set_up_as_the_first(store, repo, starter, task, 
 def test_a_run_that_changes_files_which_git_does_not_ignore_proves_nothing(store, repo, starter, task, checked):
     acceptance = checked(check=CHECK.replace("pwd;", "date > left.md;"))
     work = starter.start(task, ROBOT).work
-    (ran,) = acceptance.run_checks(work, acceptance.review(work))
+    (ran,) = prove(store, work, acceptance.review(work))
     assert ran.state == "stale" and "git does not ignore" in ran.run.output
 
 
@@ -174,7 +183,7 @@ def test_what_passes_by_a_file_that_git_ignores_proves_no_tree_and_gates_the_mer
     work = starter.start(task, ROBOT).work
     (worktree(store) / "ok.log").write_text("ok")
     review = acceptance.review(work)
-    acceptance.run_checks(work, review)
+    prove(store, work, review)
     assert states(acceptance.checks(work, review)) == [("words", "unproven")]
     outcome = acceptance.accept(work, review)
     assert (outcome.state, states(outcome.checks)) == ("unproven", [("words", "failed")])

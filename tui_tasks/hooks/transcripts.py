@@ -19,10 +19,8 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.hooks.programs.fields import Item
-from tui_tasks.hooks.session_records import Part, lines_of, of
+from tui_tasks.hooks.session_records import PROGRAMS, Part, lines_of, of
 
-FILES: Final = frozenset({"claude", "codex", "gemini"})
-"""The programs that record a session in a file."""
 MAX_ITEMS: Final = 20_000
 _EXPORT_SECONDS: Final = 60.0
 _MAX_TEXT: Final = 200_000
@@ -41,7 +39,7 @@ def source(db: Database, agent: str) -> Source | str:
     session = session_queries.find(db, agent)
     if session is None:
         return "its program has no record of a session"
-    if session.program in FILES:
+    if session.program in PROGRAMS:
         path = of(session_queries.activity(db, agent)).path
         return Source(session.program, path) if path else "its program has named no record yet"
     if session.program == "opencode" and not session.session.startswith(session_queries.PLACEHOLDER):
@@ -63,7 +61,7 @@ class Transcript:
     @property
     def is_file(self) -> bool:
         """Whether it is read from a file, so that reading on costs little."""
-        return self._source.program in FILES
+        return self._source.program in PROGRAMS
 
     def read_on(self) -> bool:
         """Read on; return whether there are new items.
@@ -72,7 +70,7 @@ class Transcript:
             OSError: the program that prints the record cannot be started.
         """
         before = len(self.items)
-        if self._source.program in FILES:
+        if self._source.program in PROGRAMS:
             module = import_module(f"tui_tasks.hooks.programs.{self._source.program}")
             for line in lines_of(self._source.path, self._part):
                 with contextlib.suppress(msgspec.DecodeError, RecursionError):

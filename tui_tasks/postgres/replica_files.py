@@ -9,18 +9,10 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Final
 
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.default_paths import REPLICA, known_replica, replica_pointer
-
-SCHEMES: Final = ("postgresql", "postgres")
-
-
-def is_server(named: str) -> bool:
-    """Return whether a database is named by the URL of a server."""
-    return named.partition("://")[0] in SCHEMES
 
 
 def replica_of(url: str) -> str:

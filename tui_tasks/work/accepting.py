@@ -110,16 +110,6 @@ class Acceptance:
         """Return the checks of the task, with the state of each on exactly the tree that was reviewed."""
         return tree_checks.states(self._store, work, review.tree)
 
-    def run_checks(self, work: Work, review: Review) -> tuple[Check, ...]:
-        """Run the checks of the task that have not passed on the reviewed tree, and wait for their ends.
-
-        Raises:
-            Conflict: the work is over, or `is_stopped` has said so.
-        """
-        work_queries.check_here(self._store.db, work)
-        work = work_queries.find(self._store.db, work.uid)
-        return self._run_checks(work, review.folder, review.tree)
-
     def accept(
         self,
         work: Work,
@@ -324,19 +314,15 @@ class Acceptance:
                     Path(work.repository), merge.new, tree, proof, self._settings, self._show
                 )
                 folder = stack.enter_context(merged)
-            return self._run_checks(work, folder, tree, gates_alone=True)
-
-    def _run_checks(self, work: Work, folder: Path, tree: str, *, gates_alone: bool = False) -> tuple[Check, ...]:
-        return tree_checks.prove(
-            self._store,
-            work,
-            str(folder),
-            tree,
-            clock=self._clock,
-            show=self._show,
-            is_stopped=self._is_stopped,
-            gates_alone=gates_alone,
-        )
+            return tree_checks.prove(
+                self._store,
+                work,
+                str(folder),
+                tree,
+                clock=self._clock,
+                show=self._show,
+                is_stopped=self._is_stopped,
+            )
 
 
 def _has_moved(root: Path, merge: Merge) -> bool:

@@ -75,16 +75,15 @@ def prove(
     clock: Callable[[], int],
     show: Callable[[str], None],
     is_stopped: Callable[[], bool],
-    gates_alone: bool = False,
 ) -> tuple[Check, ...]:
-    """Run the checks in a worktree that has a tree, and wait for their ends; return all checks on that tree.
+    """Run the checks that gate in a worktree that has a tree, and wait for their ends; return all checks on that tree.
 
     Another process that runs checks may run them; those that only such a process knows are waited for.
 
     Raises:
         Conflict: `is_stopped` has said so.
     """
-    operation = ProveTree(work.task_uid, work.repository, worktree, tree, gates_alone)
+    operation = ProveTree(work.task_uid, work.repository, worktree, tree)
     wanted: list[Check] = store.commit(operation, actor=HUMAN, now=clock())[0]
     waits = [check for check in wanted if check.run is not None and check.run.state in ("waiting", "running")]
     if not waits:

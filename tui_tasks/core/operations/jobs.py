@@ -294,22 +294,20 @@ class RequestChecks(Operation, frozen=True):
 
 
 class ProveTree(Operation, frozen=True):
-    """Have checks of a task run on one tree; what has passed on it counts again. Only for the human. Result: these
-    checks.
+    """Have the checks of a task that gate run on one tree; what has passed on it counts again. Only for the human.
+    Result: these checks.
 
     Attributes:
         uid: the task.
         repository: the checkout in which the checks' folders are.
         worktree: the worktree that has the tree.
         tree: the hash of the tree.
-        gates_alone: whether only the checks that gate are meant.
     """
 
     uid: str
     repository: str
     worktree: str
     tree: str
-    gates_alone: bool = False
 
 
 # Of a scheduler and a supervisor

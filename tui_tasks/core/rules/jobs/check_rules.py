@@ -183,14 +183,14 @@ def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
 
 @rule(ProveTree)
 def prove_tree(tx: Transaction, op: ProveTree) -> list[Check]:
-    """Have checks of a task run on a tree. The human's alone, as a worktree is named."""
+    """Have the checks of a task that gate run on a tree. The human's alone, as a worktree is named."""
     if tx.actor != vocab.HUMAN:
         raise Forbidden("only the human says where a task's checks run")
     task = task_queries.task(tx.db, op.uid)
     home = tx.state_cache.list_by_id(task.list_id)
-    wanted = [check for check in tx.state_cache.checks_of(task, home) if check.gate or not op.gates_alone]
+    wanted = [check for check in tx.state_cache.checks_of(task, home) if check.gate]
     check_steps.prove(tx, task, wanted, check_steps.Place(op.repository, op.worktree, op.tree, tx.db.machine))
-    return [check for check in tx.state_cache.checks_of(task, home) if check.gate or not op.gates_alone]
+    return [check for check in tx.state_cache.checks_of(task, home) if check.gate]
 
 
 @rule(ClaimCheck)
