@@ -28,7 +28,7 @@ _MODULES: Final = (
     "agents.session_rules",
     "tasks.import_rules",
     "work_rules",
-    "work_limits",
+    "budget_rules",
 )
 
 

@@ -142,9 +142,9 @@ def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
         new["request"] = {**request, "choices": op.choices}
     answered = _end(tx, op.uid, "ask.answered", new)
     if ask.options == LIMIT_OPTIONS and ask.task_uid is not None:
-        from tui_tasks.core.rules import work_limits  # few answers are about limits
+        from tui_tasks.core.rules import budget_rules  # few answers are about limits
 
-        work_limits.follow_answer(tx, answered)
+        budget_rules.follow_answer(tx, answered)
     return answered
 
 

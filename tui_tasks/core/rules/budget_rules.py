@@ -1,4 +1,4 @@
-"""Limits of the agents that work on tasks: of each one that was started, and of lists that work themselves off.
+"""What an agent at work may use: tokens, money, time, turns; and lists whose ready tasks are started by themselves.
 
 At a limit the turn ends, and the human is asked whether the agent goes on. The limits are those of the settings,
 `[work.limits]`, or of the work itself. Each time that the human lets the agent go on, the limit that was reached grows
