@@ -7,7 +7,7 @@ import pytest
 from tests.checks import Checks
 from tests.conftest import START
 from tests.postgres.journal_writer import write
-from tui_tasks.core.commit import elapsed, journal
+from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance import backup, compaction_steps, diagnosis
@@ -90,7 +90,7 @@ def test_what_came_with_later_entries_is_in_the_file(server, server_url, opened_
         for each in (rows, until):
             assert moved.db.sql(each).fetchall() == db.sql(each).fetchall() != []
         there = server.execute("SELECT passed FROM tui_tasks.head").fetchone()
-        assert (elapsed.mark(moved.db).passed,) == there
+        assert (database_clock.mark(moved.db).passed,) == there
         assert companions.number(moved.db) == 0
 
 

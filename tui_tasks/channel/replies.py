@@ -173,7 +173,7 @@ def store_reply(
     """Store a reply, or what the request waits for, within the request's own transaction.
 
     Args:
-        passed: the database's instant in microseconds (`elapsed`), from which the key's age counts.
+        passed: the database's instant in microseconds (`database_clock`), from which the key's age counts.
         change: what the request has written, as an undo names it; None: nothing.
     """
     key, fingerprint = _key_and_fingerprint(pending)
@@ -214,7 +214,7 @@ def find_reply(db: Database, agent: str, key: str) -> tuple[str, str] | None:
 def put_reply(db: Database, agent: str, key: str, fingerprint: str, reply: str, passed: int) -> None:
     """Store a reply in the transaction of its request; delete those older than `RETENTION`.
 
-    `passed` is the database's own instant (`elapsed`): by a wall clock that is days ahead, all would be too old.
+    `passed` is the database's own instant (`database_clock`): by a wall clock that is days ahead, all would be too old.
     """
     db.run(_DROP_OLD, {"before": passed - RETENTION})
     drop_reply(db, agent, key)

@@ -23,7 +23,7 @@ from tui_tasks.channel.subscription import MessageDelivery, Subscription
 from tui_tasks.channel.waits import Waiting, Waits
 from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import vocab
-from tui_tasks.core.commit.elapsed import Elapsed
+from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Busy, InputsUnread, OutcomeUnknown, Refusal, StorageFailed
@@ -274,7 +274,7 @@ class Session:
     # Leases and waits
 
     def elapsed_time(self) -> int:
-        """Return the database's instant in microseconds (`elapsed`), by which leases and waits end.
+        """Return the database's instant in microseconds (`database_clock`), by which leases and waits end.
 
         Raises:
             StorageFailed: the database cannot be read.

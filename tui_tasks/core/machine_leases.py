@@ -1,6 +1,6 @@
 """Machines that share a server: each has a lease, so that others can end what belongs to one that never returns.
 
-A lease ends by the database's own instant (`commit.elapsed`), as every lease does. While no machine at all is heard of,
+A lease ends by the database's own instant (`commit.database_clock`), as every lease does. While no machine at all is heard of,
 as when the server is away, no lease runs.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import database_clock
 from tui_tasks.core.engine.database import Database
 
 LEASE: Final = 600_000_000
@@ -34,7 +34,7 @@ def leases(db: Database) -> dict[str, int]:
 
 def is_lease_due(db: Database, passed: int) -> bool:
     """Return whether this machine has to renew its lease at an instant."""
-    until = elapsed.until(db, _LEASE_KEY + db.machine)
+    until = database_clock.until(db, _LEASE_KEY + db.machine)
     return until is None or until - passed <= LEASE - LEASE_RENEWED
 
 
@@ -48,18 +48,18 @@ def renew_lease(db: Database, passed: int) -> None:
     if silent > 2 * LEASE_RENEWED:
         for machine, until in known.items():
             if until > passed - silent:
-                elapsed.put(db, _LEASE_KEY + machine, until + silent, passed)
+                database_clock.put(db, _LEASE_KEY + machine, until + silent, passed)
     begin_lease(db, db.machine, passed)
 
 
 def begin_lease(db: Database, machine: str, passed: int) -> None:
     """Give a machine a whole lease within the open write transaction."""
-    elapsed.put(db, _LEASE_KEY + machine, passed + LEASE, passed)
+    database_clock.put(db, _LEASE_KEY + machine, passed + LEASE, passed)
 
 
 def end_lease(db: Database, machine: str) -> None:
     """Delete the lease of a machine within the open write transaction."""
-    elapsed.drop(db, _LEASE_KEY + machine)
+    database_clock.drop(db, _LEASE_KEY + machine)
 
 
 def unknown_machines(db: Database) -> set[str]:

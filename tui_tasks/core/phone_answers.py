@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import database_clock
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.schema.agent_tables import PhoneAnswerRow as A
@@ -121,11 +121,11 @@ def claim_alerts(db: Database, seqs: Collection[int]) -> set[int]:
     if not db.machine:
         return set(seqs)
     with db.state_transaction(write=True):
-        mark = elapsed.mark(db)
+        mark = database_clock.mark(db)
         passed = 0 if mark is None else mark.passed
-        new = {seq for seq in seqs if elapsed.until(db, f"phone:{seq}") is None}
+        new = {seq for seq in seqs if database_clock.until(db, f"phone:{seq}") is None}
         for seq in new:
-            elapsed.put(db, f"phone:{seq}", passed, passed)
+            database_clock.put(db, f"phone:{seq}", passed, passed)
     return new
 
 
@@ -138,7 +138,7 @@ def return_alerts(db: Database, seqs: Collection[int]) -> None:
     if db.machine:
         with db.state_transaction(write=True):
             for seq in seqs:
-                elapsed.drop(db, f"phone:{seq}")
+                database_clock.drop(db, f"phone:{seq}")
 
 
 def _drop(db: Database, ask: str) -> None:

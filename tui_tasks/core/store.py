@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from tui_tasks.core import schema
 from tui_tasks.core.commit import unfinished
-from tui_tasks.core.commit.elapsed import Elapsed
+from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.transaction import HalfWritten, Reading, Transaction
 from tui_tasks.core.commit.unfinished import UnfinishedChange
@@ -212,7 +212,7 @@ class Store:
             yield Reading(self.db, self._state_cache)
 
     def next_lapse(self) -> int | None:
-        """Return the database's instant (`elapsed`) at which the first lease ends; None without leases.
+        """Return the database's instant (`database_clock`) at which the first lease ends; None without leases.
 
         The value is cached: writes of other processes count after `look_again`.
 

@@ -55,7 +55,7 @@ class Channel(Protocol):
         """The channel's subscription."""
 
     def elapsed_time(self) -> int:
-        """Return the database's instant in microseconds (`elapsed`)."""
+        """Return the database's instant in microseconds (`database_clock`)."""
 
     def cancel(self, agent: str, id: str | int) -> None:
         """Give up the requests of an agent with that id which wait."""
@@ -88,7 +88,7 @@ class Call(msgspec.Struct):
 
     @property
     def elapsed_time(self) -> int:
-        """Return the database's instant (`elapsed`), in microseconds, by which leases and waits end."""
+        """Return the database's instant (`database_clock`), in microseconds, by which leases and waits end."""
         return self.transaction.elapsed_time if self.transaction is not None else self.channel.elapsed_time()
 
     @property

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import database_clock
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Problem, TimedOut
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
@@ -98,7 +98,7 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
         # Here and not in `give_up`, which gets a write transaction: read-only channels wait, too.
         return state if state["state"] != "open" or later.elapsed_time >= deadline else None
 
-    until = elapsed.until(call.db, asked.uid)
+    until = database_clock.until(call.db, asked.uid)
     deadline = min(
         call.elapsed_time + int(given.wait * SECOND), asked.expires_at or NO_LIMIT if until is None else until
     )
@@ -109,7 +109,7 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
 def _state_of(call: Call, uid: str) -> dict[str, Any]:
     """Return the state of a question; an open one whose time is over reads as timed out."""
     asked = ask_queries.ask(call.db, uid)
-    until = elapsed.until(call.db, uid)
+    until = database_clock.until(call.db, uid)
     is_over = (
         asked.state == "open" and asked.expires_at is not None and until is not None and until <= call.elapsed_time
     )
@@ -145,7 +145,7 @@ def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
         later.run(CloseAsk(asked.uid, "withdrawn"))
         raise TimedOut("the question was withdrawn", id=asked.uid)
 
-    until = elapsed.until(call.db, asked.uid)
+    until = database_clock.until(call.db, asked.uid)
     deadline = asked.expires_at if until is None else until
     ticket_at = None if wait is None else call.elapsed_time + int(wait * SECOND)
     if ticket_at is not None and (deadline is None or ticket_at < deadline):

@@ -20,7 +20,7 @@ from msgspec.structs import astuple
 from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import connections, vocab
 from tui_tasks.core.commit import unfinished
-from tui_tasks.core.commit.elapsed import Elapsed
+from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal, RoleRefused

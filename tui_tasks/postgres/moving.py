@@ -15,7 +15,7 @@ from typing import Any, Final
 import psycopg
 
 from tui_tasks import clock
-from tui_tasks.core.commit import compaction, elapsed, journal
+from tui_tasks.core.commit import compaction, database_clock, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import sync_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
@@ -79,7 +79,7 @@ def to_server(source: Path, connection: Connection, report: Report) -> int:
 def _push(db: Database, connection: Connection, report: Report) -> int:
     """Append the entries that the server has not; return the newest seq."""
     newest, base = journal.newest(db), compaction.base(db)
-    mark = elapsed.mark(db)
+    mark = database_clock.mark(db)
     passed = 0 if mark is None else mark.passed
     head = _head(connection)
     if head == (0, b"") and base is not None:
@@ -194,7 +194,7 @@ def _pull(connection: Connection, db: Database, report: Report) -> None:
             companions.apply(db, beside)
             if len(rows) < PAGE and passed:
                 # Leases go on by the time that has passed on the server.
-                elapsed.put_mark(db, elapsed.Mark("", 0, passed, clock.now()))
+                database_clock.put_mark(db, database_clock.Mark("", 0, passed, clock.now()))
         report(MOVING, seq, newest)
         if len(rows) < PAGE:
             return

@@ -21,7 +21,7 @@ import msgspec
 
 from tui_tasks import clock
 from tui_tasks.core import machine_leases
-from tui_tasks.core.commit import elapsed, journal
+from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, Refusal, StorageFailed, WritesJournal
@@ -66,7 +66,7 @@ class Replica(Database):
         self._ahead = 0
         self._time_seen = -math.inf
         self._follower: Follower | None = None
-        self._elapsed = elapsed.Elapsed(clock.uptime)
+        self._elapsed = database_clock.Elapsed(clock.uptime)
         super().__init__(path, read_only=read_only, makes=makes)
 
     def _prepare(self, connection: Any) -> None:
@@ -185,7 +185,7 @@ class Replica(Database):
             )
         if any("\0" in text for row in entries for text in row if isinstance(text, str)):
             raise StorageFailed("a database on a server holds no NUL character: nothing was written", retryable=False)
-        mark = elapsed.mark(self)
+        mark = database_clock.mark(self)
         entries = [(*row[:-1], bytes(row[-1])) for row in entries]
         passed = mark.passed if mark is not None else 0
         number = self._client.append(self._begun, entries, beside, self._server_now, passed)
@@ -216,12 +216,12 @@ class Replica(Database):
 
     def _advance(self, passed: int) -> None:
         """Let the database's own instant, by which leases end, be no earlier than on other machines."""
-        mark, up = elapsed.mark(self), clock.uptime()
+        mark, up = database_clock.mark(self), clock.uptime()
         here = 0 if mark is None else mark.passed
         if mark is not None and mark.machine == up.machine:
             here += max(0, up.up - mark.up)
         if passed and (mark is None or here + _SECOND < passed):
-            elapsed.put_mark(self, elapsed.Mark(up.machine, up.up, passed, clock.now() + self._ahead))
+            database_clock.put_mark(self, database_clock.Mark(up.machine, up.up, passed, clock.now() + self._ahead))
 
     def _other_history(self) -> StorageFailed:
         return StorageFailed(

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import psycopg
 
-from tui_tasks.core.commit import elapsed, journal
+from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.errors import DatabaseRefused
@@ -79,7 +79,7 @@ def put_replica(replica: Database, connection: Connection, report: Report) -> in
         part = Path(folder) / "copy.db"
         replica.copy_to(str(part), backup.PAGES_A_STEP, None)
         with Store(str(part)) as copy:
-            mark = elapsed.mark(copy.db)
+            mark = database_clock.mark(copy.db)
             number = companions.number(copy.db)
             covered = Covered(*journal.head(copy.db), number, 0 if mark is None else mark.passed)
             strip(copy.db)

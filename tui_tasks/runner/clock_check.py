@@ -14,7 +14,7 @@ from statistics import median_low
 from typing import Final
 
 from tui_tasks.clock import Uptime
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import database_clock
 from tui_tasks.core.engine.database import Database
 
 _log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class ClockCheck:
 
     def _compare_with_earlier(self, db: Database, uptime: Uptime, offset: int) -> None:
         """Compare the clock with what was recorded before this process started."""
-        now, entries, mark = uptime.up + offset, _newest(db, -1, WITNESSES), elapsed.mark(db)
+        now, entries, mark = uptime.up + offset, _newest(db, -1, WITNESSES), database_clock.mark(db)
         self._last_seq = entries[0][0] if entries else 0
         self._usual_before = median_low([at for _, at in entries]) if entries else now
         if mark is not None and mark.machine == uptime.machine:

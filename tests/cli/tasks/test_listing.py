@@ -13,7 +13,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise import history_text
 from tui_tasks.cli.tasks import json_listing
 from tui_tasks.core.commit import journal
-from tui_tasks.core.commit.elapsed import Elapsed
+from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, ImportLog, LogTask

@@ -11,7 +11,7 @@ from tests.conftest import START
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit import journal, unfinished
 from tui_tasks.core.commit import transaction as transactions
-from tui_tasks.core.commit.elapsed import Elapsed
+from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.state_cache import current_cache
 from tui_tasks.core.commit.transaction import STEP_SECONDS, HalfWritten, PartlyDone, Transaction
 from tui_tasks.core.engine import database

@@ -84,7 +84,7 @@ def _has_lapsed(db: Database) -> bool:
     if not db.scalar("SELECT EXISTS (SELECT 1 FROM claim WHERE state = 'active')"):
         return False
     from tui_tasks import clock
-    from tui_tasks.core.commit.elapsed import Elapsed, next_lapse
+    from tui_tasks.core.commit.database_clock import Elapsed, next_lapse
 
     lapse = next_lapse(db)
     return lapse is not None and lapse <= Elapsed(clock.uptime).look(db, clock.now())
@@ -93,7 +93,7 @@ def _has_lapsed(db: Database) -> bool:
 def _release_lapsed(database: str) -> None:
     from tui_tasks import clock
     from tui_tasks.channel.session import release_lapsed
-    from tui_tasks.core.commit.elapsed import Elapsed
+    from tui_tasks.core.commit.database_clock import Elapsed
     from tui_tasks.core.store import Store
 
     with contextlib.suppress(StorageFailed), Store(database) as store:

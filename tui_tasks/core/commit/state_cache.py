@@ -10,7 +10,7 @@ from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Check, CheckDefinition, HumanMessage
-from tui_tasks.core.commit import elapsed, journal
+from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -188,9 +188,9 @@ class StateCache:
         return self._next_lapse is not None
 
     def next_lapse(self) -> int | None:
-        """Return the database's instant (`elapsed`) at which the first lease ends; None without leases."""
+        """Return the database's instant (`database_clock`) at which the first lease ends; None without leases."""
         if self._next_lapse is None:
-            self._next_lapse = (elapsed.next_lapse(self._db),)
+            self._next_lapse = (database_clock.next_lapse(self._db),)
         return self._next_lapse[0]
 
     def follow(self, entity: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from tui_tasks.core import rules
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
-from tui_tasks.core.commit.elapsed import Elapsed
+from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.unfinished import StepRecord
 from tui_tasks.core.engine.database import Database
@@ -149,7 +149,7 @@ class Transaction(Reading):
 
     @property
     def elapsed_time(self) -> int:
-        """Return the database's instant in microseconds (`elapsed`), by which leases end; `now` without an
+        """Return the database's instant in microseconds (`database_clock`), by which leases end; `now` without an
         `Elapsed`.
         """
         if self._elapsed is None:

@@ -73,7 +73,7 @@ class Writer:
             self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
-        from tui_tasks.core.commit.elapsed import Elapsed
+        from tui_tasks.core.commit.database_clock import Elapsed
         from tui_tasks.core.store import Store
 
         store: Store | None = None

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from tui_tasks.core import names, phone_answers, vocab
 from tui_tasks.core.agent_snapshots import Agent, Ask, HumanMessage
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import database_clock
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Problem
 from tui_tasks.core.operations import RecordRefusal, RecordTerminal
 from tui_tasks.core.operations.asks import (
@@ -107,7 +107,7 @@ def begin_ask(tx: Transaction, op: OpenAsk) -> Ask:
         project=op.project,
     )
     if op.expires_at is not None:
-        elapsed.put(tx.db, ask.uid, tx.elapsed_time + op.expires_at - tx.now, tx.elapsed_time)
+        database_clock.put(tx.db, ask.uid, tx.elapsed_time + op.expires_at - tx.now, tx.elapsed_time)
     tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask), task=task)
     return ask
 

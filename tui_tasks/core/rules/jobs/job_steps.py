@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import database_clock
 from tui_tasks.core.errors import Conflict, Forbidden
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.read import job_queries
@@ -149,7 +149,7 @@ def request(tx: Transaction, run: Run, job: Job) -> Run:
     """Request a run of the current conversation (docs: scheduling, "Who executes")."""
     seconds = policy.read_settings(job.settings).timeout or ANSWER_SECONDS
     changes = {"state": "running", "started_at": tx.now, "deadline": tx.now + seconds * SECOND}
-    elapsed.put(tx.db, run.uid, tx.elapsed_time + seconds * SECOND, tx.elapsed_time)
+    database_clock.put(tx.db, run.uid, tx.elapsed_time + seconds * SECOND, tx.elapsed_time)
     return change_run(tx, run, "run.requested", changes)
 
 
@@ -233,7 +233,7 @@ def end_unbegun(tx: Transaction, job: Job, reason: str) -> None:
 
 
 def _is_late(tx: Transaction, run: OpenRun) -> bool:
-    until = elapsed.until(tx.db, run.uid)
+    until = database_clock.until(tx.db, run.uid)
     deadline = run.deadline if until is None else until
     return deadline is not None and deadline <= tx.elapsed_time
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import asdict
 
-from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit import database_clock
 from tui_tasks.core.errors import Conflict, NotFound, StaleClaim
 from tui_tasks.core.operations.tasks import ClaimNext, ClaimTask, ExtendClaim, LapseClaims, ReleaseClaim
 from tui_tasks.core.read.agents import session_queries
@@ -72,7 +72,7 @@ def _take(tx: Transaction, task: Task, agent: str, lease: int) -> tuple[Task, Cl
         "fenced": tuple(name for name in task.fenced if name != agent),
     }
     task = change_task(tx, task, "task.updated", changes)
-    elapsed.put(tx.db, claim.uid, tx.elapsed_time + lease, tx.elapsed_time)
+    database_clock.put(tx.db, claim.uid, tx.elapsed_time + lease, tx.elapsed_time)
     tx.emit("claim.taken", "claim", claim.uid, new=asdict(claim), task=task)
     return task, claim
 
@@ -88,10 +88,10 @@ def _next_task(tx: Transaction, op: ClaimNext, list_id: int | None) -> Task | No
 
 
 def is_over(tx: Transaction, claim: Claim) -> bool:
-    """Return whether a claim's lease has ended, by the database's own instant (`core.commit.elapsed`): setting a clock
+    """Return whether a claim's lease has ended, by the database's own instant (`core.commit.database_clock`): setting a clock
     ends none.
     """
-    until = elapsed.lapses_at(tx.db, claim.uid)
+    until = database_clock.lapses_at(tx.db, claim.uid)
     return until is not None and until <= tx.elapsed_time
 
 
@@ -116,7 +116,7 @@ def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
 
 def _extend(tx: Transaction, claim: Claim, task: Task | None) -> Claim:
     extended = msgspec.structs.replace(claim, expires_at=tx.now + claim.lease)
-    elapsed.put(tx.db, claim.uid, tx.elapsed_time + claim.lease, tx.elapsed_time)
+    database_clock.put(tx.db, claim.uid, tx.elapsed_time + claim.lease, tx.elapsed_time)
     tx.emit(
         "claim.extended",
         "claim",
@@ -144,7 +144,7 @@ def release_claim(tx: Transaction, op: ReleaseClaim) -> Task:
 @rule(LapseClaims)
 def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
     """End the leases that are over: their tasks go back to pending, and the old holders' writes are refused."""
-    lapsed = elapsed.lapsed(tx.db, tx.elapsed_time)
+    lapsed = database_clock.lapsed(tx.db, tx.elapsed_time)
     for uid in lapsed:
         claim = task_records.find(tx.db, uid)
         assert claim is not None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.conftest import SECOND, START
 from tui_tasks.channel import replies
 from tui_tasks.clock import Uptime
-from tui_tasks.core.commit.elapsed import (
+from tui_tasks.core.commit.database_clock import (
     Elapsed,
     Mark,
     drop,
