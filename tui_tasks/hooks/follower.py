@@ -32,7 +32,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import departures, hooks_folder, intake, redaction, session_records
+from tui_tasks.hooks import ended_processes, hooks_folder, intake, redaction, session_records
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.programs.codex import CodexQueue
 from tui_tasks.hooks.replies.outbox import Outbox
@@ -106,8 +106,8 @@ class Follower:
             self._process_payloads()
         if self._looks % LOOKS_A_CHECK == 0:
             self._opened().undo_left_changes(self._clock())
-            departures.end_departed(self._opened(), self._clock())
-            departures.note_stopped(self._opened(), self._clock())
+            ended_processes.end_departed(self._opened(), self._clock())
+            ended_processes.note_stopped(self._opened(), self._clock())
             self._lost = self._lost or LostMachines(self._opened(), uptime_beside(self._clock))
             self._lost.look(self._clock())
             self._records = self._records or RecordWatch(self._opened(), self._process_payloads, intake.human_settings)
@@ -290,7 +290,7 @@ def _end(tx: Transaction, machine: str) -> int:
             tx.speak(vocab.SYSTEM, why)
             tx.run(EndSession(agent, reason, by="machine"))
     for ask in asks:
-        departures.withdraw(tx, ask, reason, why)
+        ended_processes.withdraw(tx, ask, reason, why)
     for one in held:
         is_job = job_queries.any_run(tx.db, one.run_uid) is not None
         with tx.change():

@@ -29,7 +29,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import departures
+from tui_tasks.hooks import ended_processes
 from tui_tasks.state import caller as callers
 
 Run = Callable[[str], tuple[int, str]]
@@ -556,10 +556,10 @@ def test_the_question_of_a_command_that_was_killed_is_withdrawn(database: Path, 
         terminal = Terminal(command, piped=False, columns=100, environment=environment(tmp_path))
         try:
             assert {one.agent for one in opened.asks(2)} == {"bob", "shell"}
-            assert departures.end_departed(opened.store, START) == 0
+            assert ended_processes.end_departed(opened.store, START) == 0
             terminal.process.kill()
             terminal.process.wait()
         finally:
             terminal.close()
-        assert departures.end_departed(opened.store, START) == 1
+        assert ended_processes.end_departed(opened.store, START) == 1
         assert [one.agent for one in open_asks(opened.store.db)] == ["bob"]

@@ -42,11 +42,11 @@ def run(name: str, options: argparse.Namespace) -> int:
         return 0
     with open_store(options) as store:
         if not options.read_only:
-            from tui_tasks.hooks import departures, intake
+            from tui_tasks.hooks import ended_processes, intake
             from tui_tasks.hooks.follower import RecordWatch
 
-            departures.end_departed(store, clock.now())
-            departures.note_stopped(store, clock.now())
+            ended_processes.end_departed(store, clock.now())
+            ended_processes.note_stopped(store, clock.now())
             records = RecordWatch(store, lambda: intake.process_payloads(store, clock.now()), intake.human_settings)
             records.look(clock.now(), at_once=True)
         agents = json_shapes.agents(store.db, clock.now(), everyone=options.all)
@@ -100,11 +100,11 @@ def _state_of(store: Store, name: str) -> dict[str, Any]:
     Raises:
         NotFound: there is none.
     """
-    from tui_tasks.hooks import departures
+    from tui_tasks.hooks import ended_processes
 
     if not store.read_only:
-        departures.end_departed(store, clock.now())
-        departures.note_stopped(store, clock.now())
+        ended_processes.end_departed(store, clock.now())
+        ended_processes.note_stopped(store, clock.now())
     for agent in json_shapes.agents(store.db, clock.now(), everyone=True):
         if agent["agent"] == name:
             return agent

@@ -87,10 +87,10 @@ def refresh(store: Store) -> None:
     """Count the changes in git, and end work whose agent has ended."""
     if store.read_only:
         return
-    from tui_tasks.hooks import departures
+    from tui_tasks.hooks import ended_processes
     from tui_tasks.work import progress, recovery
 
-    departures.end_departed(store, clock.now())
+    ended_processes.end_departed(store, clock.now())
     recovery.recover(store, clock.now())
     progress.look(store, clock.now())
 
