@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import TakeBack
-from tui_tasks.core.read.pages import standing_changes
+from tui_tasks.core.read.pages import undoable_changes
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
@@ -23,7 +23,7 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
         changes: their numbers, the newest first.
         what: how they are told of, in place of their agents' names.
     """
-    summary = standing_changes.summary(context.db, changes)
+    summary = undoable_changes.summary(context.db, changes)
     if not summary.entries:
         context.say("Nothing to undo: it changed no task, list or job.")
         return
@@ -46,7 +46,7 @@ async def take_back_entry(context: Context, seq: int) -> None:
 
 async def take_back_deletion(context: Context) -> None:
     """Take back the newest deletion in the list on screen."""
-    deletion = standing_changes.last_deletion(context.db, context.state.list_id)
+    deletion = undoable_changes.last_deletion(context.db, context.state.list_id)
     if deletion is None:
         context.say("Nothing was deleted from this list recently.")
         return

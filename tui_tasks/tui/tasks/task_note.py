@@ -12,7 +12,7 @@ from tui_tasks.core.operations.jobs import GiveChecks, RequestChecks
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.pages.standing_changes import Deletion, last_deletion
+from tui_tasks.core.read.pages.undoable_changes import Deletion, last_deletion
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, verified
