@@ -16,7 +16,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.maintenance import backup, diagnosis
+from tui_tasks.core.maintenance import backup, doctor_checks
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.recorded_settings import other_source
@@ -97,11 +97,11 @@ def findings(
     damage = list(backup.findings(store.db))
     yield from damage
     yield from paths.findings_on_database(named or Path(store.path))
-    yield from diagnosis.findings(Path(store.path))
+    yield from doctor_checks.findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
-        if replays or diagnosis.is_quick(store.db):
-            yield from backup.readable(diagnosis.differences(store.db))
+        if replays or doctor_checks.is_quick(store.db):
+            yield from backup.readable(doctor_checks.differences(store.db))
         yield from _stopped_supervisors(store.db)
         yield from _orphans_of_work(store)
     if (other := other_source(store.db, source_of(settings))) is not None:
@@ -132,7 +132,7 @@ def summary(store: Store, *, replays: bool = False) -> str:
     try:
         with storage_errors(store.path):
             entries = count(journal.newest(store.db), "journal entry", "journal entries")
-            if not replays and not diagnosis.is_quick(store.db):
+            if not replays and not doctor_checks.is_quick(store.db):
                 entries += " (only doctor --replay compares so many with the tables)"
     except StorageFailed:
         entries = "a journal that cannot be read"
