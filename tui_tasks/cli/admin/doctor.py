@@ -61,7 +61,7 @@ def _print_server(store: Store, *, whole: bool) -> Iterator[str]:
     """Print what the server of a replica holds; yield what is wrong there, or with the replica."""
     if not is_replica(store.path):
         return
-    from tui_tasks.postgres.comparison import compare
+    from tui_tasks.postgres.doctor_checks import compare
     from tui_tasks.postgres.replica import Replica
 
     assert isinstance(store.db, Replica)
