@@ -94,7 +94,6 @@ def _named(name: str) -> Callable[[str, argparse.Namespace, str], dict[str, str]
     """Return a source of names, which reads them with a function of `names_in_use`."""
 
     def words(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
-        from tui_tasks.core.read import names_in_use
 
         with _database(options) as db:
             names: dict[str, str] = getattr(names_in_use, name)(db)
@@ -104,10 +103,10 @@ def _named(name: str) -> Callable[[str, argparse.Namespace, str], dict[str, str]
 
 
 def _tasks(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
-    from tui_tasks.core.read import names_in_use
+    from tui_tasks.core.read import completion_words
 
     with _database(options) as db:
-        return names_in_use.tasks(db, prefix, options.list, project_of(options), _STATUSES.get(command, STATUSES))
+        return completion_words.tasks(db, prefix, options.list, project_of(options), _STATUSES.get(command, STATUSES))
 
 
 def _tools(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
