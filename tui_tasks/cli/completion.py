@@ -91,12 +91,13 @@ def _database(options: argparse.Namespace) -> Iterator[Any]:
 
 
 def _named(name: str) -> Callable[[str, argparse.Namespace, str], dict[str, str]]:
-    """Return a source of names, which reads them with a function of `names_in_use`."""
+    """Return a source of names, which reads them with a function of `completion_words`."""
 
     def words(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
+        from tui_tasks.core.read import completion_words
 
         with _database(options) as db:
-            names: dict[str, str] = getattr(names_in_use, name)(db)
+            names: dict[str, str] = getattr(completion_words, name)(db)
         return names
 
     return words

@@ -1,7 +1,7 @@
 """Machines that share a server: each has a lease, so that others can end what belongs to one that never returns.
 
-A lease ends by the database's own instant (`commit.database_clock`), as every lease does. While no machine at all is heard of,
-as when the server is away, no lease runs.
+A lease ends by the database's own instant (`commit.database_clock`), as every lease does. While no machine at all is
+heard of, as when the server is away, no lease runs.
 """
 
 from __future__ import annotations

@@ -88,9 +88,7 @@ def _next_task(tx: Transaction, op: ClaimNext, list_id: int | None) -> Task | No
 
 
 def is_over(tx: Transaction, claim: Claim) -> bool:
-    """Return whether a claim's lease has ended, by the database's own instant (`core.commit.database_clock`): setting a clock
-    ends none.
-    """
+    """Return whether a claim's lease has ended, by the database's own clock: setting a wall clock ends none."""
     until = database_clock.lapses_at(tx.db, claim.uid)
     return until is not None and until <= tx.elapsed_time
 
