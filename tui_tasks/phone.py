@@ -29,7 +29,7 @@ from tui_tasks.core.machine_leases import LEASE
 from tui_tasks.core.operations import RecordRefusal
 from tui_tasks.core.operations.asks import AnswerByPhone
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.read import ask_queries, overview, views
+from tui_tasks.core.read import ask_queries, key_values, overview
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.store import Store
@@ -148,14 +148,14 @@ class PhoneService:
     def resume(self, store: Store) -> None:
         """Resume where the previous process ended; the first time, begin with what happens from now on."""
         self._withdraw_half_sent(store)
-        if views.get(store.db, _KEY) is None:
+        if key_values.get(store.db, _KEY) is None:
             self._remember(store, seq=journal.newest(store.db), since=str(self._clock() // _SECOND))
 
     def _withdraw_half_sent(self, store: Store) -> None:
-        phone_answers.withdraw_half_sent(store.db, (views.get(store.db, _KEY) or {}).get("sending"))
+        phone_answers.withdraw_half_sent(store.db, (key_values.get(store.db, _KEY) or {}).get("sending"))
 
     def _remember(self, store: Store, **values: object) -> None:
-        views.put(store.db, _KEY, {**(views.get(store.db, _KEY) or {}), **values})
+        key_values.put(store.db, _KEY, {**(key_values.get(store.db, _KEY) or {}), **values})
 
     # Sending
 
@@ -235,7 +235,7 @@ class PhoneService:
         return process is not None and process.machine not in ("", store.db.machine)
 
     def _send_failures(self, store: Store, newest: int) -> None:
-        since = int((views.get(store.db, _KEY) or {}).get("seq", newest))
+        since = int((key_values.get(store.db, _KEY) or {}).get("seq", newest))
         if newest <= since:
             return
         alerts = [alert for alert in overview.between(store.db, since, newest) if alert.kind != "ask"]
@@ -266,7 +266,7 @@ class PhoneService:
     # Receiving
 
     def _reply_cursor(self, store: Store) -> str:
-        return str((views.get(store.db, _KEY) or {}).get("since", "10m"))
+        return str((key_values.get(store.db, _KEY) or {}).get("since", "10m"))
 
     def _listen(self, since: str, replies: queue.Queue[tuple[str, str]], ended: threading.Event) -> None:
         wait = _FIRST_RETRY_SECONDS

@@ -14,7 +14,7 @@ from tui_tasks.core.names import is_invisible
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import LogTask
-from tui_tasks.core.read import job_queries, views
+from tui_tasks.core.read import job_queries, key_values
 from tui_tasks.core.rules.agents.ask_rules import MAX_OPTION, unseen
 from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
@@ -113,7 +113,7 @@ class Attacker:
         asked = {"question": self.seen("question", LONG), "options": options, "task": uid}
         assert self.talk.lines({**self.names, "tool": "ask", "args": asked}) == []
         self.talk.store.commit(SendMessage(self.names["agent"], self.long("message")), actor="human", now=clock.now())
-        views.put(self.talk.store.db, views.filter_key(self.text("view", 200)), self.text("words", 500))
+        key_values.put(self.talk.store.db, key_values.filter_key(self.text("view", 200)), self.text("words", 500))
 
 
 def fill(database: Path, numbers: list[int]) -> int:

@@ -17,7 +17,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.read import ask_queries, views
+from tui_tasks.core.read import ask_queries, key_values
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading
 from tui_tasks.tui.app.list_actions import ProjectActions
@@ -71,7 +71,7 @@ class Inbox(Overlay):
         self._lines = InboxLines(context, self.sources)
         self.listed = self._lines.listed
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
-        self.unsent = UnsentAnswers(views.get(context.db, KEPT) or {})
+        self.unsent = UnsentAnswers(key_values.get(context.db, KEPT) or {})
         self.tasks = AskedTasks(context)
         self._views = AskViews(context, self.tasks, self.unsent, self._show)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
@@ -383,7 +383,7 @@ class Inbox(Overlay):
             self._head.again()
             return
         kept = self.unsent.to_keep({ask.uid for ask in self.context.state.asks})
-        if kept != (UnsentAnswers({}).to_keep(set()) | (views.get(self.context.db, KEPT) or {})):
+        if kept != (UnsentAnswers({}).to_keep(set()) | (key_values.get(self.context.db, KEPT) or {})):
             self.context.run(self.context.link.remember(KEPT, kept))
         super().do_back()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import views
+from tui_tasks.core.read import key_values
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one, path_text
 from tui_tasks.tui.painting.styles import Part
@@ -225,13 +225,13 @@ class Comment(msgspec.Struct, frozen=True):
 
 def kept(db: Database, work_uid: str) -> list[Comment]:
     """Return the comments on a work that are not sent yet."""
-    stored = (views.get(db, KEPT) or {}).get(work_uid, [])
+    stored = (key_values.get(db, KEPT) or {}).get(work_uid, [])
     return [msgspec.convert(one, Comment) for one in stored]
 
 
 def to_keep(db: Database, work_uid: str, comments: Sequence[Comment], live: Iterable[str]) -> dict[str, Any]:
     """Return what `views` is to keep; comments on works that are over are dropped."""
-    stored: dict[str, Any] = {uid: one for uid, one in (views.get(db, KEPT) or {}).items() if uid in set(live)}
+    stored: dict[str, Any] = {uid: one for uid, one in (key_values.get(db, KEPT) or {}).items() if uid in set(live)}
     stored.pop(work_uid, None)
     return stored | ({work_uid: msgspec.to_builtins(list(comments))} if comments else {})
 
