@@ -24,7 +24,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.checks.run_inputs import RunInputs
-from tui_tasks.settings.current import CheckSettings
+from tui_tasks.settings.live_settings import CheckSettings
 
 pytestmark = pytest.mark.linux
 

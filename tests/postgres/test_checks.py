@@ -25,7 +25,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
-from tui_tasks.settings.current import CheckSettings, review_settings
+from tui_tasks.settings.live_settings import CheckSettings, review_settings
 from tui_tasks.state.opening import session_for
 
 SETTINGS = """

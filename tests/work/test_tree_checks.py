@@ -16,7 +16,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
-from tui_tasks.settings.current import CheckSettings
+from tui_tasks.settings.live_settings import CheckSettings
 from tui_tasks.work import tree_checks
 from tui_tasks.work.accepting import Acceptance
 

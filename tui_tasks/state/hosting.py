@@ -14,7 +14,7 @@ from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.run_context import inside_run
 from tui_tasks.runner.service import SchedulerService
 from tui_tasks.settings import config, paths
-from tui_tasks.settings.current import CheckSettings, answer_rules, ask_limits, review_settings, runners
+from tui_tasks.settings.live_settings import CheckSettings, answer_rules, ask_limits, review_settings, runners
 
 _log = logging.getLogger(__name__)
 # Seconds that the scheduler has to finish its turn when it is stopped.

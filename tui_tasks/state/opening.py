@@ -68,7 +68,7 @@ def catch_up(path: str, report: Report | None = None) -> None:
 
 
 def _review() -> ReviewPolicy:
-    from tui_tasks.settings.current import review_settings
+    from tui_tasks.settings.live_settings import review_settings
 
     return review_settings()()
 
@@ -118,7 +118,7 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.session import Session
     from tui_tasks.runner.run_context import inside_run
-    from tui_tasks.settings.current import review_settings
+    from tui_tasks.settings.live_settings import review_settings
 
     store.review = review_settings()
     identity = msgspec.structs.replace(identity, inside_run=inside_run(os.environ, store.db))
@@ -135,6 +135,6 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
 def check_keeper(*, is_in_run: bool) -> CheckKeeper:
     """Return what keeps the state of checks up to date from a process that hosts no scheduler."""
     from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
-    from tui_tasks.settings.current import CheckSettings
+    from tui_tasks.settings.live_settings import CheckSettings
 
     return CheckKeeper(CheckSettings(), authority=Authority.LOOKS if is_in_run else Authority.ADDS)

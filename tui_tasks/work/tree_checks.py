@@ -26,8 +26,8 @@ from tui_tasks.runner import git_trees
 from tui_tasks.runner.checks.check_host import CheckHost
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.launch import Launcher
-from tui_tasks.settings import current
-from tui_tasks.settings.current import CheckSettings
+from tui_tasks.settings import live_settings
+from tui_tasks.settings.live_settings import CheckSettings
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.work import agent_worktrees
 from tui_tasks.work.git import worktrees
@@ -91,7 +91,7 @@ def prove(
     show(f"runs {', '.join(check.name for check in waits)} in {worktree}")
     keeper = CheckKeeper(CheckSettings(), authority=Authority.LOOKS)
     _show_foreign(store, keeper, waits, show)
-    host = CheckHost(keeper, clock, LEASE_SECONDS, Launcher(current.runners, clock).check)
+    host = CheckHost(keeper, clock, LEASE_SECONDS, Launcher(live_settings.runners, clock).check)
     watch = Watch(store.db)
     children: dict[str, subprocess.Popen[bytes]] = {}
     uids = [check.run.uid for check in waits if check.run is not None]
@@ -100,7 +100,7 @@ def prove(
             if is_stopped():
                 raise Conflict("stopped while checks ran; nothing was merged")
             children = {uid: child for uid, child in children.items() if child.poll() is None}
-            children |= host.turn(store, current.runners().max_parallel, children)
+            children |= host.turn(store, live_settings.runners().max_parallel, children)
             end = time.monotonic() + _LOOK_SECONDS
             while not watch.changed(time.monotonic()) and time.monotonic() < end:
                 watch.sleep(end - time.monotonic())

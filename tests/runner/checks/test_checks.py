@@ -21,7 +21,7 @@ from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.store import Store
 from tui_tasks.runner import git as git_state
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
-from tui_tasks.settings.current import CheckSettings
+from tui_tasks.settings.live_settings import CheckSettings
 
 
 class Tree:

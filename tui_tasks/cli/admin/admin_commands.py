@@ -166,7 +166,7 @@ def _use_settings(options: argparse.Namespace) -> int:
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.rules.recorded_settings import recording
     from tui_tasks.core.vocab import HUMAN, SYSTEM
-    from tui_tasks.settings.current import CheckSettings, answer_rules, ask_limits, review_settings
+    from tui_tasks.settings.live_settings import CheckSettings, answer_rules, ask_limits, review_settings
 
     require_database(options)
     checks, review, rules = CheckSettings()(), review_settings()(), answer_rules()()

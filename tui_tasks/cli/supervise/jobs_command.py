@@ -241,9 +241,9 @@ def _warn_of_missing_runner(options: argparse.Namespace) -> None:
     """Warn about a named runner that is not configured here. Another machine that runs the job may have it."""
     if not options.runner:
         return
-    from tui_tasks.settings import current
+    from tui_tasks.settings import live_settings
 
-    runners = current.runners()
+    runners = live_settings.runners()
     if options.runner not in runners.profiles:
         print(f"tui-tasks jobs: {safe_line(runners.missing(options.runner))}", file=sys.stderr)
 

@@ -219,7 +219,7 @@ def _other_settings(link: DatabaseLink, file: Path, settings: config.Config) -> 
     """
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.rules.recorded_settings import other_source
-    from tui_tasks.settings.current import source_of
+    from tui_tasks.settings.live_settings import source_of
 
     if link.as_of is not None:
         return []

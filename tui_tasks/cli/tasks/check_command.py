@@ -68,7 +68,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 def _print_definitions(session: Session, *, as_json: bool) -> int:
     from tui_tasks.cli.tasks.lookup import find_list
     from tui_tasks.core.read import check_queries
-    from tui_tasks.settings.current import CheckSettings
+    from tui_tasks.settings.live_settings import CheckSettings
     from tui_tasks.text.safe import safe_line
 
     checks = check_queries.definitions(session.store.db)
@@ -122,7 +122,7 @@ def _request_run(session: Session, options: argparse.Namespace, reference: str, 
     from tui_tasks.cli.tasks.lookup import find_task
     from tui_tasks.cli.tasks.task_changes import request
     from tui_tasks.core.read import check_queries as read_checks
-    from tui_tasks.settings.current import CheckSettings
+    from tui_tasks.settings.live_settings import CheckSettings
     from tui_tasks.state import hosting
 
     task = find_task(session, reference)
@@ -206,7 +206,7 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.read.tasks import task_queries
     from tui_tasks.core.rules.agents.request_text import decided_line
-    from tui_tasks.settings.current import CheckSettings
+    from tui_tasks.settings.live_settings import CheckSettings
     from tui_tasks.text.safe import safe_line
 
     task = find_task(session, reference)

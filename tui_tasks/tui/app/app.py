@@ -57,7 +57,7 @@ _PACE: Final = 0.1
 
 
 _TOLD: Final = "renamed_keys"
-"""The key under which `views` keeps the notices about renamed ids."""
+"""The key under which `key_values` keeps the notices about renamed ids."""
 
 
 class Changed(Message):

@@ -46,7 +46,7 @@ from tui_tasks.tui.widgets.screen_head import TALL, ScreenHead
 from tui_tasks.tui.work import terminal
 
 KEPT: Final = "inbox"
-"""Under this key `views` keeps what was put off, and answers typed half."""
+"""Under this key `key_values` keeps what was put off, and answers typed half."""
 # The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
 _AROUND: Final = 3
 

@@ -342,11 +342,11 @@ class JobForm(FormScreen[str]):
 
 def _why_not_run(typed: Typed) -> str | None:
     """Return why there is no command for the runs of a job; None if there is one, or if none is needed."""
-    from tui_tasks.settings import current
+    from tui_tasks.settings import live_settings
 
     if typed.runs.strip() != RUNNER:
         return None
-    runners, name = current.runners(), str(job_syntax.read_settings(typed.settings).get("runner") or "")
+    runners, name = live_settings.runners(), str(job_syntax.read_settings(typed.settings).get("runner") or "")
     return runners.missing(name) if name not in runners.profiles else None
 
 

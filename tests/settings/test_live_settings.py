@@ -12,7 +12,7 @@ from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.runner import profiles
 from tui_tasks.runner.checks import check_profiles
 from tui_tasks.settings import config
-from tui_tasks.settings.current import CheckSettings, review_settings
+from tui_tasks.settings.live_settings import CheckSettings, review_settings
 
 
 def written(folder: Path, text: str) -> Path:
