@@ -32,7 +32,7 @@ from tui_tasks.dialects import todo
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.arguments import decode
 from tui_tasks.dialects.todo import TodoArguments
-from tui_tasks.state.opening import opened_store
+from tui_tasks.state.open_store import opened_store
 
 AGENT: Final = "agent"
 _FILE: Final = "todos.json"

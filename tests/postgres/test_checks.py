@@ -26,7 +26,7 @@ from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.settings.live_settings import CheckSettings, review_settings
-from tui_tasks.state.opening import session_for
+from tui_tasks.state.open_store import session_for
 
 SETTINGS = """
 [review]

@@ -208,7 +208,7 @@ def is_first_use(options: argparse.Namespace) -> bool:
 
 
 def _is_missing(path: str) -> bool:
-    from tui_tasks.state.opening import has_hooks
+    from tui_tasks.state.open_store import has_hooks
 
     # A write-ahead log without its database is reported when it is opened.
     return not os.path.exists(path) and not os.path.exists(f"{path}-wal") and not has_hooks(path)
@@ -239,7 +239,7 @@ def open_store(options: argparse.Namespace) -> Iterator[Store]:
     """
     from tui_tasks.cli.streams import ProgressBar
     from tui_tasks.settings import paths
-    from tui_tasks.state.opening import opened_store
+    from tui_tasks.state.open_store import opened_store
 
     path = paths.database(options.db)
     with ProgressBar() as progress, opened_store(path, read_only=options.read_only, report=progress.show) as store:
@@ -340,7 +340,7 @@ def session_of(
         InvalidRequest: as `table_of`.
         ProjectRefused: as `project_of`.
     """
-    from tui_tasks.state.opening import session_for
+    from tui_tasks.state.open_store import session_for
 
     return session_for(identity_of(options), store, table or table_of(options), stays=stays)
 

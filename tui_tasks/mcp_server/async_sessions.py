@@ -26,7 +26,7 @@ from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.hooks import PROGRAMS, ended_processes
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.mcp_server.resources import ResourceSubscriptions
-from tui_tasks.state.opening import take_in_hooks
+from tui_tasks.state.open_store import take_in_hooks
 
 
 class SessionSpeaker:

@@ -24,7 +24,7 @@ from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import paths, project
-from tui_tasks.state.opening import opened_store, session_for
+from tui_tasks.state.open_store import opened_store, session_for
 
 __all__ = ["DatabaseRefused", "State", "ToolError", "open_state"]
 

@@ -10,7 +10,7 @@ from tests.tui.driving import lines, opened, press, said, settle, shown, until, 
 from tui_tasks import clock
 from tui_tasks.settings import paths
 from tui_tasks.state.open_state import open_state
-from tui_tasks.state.opening import catch_up
+from tui_tasks.state.open_store import catch_up
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.state.database_link import DatabaseLink
 

@@ -23,7 +23,7 @@ from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.default_paths import is_replica
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths
-from tui_tasks.state import opening
+from tui_tasks.state import open_store
 from tui_tasks.terminal import Claimed
 from tui_tasks.tui.state.database_link import DatabaseLink
 
@@ -186,7 +186,7 @@ def _link(path: str, at: str | None, *, read_only: bool) -> DatabaseLink:
     """
     if is_replica(path):
         with ProgressBar() as progress:
-            opening.catch_up(path, progress.show)
+            open_store.catch_up(path, progress.show)
     if at is None:
         return DatabaseLink(path, read_only=read_only, clock=clock.now)
     from tui_tasks.tui.state.past_link import PastLink
@@ -332,7 +332,7 @@ class _ChannelThread(threading.Thread):
         # Imported in this thread, since the screen is painted meanwhile.
         from tui_tasks.channel.loop import ControlChannel
         from tui_tasks.dialects.base import TABLE
-        from tui_tasks.state.opening import opened_store, session_for
+        from tui_tasks.state.open_store import opened_store, session_for
 
         try:
             with opened_store(self._path, read_only=self._identity.read_only) as store:

@@ -31,10 +31,10 @@ def print_json(
         StorageFailed: the database cannot be read.
     """
     if is_replica(database):
-        from tui_tasks.state import opening
+        from tui_tasks.state import open_store
 
         with ProgressBar() as progress:
-            opening.catch_up(database, progress.show)
+            open_store.catch_up(database, progress.show)
     with contextlib.closing(schema.opened(database, read_only=read_only)) as db:
         if not read_only and db.scalar("SELECT EXISTS (SELECT 1 FROM check_run WHERE state = 'passed')"):
             _look_at_checks(database)
@@ -103,10 +103,10 @@ def _release_lapsed(database: str) -> None:
 
 def _undo_left_changes(database: str) -> None:
     from tui_tasks.core.store import Store
-    from tui_tasks.state import opening
+    from tui_tasks.state import open_store
 
     with Store(database) as store:
-        opening.undo_left_changes(store)
+        open_store.undo_left_changes(store)
 
 
 def _look_at_checks(database: str) -> None:
@@ -114,7 +114,7 @@ def _look_at_checks(database: str) -> None:
     from tui_tasks import clock
     from tui_tasks.core.store import Store
     from tui_tasks.runner.run_context import inside_run
-    from tui_tasks.state.opening import check_keeper
+    from tui_tasks.state.open_store import check_keeper
 
     with contextlib.suppress(StorageFailed), Store(database) as store:
         check_keeper(is_in_run=inside_run(os.environ, store.db)).look(store, clock.now())
