@@ -1,4 +1,4 @@
-"""The vocabulary of the state: statuses, priorities, kinds of entry; the greatest lengths of names and texts."""
+"""The vocabulary of the state: statuses, priorities, kinds of entry; its limits: lengths of texts, the lease of a claim."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ SESSION_ORIGIN: Final = "session"
 
 # The lists of the three dialects that have a list of their own (docs: protocol, section 5).
 DIALECT_LISTS: Final = ("tasklist", "task", "todo")
+
+# How long a claim lasts without a heartbeat, where the agent names no time.
+CLAIM_LEASE_SECONDS: Final = 300
 
 MAX_NAME: Final = 10_000
 MAX_TEXT: Final = 1_000_000

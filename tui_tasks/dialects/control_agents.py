@@ -20,6 +20,7 @@ from tui_tasks.core.operations.work import ReportWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.snapshots import Claim, iso
+from tui_tasks.core.vocab import CLAIM_LEASE_SECONDS
 from tui_tasks.dialects import json_shapes
 from tui_tasks.dialects.base import Call, Table, Wait
 from tui_tasks.dialects.control_tasks import OneTask, full
@@ -155,7 +156,6 @@ def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
 
 
 WORK = Table()
-DEFAULT_LEASE = 300
 
 
 class _Agents(Arguments):
@@ -211,7 +211,7 @@ def work_ready(call: Call, given: _WorkReady) -> dict[str, Any]:
 
 class _Claim(Arguments):
     list: Annotated[Name, Meta(description="From this list (a plan by its id); default: any.")] | None = None
-    lease_seconds: Annotated[int, Meta(ge=1, le=86_400, description="Lease without a heartbeat.")] = DEFAULT_LEASE
+    lease_seconds: Annotated[int, Meta(ge=1, le=86_400, description="Lease without a heartbeat.")] = CLAIM_LEASE_SECONDS
     uid: Annotated[TaskUid, Meta(description="This task; default: the next.")] | None = None
 
 
