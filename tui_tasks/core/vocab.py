@@ -1,4 +1,4 @@
-"""The vocabulary of the state: statuses, priorities, kinds of entry; its limits: lengths of texts, the lease of a claim."""
+"""The vocabulary of the state: statuses, priorities, kinds of entry; its limits: lengths of texts, leases of claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Choose the SQLite driver, one that brings its own SQLite whatever the system has, and prepare its connections.
+"""Choose the SQLite driver, one that brings its own SQLite whatever the system has, and prepare its connections, with
+the busy timeout (`BUSY_SECONDS`).
 
 pysqlite3 is used where it is installed, else apsw, which has wheels where pysqlite3 has none (pip compiles pysqlite3
 there against the system's SQLite). Python's own driver is the last resort.
@@ -131,7 +132,7 @@ def refuse_faulty_library() -> None:
 
 
 BUSY_SECONDS: Final = 5.0
-"""A writer waits so long for others."""
+"""The busy timeout: a writer waits so long for others."""
 
 READ_ERRORS: Final = (StorageFailed, sqlite3.DatabaseError)
 """Raised where the database cannot be read; SQLite's own error where `storage_errors` does not translate it."""
