@@ -6,7 +6,7 @@ It includes every failure of that time, also one that was resolved since. Instan
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +22,7 @@ from tui_tasks.core.read.digest_entries import (
     PARTS,
     DigestLine,
     EventEntry,
+    FiledEntry,
     failed,
     merged,
     reported,
@@ -117,24 +118,24 @@ def _newest_stuck(db: Database, agent: str) -> tuple[int, ...]:
     return tuple(seq for (seq,) in rows[-1:])
 
 
-_AGENTS: Final = f"actor NOT IN ({', '.join(repr(name) for name in sorted(vocab.RESERVED_AGENTS))})"
-_FILED: Final = f"""
-SELECT journal.seq, journal.at, journal.actor, task.uid, task.name, task.deleted, list.uid, list.name
-FROM journal JOIN task ON task.uid = journal.uid JOIN list ON list.id = task.list_id
-WHERE journal.seq > ? AND journal.at >= ? AND journal.kind = 'task.created' AND journal.{_AGENTS}
-ORDER BY journal.seq
+_NUMBERS: Final = "SELECT uid, id FROM task WHERE uid IN (SELECT value FROM json_each(?))"
+_FILED: Final = """
+SELECT task.uid, task.name, task.deleted, list.uid, list.name
+FROM json_each(?) AS filed CROSS JOIN task ON task.uid = filed.value JOIN list ON list.id = task.list_id
 """
 
 
-def filed(db: Database, after: int, since: int, events: list[EventEntry], named: Collection[str]) -> list[DigestLine]:
+def filed(
+    db: Database, created: list[FiledEntry], events: list[EventEntry], named: Collection[str]
+) -> list[DigestLine]:
     """Return a line for each list and agent that has filed tasks there since, and for each job of an agent's; without
     those that other lines name.
     """
+    others = {entry.task: entry for entry in created if entry.task not in named}
     groups: dict[tuple[str, str], list[Any]] = {}
-    for row in map(journal.as_text, db.sql(_FILED, (after, since))):
-        seq, at, actor, task, name, deleted, uid, home = row
-        if task not in named:
-            groups.setdefault((actor, uid), []).append((seq, at, task, name, deleted, home))
+    for task, name, deleted, uid, home in map(journal.as_text, db.sql(_FILED, (_array(others),))):
+        seq, at, actor, _ = others[task]
+        groups.setdefault((actor, uid), []).append((seq, at, task, name, deleted, home))
     lines = [_filed_in(uid, actor, rows) for (actor, uid), rows in groups.items()]
     for event in events:
         if event.kind == "job.created" and event.actor not in vocab.RESERVED_AGENTS and event.uid not in named:
@@ -150,6 +151,10 @@ def _filed_in(uid: str, actor: str, rows: Sequence[Any]) -> DigestLine:
     is_one = len(rows) == 1
     what, task = (names[0], tasks[0]) if is_one else (f"{len(rows):,} tasks", None)
     return DigestLine("filed", "filed", uid, what, actor, text, max(instants), seqs, task, len(rows))
+
+
+def _array(values: Iterable[str]) -> str:
+    return msgspec.json.encode(list(values)).decode()
 
 
 class _Cost(msgspec.Struct, gc=False):
@@ -240,8 +245,8 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, str]) -> Diges
         needing = list(needs_you(db, left))
         new = [line for line in needing if line.at >= since]
         lines = _happened(db, after, since, new)
-        uids = {line.task for line in lines if line.task is not None}
-        numbers = {uid: task.number for uid in uids if (task := task_queries.any_task(db, uid)) is not None}
+        uids = [line.task for line in lines if line.task is not None]
+        numbers: dict[str, int] = dict(db.sql(_NUMBERS, (_array(uids),)).fetchall())
         is_cut = since < _compacted_before(db)
     # The clock of another machine may be ahead.
     lines = [
@@ -254,7 +259,8 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, str]) -> Diges
 
 def _happened(db: Database, after: int, since: int, needing: Sequence[DigestLine]) -> list[DigestLine]:
     """Return all lines; a task or job that one names has no other below it, but for questions about it."""
-    statuses, events = digest_entries.statuses(db, after, since), digest_entries.events(db, after, since)
+    statuses = digest_entries.statuses(db, after, since)
+    events, created = digest_entries.events(db, after, since)
     urgent = merged([*needing, *failed(db, statuses, events)])
     named = {line.subject for line in urgent}
     done = reported(db, statuses, events, named)
@@ -264,7 +270,7 @@ def _happened(db: Database, after: int, since: int, needing: Sequence[DigestLine
         *in_your_name(events),
         *by_rules(events),
         *without_checks(done),
-        *filed(db, after, since, events, named),
+        *filed(db, created, events, named),
         *spent(events),
     ]
 

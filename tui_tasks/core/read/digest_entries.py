@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import check_queries
@@ -31,13 +32,16 @@ WHERE journal.seq > ? AND journal.at >= ? AND journal.entity = 'task'
     AND json_extract(journal.new, '$.status') IN ('done', 'failed')
 ORDER BY journal.seq
 """
-# The rarer events, beside statuses and new tasks.
-_EVENTS: Final = """
+_AGENTS: Final = f"actor NOT IN ({', '.join(repr(name) for name in sorted(vocab.RESERVED_AGENTS))})"
+# New tasks of agents, and the rarer events beside statuses: one scan of the journal finds both. Most new tasks have a
+# line of another kind, so they are not looked up here.
+_EVENTS: Final = f"""
 SELECT journal.seq, journal.at, journal.actor, journal.kind, journal.entity, journal.uid, journal.task, journal.old,
-    journal.new, task.name, task.agent
-FROM journal LEFT JOIN task ON task.uid = journal.task
+    iif(journal.kind = 'task.created', NULL, journal.new), task.name, task.agent
+FROM journal LEFT JOIN task ON task.uid = iif(journal.kind = 'task.created', NULL, journal.task)
 WHERE journal.seq > ? AND journal.at >= ? AND (
-    journal.kind IN ('check.finished', 'check.stale', 'tool.failed', 'claim.lapsed', 'agent.refused', 'job.created',
+    (journal.kind = 'task.created' AND journal.{_AGENTS})
+    OR journal.kind IN ('check.finished', 'check.stale', 'tool.failed', 'claim.lapsed', 'agent.refused', 'job.created',
         'terminal.used')
     OR journal.entity = 'session'
     OR (journal.kind = 'ask.answered' AND instr(journal.new, '"rule":"'))
@@ -91,11 +95,26 @@ def statuses(db: Database, after: int, since: int) -> list[StatusEntry]:
     return [StatusEntry(*journal.as_text(row)) for row in db.sql(_STATUSES, (after, since))]
 
 
-def events(db: Database, after: int, since: int) -> list[EventEntry]:
+class FiledEntry(NamedTuple):
+    """An entry of an agent's new task."""
+
+    seq: int
+    at: int
+    actor: str
+    task: str
+
+
+def events(db: Database, after: int, since: int) -> tuple[list[EventEntry], list[FiledEntry]]:
     """Return the entries after a seq, since an instant, that are about something else and may be worth a line, oldest
-    first.
+    first; agents' new tasks apart.
     """
-    return [EventEntry(*journal.as_text(row)) for row in db.sql(_EVENTS, (after, since))]
+    found, created = [], []
+    for row in map(journal.as_text, db.sql(_EVENTS, (after, since))):
+        if row[3] == "task.created":
+            created.append(FiledEntry(*row[:3], row[5]))
+        else:
+            found.append(EventEntry(*row))
+    return found, created
 
 
 PARTS: Final = ("needs_you", "in_your_name", "failed", "not_proven", "proven", "filed", "spent")
