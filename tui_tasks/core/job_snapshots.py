@@ -12,6 +12,10 @@ import msgspec
 ACCEPTED: Final = ("name", "system_prompt", "prompt", "schedule", "plan", "timezone", "dedicated_context", "settings")
 
 
+ON_TIME: Final = 60_000_000
+"""Microseconds after which a due time is late; cron itself is not finer than this."""
+
+
 class Job(msgspec.Struct, frozen=True, gc=False):
     """A job of the scheduler (seed 003). Its fields are described in `schema.job_tables.JobRow`."""
 

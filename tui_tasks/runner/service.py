@@ -22,7 +22,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import RoleRefused, StorageFailed
-from tui_tasks.core.job_snapshots import Heartbeat, Job, Run
+from tui_tasks.core.job_snapshots import ON_TIME, Heartbeat, Job, Run
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
@@ -32,7 +32,6 @@ from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.schedule import policy, supervision
-from tui_tasks.core.schedule.policy import ON_TIME
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_context

@@ -10,12 +10,12 @@ from textual import events
 
 from tests.tui.driving import opened, said, until
 from tests.tui.plan import NOW
+from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RequestChecks, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.schedule.policy import ON_TIME
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app import notifier

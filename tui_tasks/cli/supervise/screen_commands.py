@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import sys
 from typing import Final
@@ -84,6 +85,7 @@ def _watch_plain(options: argparse.Namespace) -> int:
     from tui_tasks.cli.supervise import history_text
     from tui_tasks.core.commit import journal
 
+    gc.enable()
     with open_store(options) as store:
         print_permission_findings(options)
         newest = journal.newest(store.db)

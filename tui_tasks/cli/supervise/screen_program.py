@@ -134,8 +134,6 @@ def run(
         DatabaseRefused, StorageFailed: the database cannot be used or read.
         InvalidArgument, Conflict: the journal has no such moment.
     """
-    # Until the first screen is painted, hardly anything becomes garbage, and collecting it takes a tenth of the start.
-    gc.disable()
     path, file = paths.database(db), paths.configuration()
     settings, problems = _settings(file, ascii_only=ascii_only)
     # Problems are reported before the terminal is changed.

@@ -14,8 +14,8 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
+from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.schedule.policy import ON_TIME
 from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import JournalRow, TaskRow

@@ -15,11 +15,10 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import SECOND
 
-ON_TIME = 60 * SECOND
-"""Microseconds after which a due time is late; cron itself is not finer than this."""
 CatchUp = Literal["none", "one", "all"]
 Overlap = Literal["skip", "queue", "allow"]
 Verdict = Literal["ran", "missed", "skipped", "coalesced"]

@@ -19,8 +19,6 @@ from tui_tasks.core.read.agents.session_queries import BY_MACHINE, PLACEHOLDER, 
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.work_queries import SILENT_AFTER
-from tui_tasks.core.rules.agents.ask_rules import unseen
-from tui_tasks.core.rules.agents.request_text import decided_lines, is_written_out
 from tui_tasks.text.glyphs import LOOKS, Look, look
 from tui_tasks.text.safe import LINE_CHARS, safe_line
 from tui_tasks.text.times import HOUR, SECOND, age, ago, short_count
@@ -82,6 +80,8 @@ def why_not_always(ask: Ask, found: Sequence[str]) -> str:
 
 def has_no_unseen(ask: Ask) -> bool:
     """Return whether a question and its options have no invisible characters."""
+    from tui_tasks.core.rules.agents.ask_rules import unseen
+
     return all(unseen(text) is None for text in (ask.question, *ask.options))
 
 
@@ -128,6 +128,9 @@ def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
 
     It is written out as where the human decides about it, at most the beginning that a line shows.
     """
+    # Imported here, since few screens begin with a question.
+    from tui_tasks.core.rules.agents.request_text import is_written_out
+
     request = ask.request or {}
     if request.get("kind") != "permission" or not request.get("tool"):
         beginning = ask.question[:LINE_CHARS]
@@ -141,6 +144,8 @@ def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
 @lru_cache(256)
 def _decided(text: str, *, is_prose: bool, ascii_only: bool) -> str:
     """Return a text as one line; kept, as a long one takes milliseconds, and lines are drawn often."""
+    from tui_tasks.core.rules.agents.request_text import decided_lines
+
     return " ".join(decided_lines(text, is_prose=is_prose, ascii_only=ascii_only))
 
 

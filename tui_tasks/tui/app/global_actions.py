@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.operations import Redo, Undo
-from tui_tasks.core.read import job_queries, key_values
-from tui_tasks.core.read.pages import board_pages, list_pages
+from tui_tasks.core.read import key_values
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Entry
@@ -207,6 +207,8 @@ class GlobalActions(Controller):
         entry = journal.entry(db, of_tasks[0].seq)
         if entry.entity == "list":
             return _phrase(entry, task_queries.any_list(db, entry.uid).name)
+        from tui_tasks.core.read import job_queries
+
         job = job_queries.any_job(db, entry.uid) if entry.entity == "job" else None
         return _phrase(entry, job.name if job is not None else (entry.image or {}).get("name", ""))
 
@@ -249,6 +251,8 @@ class GlobalActions(Controller):
         context.say(f"{uids.index(task.uid) + 1} of {len(uids)}: {shown.word}, #{number} {name}{more}")
 
     def _wanting(self) -> list[TaskLine]:
+        from tui_tasks.core.read.pages import board_pages
+
         context = self._context
         db, by_uid = context.db, {}
         asked = context.state.asked_about.values()

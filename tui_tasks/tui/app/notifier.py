@@ -17,9 +17,9 @@ from textual.app import App
 from textual.timer import Timer
 
 from tui_tasks.core import names
+from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.overview import Alert
-from tui_tasks.core.schedule.policy import ON_TIME
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import MINUTE, SECOND, count

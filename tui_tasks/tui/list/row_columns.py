@@ -7,9 +7,10 @@ The places of columns follow from the width alone, so that those of several rows
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+
+import msgspec
 
 from tui_tasks.text.safe import cell_len, fit, safe_ends, safe_line, safe_question
 from tui_tasks.tui.painting.styles import Part
@@ -39,8 +40,7 @@ _SMALL: Final = 96
 _GAP: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class RowFacts:
+class RowFacts(msgspec.Struct, frozen=True):
     """What a row can show of a task after its number, in the order of the columns, the most important first."""
 
     title: Part

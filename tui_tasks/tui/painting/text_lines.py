@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar, Final
 
+import msgspec
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region, Size
@@ -96,8 +96,7 @@ def quoted(text: str, width: int, *, ascii_only: bool = False) -> list[Drawn]:
     return [[bar, (line, "")] for line in wrapped(said, max(1, width - 2), ascii_only=ascii_only)]
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(msgspec.Struct, frozen=True):
     """A stretch of a line that performs an action on a click."""
 
     line: int

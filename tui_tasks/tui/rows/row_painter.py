@@ -7,10 +7,10 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+import msgspec
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
@@ -51,8 +51,7 @@ class RowDrawing(Drawing, Generic[R]):
         return ()
 
 
-@dataclass(slots=True)
-class DrawnRow:
+class DrawnRow(msgspec.Struct):
     """A drawn row: the parts of its lines, and the strips of the lines painted so far."""
 
     key: str
@@ -62,7 +61,7 @@ class DrawnRow:
     lines: list[Sequence[Part]]
     expires: float | None
     """When an age in it is out of date, in seconds of the monotonic clock; None: not by time alone."""
-    strips: dict[int, Strip] = field(default_factory=dict)
+    strips: dict[int, Strip] = msgspec.field(default_factory=dict)
 
 
 class RowPainter(Generic[R]):

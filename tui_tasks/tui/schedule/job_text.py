@@ -7,12 +7,11 @@ from datetime import tzinfo
 from typing import Final
 
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.job_snapshots import Job
+from tui_tasks.core.job_snapshots import ON_TIME, Job
 from tui_tasks.core.read.job_lines import JobLine, RunLine
 from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import ScheduleError, describe
 from tui_tasks.core.schedule.fire_times import zone_of
-from tui_tasks.core.schedule.policy import ON_TIME
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign
 from tui_tasks.text.times import DAY, YEAR, age, age_lasts, ago, count, duration, moment, spent
 from tui_tasks.text.times import due as due_words

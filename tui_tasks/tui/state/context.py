@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.settings.config import Config
@@ -62,16 +63,14 @@ Hint = tuple[str, str, str]
 """A key in the footer: the key, a word for what it does, and the id of its action or an empty string."""
 
 
-@dataclass(slots=True)
-class LastInput:
+class LastInput(msgspec.Struct):
     """The key or click that is being handled."""
 
     at: float = 0.0
     """When it came, by the monotonic clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True, eq=False):
     """What the parts of one App share. It is made before them."""
 
     link: DatabaseLink

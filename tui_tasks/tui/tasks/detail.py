@@ -15,13 +15,11 @@ from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
-from tui_tasks.core.rules.agents.request_text import ask_lines
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.answering import decided_blocks, decided_prose
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
@@ -133,6 +131,9 @@ class DetailText(TextDrawing):
 
     def _asked(self, ask: Ask, room: int) -> list[Drawn]:
         """Return a question about the task, with who asks it."""
+        from tui_tasks.core.rules.agents.request_text import ask_lines
+        from tui_tasks.tui.agents.answering import decided_blocks
+
         first, *others = ask_lines(ask, ascii_only=self.context.ascii_only)
         asked = [f"{agent_text.who(ask.agent, 40)} asks: {first}", *others]
         return decided_blocks(asked, room, "$state-needs-you", ascii_only=self.context.ascii_only)
@@ -140,6 +141,8 @@ class DetailText(TextDrawing):
     def _words(self, task: Task, text: str, room: int, ink: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""
         if task.held and text:
+            from tui_tasks.tui.agents.answering import decided_prose
+
             return decided_prose(text, room, ink, ascii_only=self.context.ascii_only)
         return _block(text, room, ink)
 

@@ -12,11 +12,9 @@ from typing_extensions import override
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.work_links import BRANCH, FILE, PULL_REQUEST, Link
 from tui_tasks.core.snapshots import Task
-from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.tasks.link_facts import folder_of, link_text
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
@@ -60,6 +58,8 @@ class LinkActions(Controller):
             await self._browse(link["target"])
             return
 
+        from tui_tasks.tui.tasks.link_facts import folder_of
+
         folder = folder_of(self._context, task)
         if folder is None:
             self._context.say("Its folder is not known: open this screen there.")
@@ -71,6 +71,8 @@ class LinkActions(Controller):
     async def _show(self, folder: Path, link: Link) -> None:
         import shlex
 
+        from tui_tasks.runner.git import GitFailed
+        from tui_tasks.tui.tasks.link_facts import link_text
         from tui_tasks.tui.tasks.link_screen import LinkText
 
         try:

@@ -11,10 +11,8 @@ from textual.widget import Widget
 
 from tui_tasks.core.schema.work_links import OF_GIT, Link
 from tui_tasks.core.snapshots import Task
-from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.tui.painting.text_lines import Drawn
-from tui_tasks.tui.tasks.link_facts import facts, folder_of
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -46,6 +44,7 @@ class LinkLines:
         links = [link for link in task.links if link["kind"] in OF_GIT][:_MAX_ASKED] if task else []
         if not links or task is None:
             return
+        from tui_tasks.tui.tasks.link_facts import folder_of
 
         folder = folder_of(self._context, task)
         if folder is not None:
@@ -79,6 +78,9 @@ def _key(link: Link) -> str:
 
 
 def _asked(folder: Path, link: Link) -> str:
+    from tui_tasks.runner.git import GitFailed
+    from tui_tasks.tui.tasks.link_facts import facts
+
     try:
         return facts(folder, link)
     except GitFailed:

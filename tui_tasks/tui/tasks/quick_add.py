@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -52,16 +51,14 @@ HINTS = (
 MAX_LINES: Final = 10_000
 
 
-@dataclass(slots=True)
-class AddPlace:
+class AddPlace(msgspec.Struct):
     """The place of the next task: below or above the task `beside`; None: the end of the list."""
 
     beside: str | None = None
     above: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NewTask:
+class NewTask(msgspec.Struct, frozen=True):
     """A task to be added: the parsed line, and the uids of the tasks that it waits for."""
 
     draft: Draft
@@ -368,7 +365,7 @@ class AddActions(Controller):
             return task
         name, description = editor.from_document(text, task.description)
         draft = msgspec.structs.replace(task.draft, name=name or task.draft.name)
-        return replace(task, draft=draft, description=description)
+        return msgspec.structs.replace(task, draft=draft, description=description)
 
     async def _add_with_form(self, task: NewTask, place: AddPlace) -> None:
         from tui_tasks.dialects.requests.quick_add_syntax import fields

@@ -8,7 +8,6 @@ from typing import Any, Final
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.jobs import GiveChecks, RequestChecks
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -77,6 +76,8 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
 
 def choices(context: Context, task: Task) -> Iterator[tuple[str, str, str, tuple[Operation, ...]]]:
     """Yield the actions on a task's checks: a key, its word, its style, and the operations."""
+    from tui_tasks.core.operations.jobs import GiveChecks, RequestChecks
+
     known = sorted({each.name for each in check_queries.definitions(context.db)})
     checks = checks_of(context, task)
     has = [*dict.fromkeys(check.name for check in checks)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import work_queries
@@ -318,7 +319,7 @@ class NowEntries:
         entry = self._counted(
             "overdue", f"{noun} late", "", len(late), LATE, why=first, label="late", whole=whole, noun=noun
         )
-        yield replace(entry, act=self._go_to(late[0]))
+        yield msgspec.structs.replace(entry, act=self._go_to(late[0]))
 
     # Clicks
 

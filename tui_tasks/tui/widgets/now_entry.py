@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.tui.agents import agent_text
@@ -23,8 +24,7 @@ TROUBLE, ASKS, COUNTS, WORK, OTHERS, FAILED, JOBS, LATE = range(8)
 _COUNTED: Final = (COUNTS, FAILED, JOBS, LATE)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One thing that the lines show: its first text, and the others as far as there is room.
 
     The texts of an agent at work are its task's number, that task's name, and its own last word, which gives way last.

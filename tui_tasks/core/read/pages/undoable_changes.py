@@ -9,7 +9,6 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
-from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.schema.tables import TaskRow
@@ -168,6 +167,8 @@ def _name_of(db: Database, kind: str, uid: str) -> str:
         return f"#{task.number} {safe_line(task.name, 40)}" if task is not None else "a task"
     if kind == "list":
         return f"list {safe_line(task_queries.any_list(db, uid).name, 40)}"
+    from tui_tasks.core.read import job_queries  # imported here, as it imports the rules of schedules
+
     job = job_queries.any_job(db, uid) if kind == "job" else None
     return f"job {safe_line(job.name, 40)}" if job is not None else kind
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.apply_runs import nominal_uid
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
-from tui_tasks.core.job_snapshots import Job, Run
+from tui_tasks.core.job_snapshots import ON_TIME, Job, Run
 from tui_tasks.core.operations.jobs import (
     AbandonRun,
     BeginRun,
@@ -29,7 +29,7 @@ from tui_tasks.core.rules.jobs import job_steps
 from tui_tasks.core.rules.jobs.job_steps import change_run, expire, finish, new_run, refuse_inside_run, request
 from tui_tasks.core.schedule import fire_times, supervision
 from tui_tasks.core.schedule.fire_times import SECOND
-from tui_tasks.core.schedule.policy import ON_TIME, Decision, decide, read_settings
+from tui_tasks.core.schedule.policy import Decision, decide, read_settings
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
