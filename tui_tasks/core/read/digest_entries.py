@@ -111,7 +111,7 @@ def events(db: Database, after: int, since: int) -> tuple[list[EventEntry], list
     found, created = [], []
     for row in map(journal.as_text, db.sql(_EVENTS, (after, since))):
         if row[3] == "task.created":
-            created.append(FiledEntry(*row[:3], row[5]))
+            created.append(FiledEntry(row[0], row[1], row[2], row[5]))
         else:
             found.append(EventEntry(*row))
     return found, created
