@@ -86,11 +86,11 @@ def of_ask(ask: Ask, project: str, nonces: Mapping[str, str], reply_address: str
     return message
 
 
-def of_failures(found: Sequence[Alert], *, titles: bool) -> dict[str, Any]:
+def of_failures(alerts: Sequence[Alert], *, titles: bool) -> dict[str, Any]:
     """Return the message for what failed."""
-    text = count(len(found), "failure")
-    names = [safe_line(alert.text, _NAME_CHARS) for alert in found[:5]] if titles else []
-    more = [f"and {len(found) - 5} more"] if titles and len(found) > 5 else []
+    text = count(len(alerts), "failure")
+    names = [safe_line(alert.text, _NAME_CHARS) for alert in alerts[:5]] if titles else []
+    more = [f"and {len(alerts) - 5} more"] if titles and len(alerts) > 5 else []
     return {"title": f"tui-tasks: {text}", "message": "\n".join((*names, *more)) or text, "priority": _DEFAULT}
 
 

@@ -251,14 +251,14 @@ class PhoneService:
 
     def _of_this_machine(self, store: Store, alerts: list[Alert]) -> list[Alert]:
         """Return the entries to send: those of this machine's agents that no other machine has sent."""
-        found = [alert for alert in alerts if store.db.server_time(self._clock()) - alert.at < _DAY]
+        own = [alert for alert in alerts if store.db.server_time(self._clock()) - alert.at < _DAY]
         if not self._settings.all_machines:
             elsewhere = {one.uid for one in session_queries.live(store.db)} - {
                 one.uid for one in session_queries.live_here(store.db)
             }
-            found = [alert for alert in found if alert.who not in elsewhere]
-        new = phone_answers.claim_alerts(store.db, {alert.seq for alert in found}) if found else set()
-        return [alert for alert in found if alert.seq in new]
+            own = [alert for alert in own if alert.who not in elsewhere]
+        new = phone_answers.claim_alerts(store.db, {alert.seq for alert in own}) if own else set()
+        return [alert for alert in own if alert.seq in new]
 
     def _publish(self, message: dict[str, object]) -> None:
         self._client.publish({"topic": self._settings.topic, **message})

@@ -83,10 +83,10 @@ def _read(handle: int, path: StrPath, max_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-def _check(found: os.stat_result, path: StrPath, max_bytes: int | None) -> None:
-    if not stat.S_ISREG(found.st_mode):
+def _check(stat_result: os.stat_result, path: StrPath, max_bytes: int | None) -> None:
+    if not stat.S_ISREG(stat_result.st_mode):
         raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
-    if max_bytes is not None and found.st_size > max_bytes:
+    if max_bytes is not None and stat_result.st_size > max_bytes:
         raise _too_long(path, max_bytes)
 
 

@@ -132,15 +132,15 @@ _Listed = tuple[int, str, Callable[[], dict[str, Any]]]
 
 def _of_channel(db: Database, since: int) -> Iterator[_Listed]:
     """Yield the agents of the JSON channel that are there, or were after an instant."""
-    said = first_and_last(db)
+    seen_times = first_and_last(db)
     there: dict[str, list[AgentConnection]] = {}
     for connection in connections.everyone(db):
         there.setdefault(connection.agent, []).append(connection)
     asking = {ask.agent for ask in ask_queries.open_asks(db)}
     tasks = working(db)
-    for name in (said.keys() | there.keys()) - session_queries.names(db):
+    for name in (seen_times.keys() | there.keys()) - session_queries.names(db):
         mine = there.get(name, ())
-        times = [*said.get(name, ()), *(one.opened_at for one in mine)]
+        times = [*seen_times.get(name, ()), *(one.opened_at for one in mine)]
         last = max(*times, *(one.closed_at or 0 for one in mine), 0)
         is_there = any(one.closed_at is None for one in mine)
         if is_there or last > since:

@@ -192,10 +192,10 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
         tx.run(OrderTasks(tuple(uids)))
 
 
-def _check_found(items: Sequence[dict[str, str]], found: Sequence[KeyedTask | None], at: str) -> None:
+def _check_found(items: Sequence[dict[str, str]], tasks: Sequence[KeyedTask | None], at: str) -> None:
     wrong: list[Problem] = []
     seen: set[str] = set()
-    for number, (item, task) in enumerate(zip(items, found, strict=True)):
+    for number, (item, task) in enumerate(zip(items, tasks, strict=True)):
         if task is None:
             missing = [name for name in ("content", "status") if name not in item]
             message = (

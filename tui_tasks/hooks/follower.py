@@ -203,10 +203,10 @@ class RecordWatch:
         had, self._sizes[uid] = self._sizes.get(uid), size
         return size == had and size != sum(part.read for part in record.parts.values())
 
-    def _write_reports(self, found: list[SessionReport], now: int) -> None:
+    def _write_reports(self, reports: list[SessionReport], now: int) -> None:
         settings = self._settings()
         with self._store.transaction(now) as transaction:
-            for report in found:
+            for report in reports:
                 intake.record_report(transaction, "", redaction.discreet(report, settings), tasks=settings.tasks)
 
 

@@ -92,28 +92,28 @@ def redactor(own: tuple[str, ...]) -> Callable[[str], str]:
     return redact
 
 
-def _without_secret(found: re.Match[str]) -> str:
+def _without_secret(match: re.Match[str]) -> str:
     """Return a match with its secret, its group or all of it, removed."""
-    if not found.re.groups:
+    if not match.re.groups:
         return REDACTED
-    start, end = (at - found.start() for at in found.span(1))
-    return f"{found[0][:start]}{REDACTED}{found[0][end:]}"
+    start, end = (at - match.start() for at in match.span(1))
+    return f"{match[0][:start]}{REDACTED}{match[0][end:]}"
 
 
-def _without_secrets(found: re.Match[str]) -> str:
+def _without_secrets(match: re.Match[str]) -> str:
     """Return a match of the human's own pattern with all removed that may be a secret."""
-    return _SECRETS.sub(REDACTED, found[0])
+    return _SECRETS.sub(REDACTED, match[0])
 
 
-def _without_key(found: re.Match[str]) -> str:
+def _without_key(match: re.Match[str]) -> str:
     """Return a private key without its lines."""
-    has_end = found[2] is not None
-    start, end = (at - found.start() for at in found.span(1))
+    has_end = match[2] is not None
+    start, end = (at - match.start() for at in match.span(1))
 
     def line(one: re.Match[str]) -> str:
         return REDACTED if has_end or len(one[0]) >= _MIN_KEY_LINE else one[0]
 
-    return found[0][:start] + _KEY_LINE.sub(line, found[0][start:end]) + found[0][end:]
+    return match[0][:start] + _KEY_LINE.sub(line, match[0][start:end]) + match[0][end:]
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:

@@ -111,9 +111,9 @@ class TokenSessions:
 
     def current(self) -> AsyncSession:
         """Return the session of the agent that sent the current request."""
-        shown = get_access_token()
-        assert shown is not None, "no request is served without a token"
-        entry = next((token for token in self._tokens.all() if token.hash == shown.token), None)
+        access = get_access_token()
+        assert access is not None, "no request is served without a token"
+        entry = next((token for token in self._tokens.all() if token.hash == access.token), None)
         assert entry is not None, "the token was revoked while its request was read"
         key = entry.agent, entry.read_only
         if key not in self._known:

@@ -266,5 +266,5 @@ def get(name: str) -> types.GetPromptResult:
     prompt = _PROMPTS.get(name)
     if prompt is None:
         raise MCPError(code=types.INVALID_PARAMS, message=f"no prompt {name[:100]}; use one of {', '.join(_PROMPTS)}")
-    said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=prompt.text))
-    return types.GetPromptResult(description=prompt.description, messages=[said])
+    message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=prompt.text))
+    return types.GetPromptResult(description=prompt.description, messages=[message])

@@ -32,8 +32,8 @@ def result_of(reply: dict[str, Any]) -> types.CallToolResult:
         if result.structured_content is not None:
             result.structured_content = {**result.structured_content, "note": note}
     if messages := reply.get("messages"):
-        said = [text_of(f"Message from the human: {message['text']}") for message in messages]
-        result.content = [*said, *result.content]
+        contents = [text_of(f"Message from the human: {message['text']}") for message in messages]
+        result.content = [*contents, *result.content]
         if result.structured_content is not None:
             result.structured_content = {**result.structured_content, "messages": messages}
         result.meta = {**(result.meta or {}), "tui-tasks/messages": messages}

@@ -162,7 +162,7 @@ def _names() -> re.Pattern[str]:
 
 def for_mcp(text: str) -> str:
     """Return a text of the program adapted to MCP."""
-    return _ENVELOPE.sub("", _names().sub(lambda found: mcp_name(found[0]), text))
+    return _ENVELOPE.sub("", _names().sub(lambda match: mcp_name(match[0]), text))
 
 
 # MCP has notifications of its own: of changed resources, and that a request is cancelled.

@@ -132,7 +132,7 @@ def read(table: dict[str, Any]) -> WorkSettings:
 
 def expand(template: str, **values: object) -> str:
     """Return a template with its fields replaced."""
-    return _FIELD.sub(lambda found: str(values[found[1]]), template)
+    return _FIELD.sub(lambda match: str(values[match[1]]), template)
 
 
 def slug(name: str) -> str:

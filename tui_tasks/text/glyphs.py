@@ -109,11 +109,11 @@ PROOF_LOOKS: Final = {
     "stale": Look("~", "stale", "~", "$state-overdue"),
     "unproven": Look("·", "unproven", ".", "$muted"),
 }
-"""How what is verified of a task is shown, by its word on the channel."""
+"""How what is verified of a task is look, by its word on the channel."""
 
 
 def proof_words(state: str, failed: Sequence[str], *, ascii_only: bool) -> str:
     """Return what is verified in a word or two with its mark; `failed` are the names of failed checks."""
-    shown = PROOF_LOOKS[state]
+    look = PROOF_LOOKS[state]
     names = ", ".join(safe_line(name, 20) for name in failed)
-    return f"{shown.mark(ascii_only=ascii_only)} {f'{names} failed' if names else shown.word}"
+    return f"{look.mark(ascii_only=ascii_only)} {f'{names} failed' if names else look.word}"

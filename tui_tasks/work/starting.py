@@ -83,10 +83,10 @@ def settings() -> WorkSettings:
     return work_settings.read(config.load(paths.configuration())[0].work)
 
 
-def last_program(store: Store, found: WorkSettings) -> str:
+def last_program(store: Store, settings: WorkSettings) -> str:
     """Return the program to propose: the one used last, else that of the settings, else claude."""
-    used = [work.program for work in work_queries.everything(store.db) if work.program in found.names()]
-    return used[-1] if used else found.program or "claude"
+    used = [work.program for work in work_queries.everything(store.db) if work.program in settings.names()]
+    return used[-1] if used else settings.program or "claude"
 
 
 class Starter:
@@ -190,7 +190,7 @@ class Starter:
             raise Conflict(f"{work.agent} has ended and cannot be started again: {message}") from error
 
     def _place(
-        self, task: Task, request: Request, repository: agent_worktrees.Repository, found: WorkSettings
+        self, task: Task, request: Request, repository: agent_worktrees.Repository, settings: WorkSettings
     ) -> Place:
         """Return where the agent is to work.
 
@@ -204,7 +204,7 @@ class Starter:
         others = _count_places(work_queries.of_task(self._store.db, task.uid))
         return agent_worktrees.plan(
             repository,
-            found,
+            settings,
             task.number,
             task.name,
             self._data,
@@ -228,12 +228,12 @@ class Starter:
         folder = Path(other.worktree)
         return Place(folder, other.branch, other.base, worktrees.commit_of(folder, "HEAD") or "", is_new=False)
 
-    def _refuse_too_many(self, found: WorkSettings) -> None:
+    def _refuse_too_many(self, settings: WorkSettings) -> None:
         busy = work_queries.count_busy(self._store.db)
-        if busy >= found.max_agents:
+        if busy >= settings.max_agents:
             raise Conflict(
-                f"{busy} agents are at work, and [work] max_agents is {found.max_agents}: wait, or raise it",
-                limit=found.max_agents,
+                f"{busy} agents are at work, and [work] max_agents is {settings.max_agents}: wait, or raise it",
+                limit=settings.max_agents,
             )
 
     def _begin(
@@ -258,7 +258,9 @@ class Starter:
         work: Work = self._store.commit(operation, actor=HUMAN, now=self._clock())[0]
         return work
 
-    def _launch(self, work: Work, task: Task, found: WorkSettings, words: str, *, resumes: str | None = None) -> None:
+    def _launch(
+        self, work: Work, task: Task, settings: WorkSettings, words: str, *, resumes: str | None = None
+    ) -> None:
         """Start the launcher, which runs the program: in a tmux terminal if the work has one, else in the background.
 
         `resumes`: the session that it resumes, with the words alone as its prompt (see `programs.command`).
@@ -270,7 +272,7 @@ class Starter:
         database = str(Path(self._store.path).resolve())
         address = self._store.db.address if self._store.db.machine else database
         command = programs.command(
-            found, work, text, address, folder, self._environ, is_headless=work.terminal is None, resumes=resumes
+            settings, work, text, address, folder, self._environ, is_headless=work.terminal is None, resumes=resumes
         )
         environment = command.environment | ({"TERM": "screen-256color"} if work.terminal is not None else {})
         prompt_to_record = "" if command.has_hooks else text

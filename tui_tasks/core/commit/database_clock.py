@@ -78,14 +78,14 @@ class Elapsed:
         """
         return self._look(mark(db), now)[0]
 
-    def _look(self, found: Mark | None, now: int) -> tuple[int, Uptime]:
+    def _look(self, mark: Mark | None, now: int) -> tuple[int, Uptime]:
         uptime = self._uptime()
-        passed = now if found is None else found.passed
-        if found is not None and found.machine == uptime.machine:
-            passed += max(0, uptime.up - found.up)
-        if self._seen is not None and (self._is_recorded or found is None):
+        passed = now if mark is None else mark.passed
+        if mark is not None and mark.machine == uptime.machine:
+            passed += max(0, uptime.up - mark.up)
+        if self._seen is not None and (self._is_recorded or mark is None):
             passed = max(passed, self._seen[0] + max(0, uptime.up - self._seen[1]))
-        self._seen, self._is_recorded = (passed, uptime.up), found is not None
+        self._seen, self._is_recorded = (passed, uptime.up), mark is not None
         return passed, uptime
 
     def record(self, db: Database, now: int) -> int:

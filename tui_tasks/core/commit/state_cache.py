@@ -83,11 +83,11 @@ class StateCache:
             self._handles[handle] = home and self._cache_list(home)
         return self._handles[handle]
 
-    def _cache_list(self, found: TaskList) -> TaskList:
-        self._lists[found.id] = found
-        if not found.deleted:
-            self._lists[found.uid] = found
-        return found
+    def _cache_list(self, task_list: TaskList) -> TaskList:
+        self._lists[task_list.id] = task_list
+        if not task_list.deleted:
+            self._lists[task_list.uid] = task_list
+        return task_list
 
     def agent(self, name: str) -> Agent | None:
         """Return what the human has set for an agent, such as a pause; None if nothing."""

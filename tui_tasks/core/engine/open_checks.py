@@ -227,7 +227,7 @@ def _page_in_log(file: BinaryIO) -> bytes | None:
 
 def _first_page(file: BinaryIO, page_size: int, salts: bytes) -> int | None:
     """Return the offset of the newest copy of page 1 in a complete transaction of the log."""
-    found = begun = None
+    complete = begun = None
     at = _LOG_HEAD.size
     while len(frame := file.read(_FRAME_HEAD.size)) == _FRAME_HEAD.size:
         page, pages, salted = _FRAME_HEAD.unpack(frame)
@@ -235,10 +235,10 @@ def _first_page(file: BinaryIO, page_size: int, salts: bytes) -> int | None:
             break
         at += _FRAME_HEAD.size
         begun = at if page == 1 else begun
-        found = begun if pages else found
+        complete = begun if pages else complete
         at += page_size
         file.seek(at)
-    return found
+    return complete
 
 
 def refuse_cut_short(connection: Any, path: str) -> None:

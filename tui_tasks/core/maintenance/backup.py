@@ -128,10 +128,10 @@ def findings(db: Database) -> Iterator[str]:
     yield from readable(_findings(db))
 
 
-def readable(found: Iterator[str]) -> Iterator[str]:
+def readable(problems: Iterator[str]) -> Iterator[str]:
     """Yield findings; a failed read is the last of them, as altered values may have any type, or not be UTF-8."""
     try:
-        yield from found
+        yield from problems
     except (*READ_ERRORS, TypeError, ValueError) as error:
         yield f"not all of it can be read: {error.__cause__ or error}. Restore a backup"
 

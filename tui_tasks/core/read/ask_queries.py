@@ -214,10 +214,10 @@ def newest(db: Database, agent: str, limit: int) -> list[Sent]:
     ]
 
 
-def _state(db: Database, found: HumanMessage) -> str:
-    if found.delivered_seq is None:
+def _state(db: Database, message: HumanMessage) -> str:
+    if message.delivered_seq is None:
         return "waiting"
-    later: list[Any] = db.all(_SINCE, agent=found.agent, seq=found.delivered_seq, limit=_LOOKED_AT)
+    later: list[Any] = db.all(_SINCE, agent=message.agent, seq=message.delivered_seq, limit=_LOOKED_AT)
     return "answered" if any(kind in _ANSWERS for (kind,) in later) else "delivered"
 
 

@@ -122,19 +122,21 @@ def of_tasks(
     }
 
 
-def _check(db: Database, name: str, found: CheckDefinition | None, runs: dict[str, tuple[CheckRun, bool]]) -> Check:
-    if found is None:
+def _check(
+    db: Database, name: str, definition: CheckDefinition | None, runs: dict[str, tuple[CheckRun, bool]]
+) -> Check:
+    if definition is None:
         return Check(name, "unproven")
-    run, is_waived = runs.get(found.uid, (None, False))
+    run, is_waived = runs.get(definition.uid, (None, False))
     host = machine_leases.machine_name(db, run.machine) if run is not None else ""
-    return Check(name, state_of(found, run), run, found.gate, found.uid, is_waived, host)
+    return Check(name, state_of(definition, run), run, definition.gate, definition.uid, is_waived, host)
 
 
-def state_of(found: CheckDefinition, run: CheckRun | None) -> str:
+def state_of(definition: CheckDefinition, run: CheckRun | None) -> str:
     """Return the state of a check with this run, one of `vocab.CHECK_STATES`."""
     if run is None:
         return "unproven"
-    if run.state == "passed" and ((place := found.place(run.machine)) is None or run.digest != place.digest):
+    if run.state == "passed" and ((place := definition.place(run.machine)) is None or run.digest != place.digest):
         return "stale"
     return _STATES.get(run.state, run.state)
 

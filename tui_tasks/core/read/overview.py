@@ -150,7 +150,7 @@ def due_tasks(db: Database, lists: Iterable[int], before: str) -> list[tuple[str
     Of each list, only the tasks with the last of these dates are read, whatever their status.
     """
     rows = (row for number in islice(lists, _MAX_LISTS) for row in db.all(_DUE_OF_LIST, list=number, before=before))
-    return sorted(((uid, due) for uid, due, status in rows if status in vocab.OPEN), key=lambda found: found[1])
+    return sorted(((uid, due) for uid, due, status in rows if status in vocab.OPEN), key=lambda pair: pair[1])
 
 
 def dependents(db: Database, uid: str, limit: int = 20) -> list[TaskLine]:

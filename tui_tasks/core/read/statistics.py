@@ -175,9 +175,9 @@ class Tally:
         self._quiet = 0
         self._spoke: dict[str, int] = {}
 
-    def count(self, found: Sequence[TaskEvent]) -> None:
+    def count(self, events: Sequence[TaskEvent]) -> None:
         """Count events."""
-        for event in found:
+        for event in events:
             at = bisect_right(self.bounds, event.at) - 1
             if at < 0:
                 continue
@@ -250,15 +250,15 @@ class Tally:
         return int(median(took)) if took else None
 
 
-def median_wait(found: Sequence[AskWait]) -> int | None:
+def median_wait(waits: Sequence[AskWait]) -> int | None:
     """Return the median of the times that the human took to answer."""
-    times = [wait.answered_at - wait.opened_at for wait in found if wait.state == "answered" and wait.answered_at]
+    times = [wait.answered_at - wait.opened_at for wait in waits if wait.state == "answered" and wait.answered_at]
     return int(median(times)) if times else None
 
 
-def longest_wait(found: Sequence[AskWait], now: int) -> tuple[int, AskWait] | None:
+def longest_wait(waits: Sequence[AskWait], now: int) -> tuple[int, AskWait] | None:
     """Return the longest that a question has waited, and which."""
-    ages: list[tuple[int, Any]] = [((wait.answered_at or now) - wait.opened_at, wait) for wait in found]
+    ages: list[tuple[int, Any]] = [((wait.answered_at or now) - wait.opened_at, wait) for wait in waits]
     return max(ages, key=lambda age: age[0], default=None)
 
 

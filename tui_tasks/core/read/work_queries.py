@@ -127,8 +127,8 @@ def failed_last(db: Database) -> dict[str, str]:
 
 def count_busy(db: Database) -> int:
     """Return how many agents are at work on this machine, or being started."""
-    found = db.sql("SELECT count(*) FROM work WHERE state IN ('starting', 'working') AND machine = ?", (db.machine,))
-    return int(found.fetchone()[0])
+    counted = db.sql("SELECT count(*) FROM work WHERE state IN ('starting', 'working') AND machine = ?", (db.machine,))
+    return int(counted.fetchone()[0])
 
 
 def has_any(db: Database) -> bool:

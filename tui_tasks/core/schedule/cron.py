@@ -276,8 +276,8 @@ def _number(field: str, text: str) -> int:
 
 
 def _quote(text: object) -> str:
-    shown = str(text)
-    return repr(shown if len(shown) <= 40 else shown[:39] + "…")
+    quoted = str(text)
+    return repr(quoted if len(quoted) <= 40 else quoted[:39] + "…")
 
 
 def month_words(months: tuple[int, ...]) -> str:

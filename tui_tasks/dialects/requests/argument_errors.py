@@ -113,8 +113,8 @@ _TYPES: Final = r"`([a-z |]+)`"
 def _in_words_of_json(text: str) -> str:
     """Return a message with its types named as in the tool's schema, not as in Python."""
 
-    def words(found: re.Match[str]) -> str:
-        return " or ".join(_SCHEMA_WORDS.get(word, word) for word in found[1].split(" | "))
+    def words(match: re.Match[str]) -> str:
+        return " or ".join(_SCHEMA_WORDS.get(word, word) for word in match[1].split(" | "))
 
     return re.sub(_TYPES, words, text).replace("Expected ", "expected ", 1)
 

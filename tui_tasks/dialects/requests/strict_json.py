@@ -115,12 +115,12 @@ def loads_either(text: str) -> Any:
     return loads(re.sub(_EITHER, _in_double_quotes, text))
 
 
-def _in_double_quotes(found: re.Match[str]) -> str:
-    double, inside, end, word = found.groups()
+def _in_double_quotes(match: re.Match[str]) -> str:
+    double, inside, end, word = match.groups()
     if word is not None:
         return _OTHERWISE[word]
     if double is not None or not end:
-        return found[0]
+        return match[0]
     return '"' + re.sub(_INSIDE, _escape, inside) + '"'
 
 

@@ -116,7 +116,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
     return parsed
 
 
-def _add_line(found: ParsedFile, where: str, line: str, now: datetime) -> None:
+def _add_line(parsed: ParsedFile, where: str, line: str, now: datetime) -> None:
     try:
         team_merge.refuse_conflict_mark(where, line)
         value = strict_json.loads(line)
@@ -129,20 +129,20 @@ def _add_line(found: ParsedFile, where: str, line: str, now: datetime) -> None:
     try:
         if value.get("record") == "list":
             known = {name: value[name] for name in _LIST if name in value}
-            found.lists.append(msgspec.convert({"id": value["uid"], **known}, ListRecord))
+            parsed.lists.append(msgspec.convert({"id": value["uid"], **known}, ListRecord))
         elif value.get("record") == team_merge.DELETED:
             if (changed := _changed(value)) is not None:
-                found.deleted[value["uid"]] = changed
+                parsed.deleted[value["uid"]] = changed
         else:
-            found.records.append(_record(found, where, value, now))
+            parsed.records.append(_record(parsed, where, value, now))
     except (msgspec.ValidationError, ValueError) as error:
         raise InvalidArgument("file", f"{where}: {error}") from None
 
 
-def _record(found: ParsedFile, where: str, value: dict[str, Any], now: datetime) -> TaskRecord:
+def _record(parsed: ParsedFile, where: str, value: dict[str, Any], now: datetime) -> TaskRecord:
     for name in value.keys() - _PLACE - set(_FIELDS):
-        found.lost[f"{name}: no task has it"] += 1
-    fields = checked_fields(where, {name: value[name] for name in _FIELDS if name in value}, found, now)
+        parsed.lost[f"{name}: no task has it"] += 1
+    fields = checked_fields(where, {name: value[name] for name in _FIELDS if name in value}, parsed, now)
     times = {name: parse_instant(value[name]) for name in _TIMES if name in value}
     return TaskRecord(
         where,

@@ -225,12 +225,12 @@ def _repeated(tasks: dict[str, Line], values: Callable[[Line], tuple[Any, ...] |
     """Yield the tasks but the first of those that have the same values."""
     seen = set()
     for line in sorted(tasks.values(), key=lambda line: (str(line.get(order)), line["uid"])):
-        found = values(line)
-        if found is None:
+        value = values(line)
+        if value is None:
             continue
-        if found in seen:
+        if value in seen:
             yield line
-        seen.add(found)
+        seen.add(value)
 
 
 def _settle_dependencies(tasks: dict[str, Line], lines: dict[str, Line], sides: list[dict[str, Line]]) -> Iterator[str]:

@@ -125,7 +125,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
     return parsed
 
 
-def _record(found: ParsedFile, where: str, text: str, seen: Counter[str], now: datetime) -> TaskRecord:
+def _record(parsed: ParsedFile, where: str, text: str, seen: Counter[str], now: datetime) -> TaskRecord:
     try:
         line = pytodotxt.Task(text)
     except ValueError as error:
@@ -138,16 +138,16 @@ def _record(found: ParsedFile, where: str, text: str, seen: Counter[str], now: d
         fields |= {"tags": [], "domain": None, "due": None, "agent": None, "estimate": None, "depends_on": []}
         fields["links"] = []
         fields["priority"] = MEDIUM
-        home = _apply_words(found, fields, rest.split(), line)
+        home = _apply_words(parsed, fields, rest.split(), line)
     else:
         name, marks = _split_marks(description)
         _apply_words(
-            found, fields, [word for word in name.split() if _PROJECT_OR_CONTEXT.fullmatch(word)] + marks, line
+            parsed, fields, [word for word in name.split() if _PROJECT_OR_CONTEXT.fullmatch(word)] + marks, line
         )
         seen[name] += 1
         id_ = name if seen[name] == 1 else f"{name}\0{seen[name]}"
     if line.priority is not None:
-        fields["priority"] = _parse_priority(found, line.priority)
+        fields["priority"] = _parse_priority(parsed, line.priority)
     letters = (line.priority, *line.attributes.get("pri", ()))
     foreign = {"priority": _MEDIUM_LETTER} if _MEDIUM_LETTER in letters else {}
     days = {"created_at": line.creation_date, "finished_at": line.completion_date}
@@ -158,7 +158,7 @@ def _record(found: ParsedFile, where: str, text: str, seen: Counter[str], now: d
     return TaskRecord(
         where,
         id_,
-        checked_fields(where, fields, found, now),
+        checked_fields(where, fields, parsed, now),
         home=home,
         times=valid_times(fields["status"], times),
         foreign=foreign,
@@ -176,7 +176,7 @@ def _split_marks(description: str) -> tuple[str, list[str]]:
     return " ".join(words[:at]), [word for word in words[at:] if word]
 
 
-def _apply_words(found: ParsedFile, fields: dict[str, Any], words: list[str], line: pytodotxt.Task) -> str | None:
+def _apply_words(parsed: ParsedFile, fields: dict[str, Any], words: list[str], line: pytodotxt.Task) -> str | None:
     """Set the fields that the words name; return the name of the list if they have one."""
     home = None
     for word in words:
@@ -186,11 +186,11 @@ def _apply_words(found: ParsedFile, fields: dict[str, Any], words: list[str], li
         elif word[0] == "+" and fields.get("domain") is None:
             fields["domain"] = word[1:]
         elif word[0] == "+":
-            found.lost[f"project: a task has one domain, so {word} is none"] += 1
+            parsed.lost[f"project: a task has one domain, so {word} is none"] += 1
         elif name == "due":
             fields["due"] = value
         elif name == "pri":
-            fields["priority"] = _parse_priority(found, value)
+            fields["priority"] = _parse_priority(parsed, value)
         elif name == "status" and value in STATUSES and (value in CLOSED) == bool(line.is_completed):
             fields["status"] = value
         elif name == "est":
@@ -205,12 +205,12 @@ def _apply_words(found: ParsedFile, fields: dict[str, Any], words: list[str], li
         elif name == "list":
             home = value
         elif name != "status":
-            found.lost[f"{name}: no task has it"] += 1
+            parsed.lost[f"{name}: no task has it"] += 1
     return home
 
 
-def _parse_priority(found: ParsedFile, letter: str) -> int:
+def _parse_priority(parsed: ParsedFile, letter: str) -> int:
     if len(letter) == 1 and letter in _LETTERS:
         return _LETTERS.index(letter) + 1
-    found.lost[f"priority: {letter} is no letter"] += 1
+    parsed.lost[f"priority: {letter} is no letter"] += 1
     return MEDIUM

@@ -108,17 +108,17 @@ def sort_key(file: BacklogFile) -> SortKey:
     return (float(ordinal) if ordinal is not None and is_number else NO_ORDINAL, numbers)
 
 
-def _record(found: ParsedFile, file: BacklogFile, keys: Mapping[str, str], now: datetime) -> TaskRecord:
+def _record(parsed: ParsedFile, file: BacklogFile, keys: Mapping[str, str], now: datetime) -> TaskRecord:
     front, own = file.fields, file.own
-    foreign = _foreign(found, file)
+    foreign = _foreign(parsed, file)
     status = parse_status(front.status or "")
     if (front.status or "").lower() not in _STATUS_READ:
-        found.lost[f"status: {front.status} is read as pending"] += 1
+        parsed.lost[f"status: {front.status} is read as pending"] += 1
     if own.get("status") in CLOSED and status == "done":
         status = own["status"]
     priority = _PRIORITY_READ.get((front.priority or "").lower())
     if priority is None:
-        found.lost[f"priority: {front.priority} is none of high, medium and low"] += 1
+        parsed.lost[f"priority: {front.priority} is none of high, medium and low"] += 1
     assignees = texts(front.assignee)
     fields: dict[str, Any] = {
         "name": front.title,
@@ -135,11 +135,11 @@ def _record(found: ParsedFile, file: BacklogFile, keys: Mapping[str, str], now: 
     fields |= {name: own[name] for name in ("domain", "estimate") if name in own}
     if "links" in own:
         fields["links"] = list(work_links.parse(own["links"], now))
-    created = _created(found, front.created_date)
+    created = _created(parsed, front.created_date)
     return TaskRecord(
         file.path,
         file.key,
-        checked_fields(file.path, fields, found, now),
+        checked_fields(file.path, fields, parsed, now),
         home=own.get("list"),
         times=valid_times(status, {} if created is None else {"created_at": created}),
         log=[
@@ -150,16 +150,16 @@ def _record(found: ParsedFile, file: BacklogFile, keys: Mapping[str, str], now: 
     )
 
 
-def _created(found: ParsedFile, text: str | None) -> int | None:
+def _created(parsed: ParsedFile, text: str | None) -> int | None:
     if text is not None:
         try:
             return _parse_date(text)
         except ValueError:
-            found.lost["created_date: it is no date"] += 1
+            parsed.lost["created_date: it is no date"] += 1
     return None
 
 
-def _foreign(found: ParsedFile, file: BacklogFile) -> dict[str, Any]:
+def _foreign(parsed: ParsedFile, file: BacklogFile) -> dict[str, Any]:
     """Return what the file has and no task has; also its id if the task's id is not ours."""
     extra = {name: value for name, value in file.front.items() if name not in FrontMatter.__struct_fields__}
     extra = {name: value for name, value in extra.items() if name != "updated_date" and value not in (None, [], "")}
@@ -174,7 +174,7 @@ def _foreign(found: ParsedFile, file: BacklogFile) -> dict[str, Any]:
         if mark not in (DESCRIPTION, COMMENTS, SUMMARY) and text.strip()
     }
     for name in [*extra, *sections]:
-        found.lost[f"{name.removeprefix('SECTION:').lower()}: kept in the metadata alone"] += 1
+        parsed.lost[f"{name.removeprefix('SECTION:').lower()}: kept in the metadata alone"] += 1
     preserved: dict[str, Any] = {} if "uid" in file.own else {"id": file.fields.id}
     status = file.fields.status or ""
     if status not in (*_STATUS.values(), "Done", ""):

@@ -226,25 +226,25 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
     return parsed
 
 
-def _add_record(found: ParsedFile, where: str, value: Any, now: datetime) -> None:
+def _add_record(parsed: ParsedFile, where: str, value: Any, now: datetime) -> None:
     if isinstance(value, dict) and value.get("_type", "issue") != "issue":
-        found.lost[f"{str(value['_type'])[:40]}: a line that is no issue"] += 1
+        parsed.lost[f"{str(value['_type'])[:40]}: a line that is no issue"] += 1
         return
     issue = msgspec.convert(value, _Issue)
     if issue.status == _DELETED:
-        found.lost["tombstone: an issue that was deleted there is left alone here"] += 1
+        parsed.lost["tombstone: an issue that was deleted there is left alone here"] += 1
         return
-    found.records.append(_record(found, where, issue, value, now))
+    parsed.records.append(_record(parsed, where, issue, value, now))
 
 
-def _record(found: ParsedFile, where: str, issue: _Issue, value: dict[str, Any], now: datetime) -> TaskRecord:
+def _record(parsed: ParsedFile, where: str, issue: _Issue, value: dict[str, Any], now: datetime) -> TaskRecord:
     metadata = dict(issue.metadata or {})
     own = metadata.pop(_METADATA_KEY, None)
     own = own if isinstance(own, dict) else {}
     status = _STATUS_READ.get(issue.status, "pending")
     blocking = [each.depends_on_id for each in issue.dependencies if each.type == "blocks"]
     if dated := sum(each.created_at is not None or each.created_by is not None for each in issue.dependencies):
-        found.lost["dependencies: when and by whom one was added is not kept"] += dated
+        parsed.lost["dependencies: when and by whom one was added is not kept"] += dated
     fields = {
         "name": issue.title,
         "description": issue.description,
@@ -267,30 +267,30 @@ def _record(found: ParsedFile, where: str, issue: _Issue, value: dict[str, Any],
     return TaskRecord(
         where,
         issue.id,
-        checked_fields(where, {**fields, "status": status}, found, now),
+        checked_fields(where, {**fields, "status": status}, parsed, now),
         home=home if isinstance(home, str) else None,
         times=valid_times(status, {name: parse_instant(text) for name, text in times.items() if text}),
         log=[
             LogRecord(None, parse_instant(each.created_at) or 0, each.author or NAME, each.text)
             for each in issue.comments
         ],
-        foreign={} if own else _foreign(found, issue, value),
+        foreign={} if own else _foreign(parsed, issue, value),
     )
 
 
-def _foreign(found: ParsedFile, issue: _Issue, value: dict[str, Any]) -> dict[str, Any]:
+def _foreign(parsed: ParsedFile, issue: _Issue, value: dict[str, Any]) -> dict[str, Any]:
     """Return what no task has, and count it as lost, except what every issue has."""
     foreign = {name: each for name, each in value.items() if name not in {*_Issue.__struct_fields__, *_IGNORED}}
     others = [{"depends_on_id": each.depends_on_id, "type": each.type} for each in issue.dependencies]
     if others := [each for each in others if each["type"] != "blocks"]:
         foreign["dependencies"] = others
         for each in others:
-            found.lost[f"dependencies: {each['type'][:40]} is kept in the metadata alone"] += 1
+            parsed.lost[f"dependencies: {each['type'][:40]} is kept in the metadata alone"] += 1
     if issue.status not in (*_STATUS.values(), "closed"):
         foreign["status"] = issue.status
     for name in foreign.keys() - {"dependencies"}:
         if (name, foreign[name]) != ("issue_type", "task"):
-            found.lost[f"{name}: kept in the metadata alone"] += 1
+            parsed.lost[f"{name}: kept in the metadata alone"] += 1
     return {"id": issue.id, **foreign}
 
 

@@ -86,7 +86,7 @@ def _state(status: str) -> str:
     return "open" if status in OPEN else "not done" if status in ("skipped", "cancelled") else "done"
 
 
-def _record(found: ParsedFile, where: str, issue: _Issue, value: dict[str, Any], now: datetime) -> TaskRecord:
+def _record(parsed: ParsedFile, where: str, issue: _Issue, value: dict[str, Any], now: datetime) -> TaskRecord:
     fields: dict[str, Any] = {"name": issue.title}
     if issue.state is not msgspec.UNSET:
         closed = "cancelled" if issue.state_reason in _NOT_DONE else "done"
@@ -104,10 +104,10 @@ def _record(found: ParsedFile, where: str, issue: _Issue, value: dict[str, Any],
     return TaskRecord(
         where,
         issue.url or f"#{issue.number}",
-        checked_fields(where, fields, found, now),
+        checked_fields(where, fields, parsed, now),
         times=valid_times(fields.get("status"), {name: parse_instant(text) for name, text in times.items() if text}),
         log=[_log_record(comment) for comment in issue.comments],
-        foreign=_foreign(found, issue, value),
+        foreign=_foreign(parsed, issue, value),
     )
 
 
@@ -116,12 +116,12 @@ def _log_record(comment: _Comment) -> LogRecord:
     return LogRecord(None, parse_instant(comment.created_at) or 0, author or NAME, comment.body.replace("\r\n", "\n"))
 
 
-def _foreign(found: ParsedFile, issue: _Issue, value: dict[str, Any]) -> dict[str, Any]:
+def _foreign(parsed: ParsedFile, issue: _Issue, value: dict[str, Any]) -> dict[str, Any]:
     others = {
         name: each for name, each in value.items() if name not in _FIELDS | _IGNORED and each not in (None, "", [])
     }
     if issue.assignees is not msgspec.UNSET and len(issue.assignees) > 1:
         others["assignees"] = [each.login for each in issue.assignees]
     for name in others:
-        found.lost[f"{name}: kept in the metadata alone"] += 1
+        parsed.lost[f"{name}: kept in the metadata alone"] += 1
     return {"number": issue.number, **({"url": issue.url} if issue.url else {}), **others}

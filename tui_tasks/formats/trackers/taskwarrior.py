@@ -194,22 +194,22 @@ def _to_the_second(at: int | None) -> int | None:
     return None if at is None else at // SECOND
 
 
-def _add_record(found: ParsedFile, where: str, value: Any, now: datetime) -> None:
+def _add_record(parsed: ParsedFile, where: str, value: Any, now: datetime) -> None:
     try:
         task = msgspec.convert(value, _Attributes)
         if task.status == "recurring":
-            found.lost["recurring: the tasks of the template are imported, not the template"] += 1
+            parsed.lost["recurring: the tasks of the template are imported, not the template"] += 1
             return
-        found.records.append(_record(found, where, task, value, now))
+        parsed.records.append(_record(parsed, where, task, value, now))
     except (msgspec.ValidationError, ValueError) as error:
         raise InvalidArgument("file", f"{where}: {error}") from None
 
 
-def _record(found: ParsedFile, where: str, task: _Attributes, value: dict[str, Any], now: datetime) -> TaskRecord:
+def _record(parsed: ParsedFile, where: str, task: _Attributes, value: dict[str, Any], now: datetime) -> TaskRecord:
     known = set(_Attributes.__struct_fields__)
     foreign = {name: each for name, each in value.items() if name not in known | _DERIVED}
     for name in foreign:
-        found.lost[f"{name}: kept in the metadata alone"] += 1
+        parsed.lost[f"{name}: kept in the metadata alone"] += 1
     if task.tasklist is None:
         foreign["uuid"] = task.uuid
     if task.priority == "M":
@@ -226,10 +226,10 @@ def _record(found: ParsedFile, where: str, task: _Attributes, value: dict[str, A
         "description": task.notes,
         "agent": task.agent,
         "estimate": _minutes(task.estimate),
-        "links": None if task.links is None else _links(found, task.links, now),
+        "links": None if task.links is None else _links(parsed, task.links, now),
     }
     if fields["priority"] is None:
-        found.lost[f"priority: {task.priority} is none of H, M and L"] += 1
+        parsed.lost[f"priority: {task.priority} is none of H, M and L"] += 1
     # Taskwarrior omits empty attributes of its own, so those are cleared; a user-defined one may only be unknown.
     always = ("name", "status", "tags", "domain", "depends_on", "due")
     fields = {name: each for name, each in fields.items() if each is not None or name in always}
@@ -237,7 +237,7 @@ def _record(found: ParsedFile, where: str, task: _Attributes, value: dict[str, A
     return TaskRecord(
         where,
         task.uuid,
-        checked_fields(where, fields, found, now),
+        checked_fields(where, fields, parsed, now),
         home=task.tasklist,
         times=valid_times(status, {name: _parse_instant(text) for name, text in times.items() if text is not None}),
         log=[LogRecord(None, _parse_instant(each.entry), NAME, each.description) for each in task.annotations],
@@ -252,12 +252,12 @@ def _status(task: _Attributes) -> str:
     return task.outcome if task.outcome is not None and _STATUS.get(task.outcome) == task.status else status
 
 
-def _links(found: ParsedFile, text: str, now: datetime) -> list[dict[str, str]] | None:
+def _links(parsed: ParsedFile, text: str, now: datetime) -> list[dict[str, str]] | None:
     """Return the links of an attribute; None if it is the user's own one of that name, with other words."""
     try:
         return list(work_links.parse(text, now))
     except ValueError as error:
-        found.lost[f"links: {error}"] += 1
+        parsed.lost[f"links: {error}"] += 1
         return None
 
 

@@ -145,12 +145,12 @@ def items_of_line(line: bytes, seen: dict[str, int]) -> Iterator[Item]:
         yield Item("prompt" if kind == "user" else "words" if kind == "gemini" else "error", words)
     calls = list(tables(entry, "toolCalls"))
     for call in calls[done:]:
-        given, shown = table(call, "args"), call.get("resultDisplay")
+        given, display = table(call, "args"), call.get("resultDisplay")
         name = text(call, "name") or "?"
-        if isinstance(shown, dict) and (diff := text(shown, "fileDiff")) is not None:
-            yield Item("edit", diff[max(0, diff.find("@@")) :], text(shown, "filePath") or name)
+        if isinstance(display, dict) and (diff := text(display, "fileDiff")) is not None:
+            yield Item("edit", diff[max(0, diff.find("@@")) :], text(display, "filePath") or name)
             continue
         yield Item("tool", as_given(given), name)
         failed = text(call, "status") == "error"
-        yield Item("error" if failed else "result", shown if isinstance(shown, str) else as_given(shown))
+        yield Item("error" if failed else "result", display if isinstance(display, str) else as_given(display))
     seen[key] = max(done, len(calls))

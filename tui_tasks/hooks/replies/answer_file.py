@@ -114,12 +114,12 @@ def hear(answers: Folder, pipe: int, body: bytes) -> bool:
     whether there is an answer.
     """
     try:
-        said = os.read(pipe, 1 << 16)
+        written = os.read(pipe, 1 << 16)
     except BlockingIOError:
         return False
-    if _ANSWERED in said:
+    if _ANSWERED in written:
         return True
-    for word in said.split(b"\n"):
+    for word in written.split(b"\n"):
         name = word[1:].decode("ascii", errors="replace")
         if word.startswith(_WANTED) and name.endswith(_WHOLE) and "/" not in name:
             _pass_on(answers, name, body)

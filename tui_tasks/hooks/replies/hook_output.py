@@ -70,8 +70,8 @@ def refuse_tool(program: str, event: str, why: str) -> Form | None:
         return {"decision": "deny", "reason": why}
     if program == "opencode":
         return {"refuse": why}
-    said = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": why}
-    return {"hookSpecificOutput": said}
+    output = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": why}
+    return {"hookSpecificOutput": output}
 
 
 def stop(program: str, event: str, why: str) -> Form | None:

@@ -135,47 +135,47 @@ class CheckKeeper:
             self._watch = InputWatch()
         return self._watch
 
-    def _write(self, store: Store, found: CheckProfiles, others: _Others, now: int) -> None:
+    def _write(self, store: Store, profiles: CheckProfiles, others: _Others, now: int) -> None:
         """Write what of the configuration this process may, if the state differs: a useless write lock would keep
         other writers waiting.
         """
         machine, known = store.db.machine, recorded(store.db)
-        source = check_queries.source_on(machine, found.source)
-        has_settings = bool(found.profiles or others != (ReviewPolicy(), (), AskLimits()))
+        source = check_queries.source_on(machine, profiles.source)
+        has_settings = bool(profiles.profiles or others != (ReviewPolicy(), (), AskLimits()))
         if known is None and (self._authority < Authority.RECORDS or not has_settings):
             if self._authority >= Authority.ADDS and not machine:
-                self._define(store, found, now)
+                self._define(store, profiles, now)
         elif known is None or (known.source == source and self._authority >= Authority.UPDATES):
             if known is None or (known.policy, known.rules, known.asks) != others:
                 self._commit(store, recording(source, *others), now)
-            self._define(store, found, now)
+            self._define(store, profiles, now)
 
-    def _define(self, store: Store, found: CheckProfiles, now: int) -> None:
+    def _define(self, store: Store, profiles: CheckProfiles, now: int) -> None:
         """Write the configured checks."""
         machine = store.db.machine
-        source = check_queries.source_on(machine, found.source)
+        source = check_queries.source_on(machine, profiles.source)
         known = {
             name: (each.digest, each.lists, each.gate, each.cwd, each.inputs)
             for name, each in check_queries.definitions_of(store.db, source).items()
-            if not each.deleted and name not in found.unreadable
+            if not each.deleted and name not in profiles.unreadable
         }
         others = self._alone and any(each.source != source for each in check_queries.definitions(store.db))
-        if known != found.defined(machine) or others:
-            self._commit(store, found.definition(machine, alone=self._alone), now)
+        if known != profiles.defined(machine) or others:
+            self._commit(store, profiles.definition(machine, alone=self._alone), now)
 
-    def _place(self, store: Store, found: CheckProfiles, now: int) -> None:
+    def _place(self, store: Store, profiles: CheckProfiles, now: int) -> None:
         """Write how this machine runs the checks of a server; its settings file is the first that a person used."""
         definitions = check_queries.definitions(store.db)
         known = {each.name: place for each in definitions if (place := each.place(store.db.machine)) is not None}
         sources = {place.source for place in known.values()}
-        if sources - {found.source} or (not sources and self._authority < Authority.RECORDS):
+        if sources - {profiles.source} or (not sources and self._authority < Authority.RECORDS):
             return
         before = {name: (place.digest, place.cwd) for name, place in known.items()}
-        wanted = {name: before[name] for name in found.unreadable & before.keys()} | found.places(definitions)
+        wanted = {name: before[name] for name in profiles.unreadable & before.keys()} | profiles.places(definitions)
         if before != wanted:
             from tui_tasks.core.operations.jobs import PlaceChecks  # for a changed settings file alone
 
-            self._commit(store, PlaceChecks(found.source, wanted), now)
+            self._commit(store, PlaceChecks(profiles.source, wanted), now)
 
     def _commit(self, store: Store, operation: Operation, now: int) -> None:
         """Commit once what a server may refuse: to an agent's role it does."""

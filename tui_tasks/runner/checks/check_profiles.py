@@ -117,8 +117,8 @@ class CheckProfiles(msgspec.Struct, frozen=True):
 
     def places(self, definitions: Iterable[CheckDefinition]) -> dict[str, tuple[str, str]]:
         """Return digest and folder of a server's checks that have a command here, by name."""
-        found = {}
+        places = {}
         for each in definitions:
             if (profile := self.profiles.get(each.name)) is not None:
-                found[each.name] = profile.with_inputs_of(each).digest, profile.cwd
-        return found
+                places[each.name] = profile.with_inputs_of(each).digest, profile.cwd
+        return places

@@ -78,11 +78,11 @@ class InputWatch:
         wanted: dict[tuple[str, str, str], list[CheckRun]] = {}
         patterns: dict[tuple[str, str], Sequence[str]] = {}
         for run in passed:
-            found = _inputs_of(run, known, profiles)
-            folder = places.folder_of(run, found.cwd) if found is not None and found.patterns else None
-            if found is not None and folder is not None:
+            spec = _inputs_of(run, known, profiles)
+            folder = places.folder_of(run, spec.cwd) if spec is not None and spec.patterns else None
+            if spec is not None and folder is not None:
                 wanted.setdefault((run.check_uid, run.digest, folder), []).append(run)
-                patterns[run.digest, folder] = found.patterns
+                patterns[run.digest, folder] = spec.patterns
         for key in self._trees.keys() - patterns.keys():
             self._trees.pop(key).close()
         changed = False
@@ -111,14 +111,14 @@ class InputWatch:
             if run is not None and run.state == "passed" and run.machine != store.db.machine:
                 unchanged[uid] = self._is_same_here(run, known.get(run.check_uid), store.db.machine)
                 continue
-            found = _inputs_of(run, known, profiles) if run is not None and run.state == "passed" else None
-            folder = places.folder_of(run, found.cwd) if run is not None and found is not None else None
-            if run is None or found is None or folder is None or not (found.patterns or run.worktree):
+            spec = _inputs_of(run, known, profiles) if run is not None and run.state == "passed" else None
+            folder = places.folder_of(run, spec.cwd) if run is not None and spec is not None else None
+            if run is None or spec is None or folder is None or not (spec.patterns or run.worktree):
                 unchanged[uid] = False
                 continue
             unchanged[uid] = run.worktree is None or _is_same_tree(run, folder, known, profiles, store)
-            if found.patterns:
-                inputs = self._tree(run.digest, folder, found.patterns).digest(reads_all=True)
+            if spec.patterns:
+                inputs = self._tree(run.digest, folder, spec.patterns).digest(reads_all=True)
                 if inputs != run.inputs:
                     store.commit(ChangeInputs(run.check_uid, run.digest, inputs, (uid,)), actor=SYSTEM, now=now)
                     unchanged[uid] = False

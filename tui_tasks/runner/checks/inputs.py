@@ -243,19 +243,19 @@ class InputHasher:
             self._digest_cache.pop(path, None)
         return content
 
-    def _reason_to_refuse(self, found: os.stat_result) -> str | None:
+    def _reason_to_refuse(self, stat_result: os.stat_result) -> str | None:
         """Return why a file cannot be an input; None if it can."""
-        if found.st_rdev == _NULL_DEVICE and stat.S_ISCHR(found.st_mode):
+        if stat_result.st_rdev == _NULL_DEVICE and stat.S_ISCHR(stat_result.st_mode):
             return None
-        if stat.S_ISFIFO(found.st_mode) or stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode):
+        if stat.S_ISFIFO(stat_result.st_mode) or stat.S_ISCHR(stat_result.st_mode) or stat.S_ISBLK(stat_result.st_mode):
             return "it is a FIFO or a device, not a regular file"
-        if found.st_dev != self._device:
+        if stat_result.st_dev != self._device:
             return _OTHER_MOUNT
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(stat_result.st_mode):
             return None
-        if found.st_size > MAX_FILE_BYTES:
+        if stat_result.st_size > MAX_FILE_BYTES:
             return f"it holds over {MAX_FILE_BYTES:,} bytes"
-        self._total_bytes += found.st_size
+        self._total_bytes += stat_result.st_size
         if self._total_bytes > MAX_TOTAL_BYTES:
             return f"with it, the inputs hold over {MAX_TOTAL_BYTES:,} bytes"
         return None
@@ -278,8 +278,15 @@ def _leads_to_folder(link: os.DirEntry[str]) -> bool:
         return False
 
 
-def _stamp(found: os.stat_result) -> _Stamp:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode
+def _stamp(stat_result: os.stat_result) -> _Stamp:
+    return (
+        stat_result.st_dev,
+        stat_result.st_ino,
+        stat_result.st_size,
+        stat_result.st_mtime_ns,
+        stat_result.st_ctime_ns,
+        stat_result.st_mode,
+    )
 
 
 def _join(folder: str, name: str) -> str:

@@ -98,10 +98,10 @@ class RunInputs:
             # An existing watch keeps its pending events.
             self._add(folder, entries | flags.MASK_ADD, self._names, name)
 
-    def _add(self, folder: str, mask: int, found: dict[int, set[str]], name: str) -> None:
+    def _add(self, folder: str, mask: int, watches: dict[int, set[str]], name: str) -> None:
         # Unreadable files cannot be watched; their stamps are compared nevertheless.
         with contextlib.suppress(PermissionError, FileNotFoundError, NotADirectoryError):
-            found.setdefault(self._notify.add_watch(folder, mask), set()).add(name)
+            watches.setdefault(self._notify.add_watch(folder, mask), set()).add(name)
 
     def _input_of(self, event: Any) -> str | None:
         """Return the input, or the folder of inputs, of an event; None if it is about neither."""

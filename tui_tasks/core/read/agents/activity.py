@@ -136,9 +136,9 @@ def words(db: Database, name: str, limit: int) -> list[Word]:
             break
         if kind not in _WORDS:
             continue
-        said = _said(db.one(_NEW, seq=seq)[0] or "{}")
-        if said.text:
-            spoken.append(Word(_WORDS[kind], said.text, task, at))
+        entry = _said(db.one(_NEW, seq=seq)[0] or "{}")
+        if entry.text:
+            spoken.append(Word(_WORDS[kind], entry.text, task, at))
     return spoken or [Word(kind, "", task, at) for _, at, kind, task in newest[:1]]
 
 

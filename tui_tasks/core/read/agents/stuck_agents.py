@@ -87,9 +87,9 @@ def causes(activities: Sequence[AgentActivity], now: int, thresholds: Thresholds
     return own
 
 
-def _behind(activity: AgentActivity, found: Mapping[str, Cause]) -> Cause:
+def _behind(activity: AgentActivity, causes: Mapping[str, Cause]) -> Cause:
     other = str(activity.waits_for)
-    return Cause("agent", max(activity.waits_since, found[other].since), f"waits for {other}, which is stuck")
+    return Cause("agent", max(activity.waits_since, causes[other].since), f"waits for {other}, which is stuck")
 
 
 def _own_cause(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:

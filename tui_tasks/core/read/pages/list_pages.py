@@ -149,8 +149,8 @@ def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, 
     """Return a page of matching tasks, read in stretches so that a rare word does not block for long."""
     if (few := found_by_words(db, list_id, only)) is not None:
         beyond = TaskRow.rank < rank if backwards else TaskRow.rank > rank
-        found = TaskRow.select(*LINE).where(*few, beyond).order_by(TaskRow.rank.desc() if backwards else TaskRow.rank)
-        lines = list(map(read_line, db.query(found.limit(limit))))
+        query = TaskRow.select(*LINE).where(*few, beyond).order_by(TaskRow.rank.desc() if backwards else TaskRow.rank)
+        lines = list(map(read_line, db.query(query.limit(limit))))
         return TaskPage(reversed(lines) if backwards else lines)
     wanted = [LIVE, TaskRow.list_id == list_id, *conditions(only)]
     order = TaskRow.rank.desc() if backwards else TaskRow.rank

@@ -93,8 +93,8 @@ def _contains_word(word: str) -> Any:
     for name in _TEXTS[1:]:
         texts = texts.concat("\n").concat(_field(J.new, name))
     # Most entries do not contain it anywhere, which is fast to find out.
-    said = contains(fn.COALESCE(J.new, ""), within) & contains(texts, word)
-    return said | contains(fn.COALESCE(TaskRow.name, ""), word) | contains(J.actor, word)
+    has_word = contains(fn.COALESCE(J.new, ""), within) & contains(texts, word)
+    return has_word | contains(fn.COALESCE(TaskRow.name, ""), word) | contains(J.actor, word)
 
 
 def _field(column: Any, name: str) -> Any:

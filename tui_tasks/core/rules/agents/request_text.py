@@ -141,11 +141,11 @@ def _permission(asked: InputRequested) -> str:
     head, *note = _head(asked)
     lines = [head, *(f"{_BAR}{line}" for text in note for line in decided_lines(text))]
     for name, text in _values("", asked.input):
-        shown = decided_lines(text)
-        if name and len(shown) == 1:
-            lines.append(f"{name}: {shown[0]}")
+        rows = decided_lines(text)
+        if name and len(rows) == 1:
+            lines.append(f"{name}: {rows[0]}")
         else:
-            lines += [*([f"{name}:"] if name else []), *(f"{_BAR}{line}" for line in shown)]
+            lines += [*([f"{name}:"] if name else []), *(f"{_BAR}{line}" for line in rows)]
     return "\n".join(lines)
 
 
@@ -167,15 +167,15 @@ def permission_lines(asked: InputRequested, *, ascii_only: bool = False) -> list
     lines = [("", head), *((" ", line) for text in note for line in decided_lines(text, ascii_only=ascii_only))]
     for name, text in _values("", asked.input):
         last = re.split(r"[.\[]", name)[-1]
-        shown = decided_lines(text, ascii_only=ascii_only)
+        rows = decided_lines(text, ascii_only=ascii_only)
         if last in _OLD or last in _NEW:
-            lines += [("", f"{name}:"), *(("-" if last in _OLD else "+", line) for line in shown)]
-        elif len(shown) > 1 and (last in _PATCHES or _PATCH.match(text)):
-            lines += [("", f"{name}:"), *_patch_lines(shown)]
-        elif name and len(shown) == 1:
-            lines.append(("", f"{name}: {shown[0]}"))
+            lines += [("", f"{name}:"), *(("-" if last in _OLD else "+", line) for line in rows)]
+        elif len(rows) > 1 and (last in _PATCHES or _PATCH.match(text)):
+            lines += [("", f"{name}:"), *_patch_lines(rows)]
+        elif name and len(rows) == 1:
+            lines.append(("", f"{name}: {rows[0]}"))
         else:
-            lines += [*([("", f"{name}:")] if name else []), *((" ", line) for line in shown)]
+            lines += [*([("", f"{name}:")] if name else []), *((" ", line) for line in rows)]
     return lines
 
 

@@ -157,10 +157,10 @@ class ReportHandler:
         activity = self._activity
         session_rows.forget_tool(activity)
         activity.busy, activity.failure = False, None
-        said = {} if message is None else {"last_message": _cut(message)}
+        fields = {} if message is None else {"last_message": _cut(message)}
         if self._session.task is not None:
-            session_tasks.end_task(self._tx, self._session.task, ends_as, said.get("last_message"))
-        self._tell(kind, state=state, waiting_for=None, **said)
+            session_tasks.end_task(self._tx, self._session.task, ends_as, fields.get("last_message"))
+        self._tell(kind, state=state, waiting_for=None, **fields)
 
     # What each event does
 

@@ -121,18 +121,18 @@ def place_checks(tx: Transaction, op: PlaceChecks) -> bool:
     if tx.actor not in (vocab.HUMAN, vocab.SYSTEM):
         raise Forbidden("only the human says which settings apply")
     machine, before = tx.db.machine, tx.entries
-    for found in tx.state_cache.check_definitions:
-        known = found.place(machine)
+    for definition in tx.state_cache.check_definitions:
+        known = definition.place(machine)
         if known is not None and known.source != op.source and tx.actor != vocab.HUMAN:
             raise Forbidden(f"the checks of this machine come from {known.source}, not from {op.source}")
-        place = CheckPlace(*op.places[found.name], op.source) if found.name in op.places else None
+        place = CheckPlace(*op.places[definition.name], op.source) if definition.name in op.places else None
         if place == known:
             continue
-        places = {name: value for name, value in found.machines.items() if name != machine}
+        places = {name: value for name, value in definition.machines.items() if name != machine}
         if place is not None:
             places[machine] = place
-        old, new = {"machines": found.machines}, {"machines": places}
-        tx.emit("check.defined", "check_definition", found.uid, old=old, new=new)
+        old, new = {"machines": definition.machines}, {"machines": places}
+        tx.emit("check.defined", "check_definition", definition.uid, old=old, new=new)
     return tx.entries > before
 
 
@@ -316,10 +316,15 @@ def change_machine(tx: Transaction, op: ChangeMachine) -> bool:
     settings = recorded(tx.db)
     if settings is not None and (source := _moved_source(settings.source, op)) != settings.source:
         _emit_change(tx, "settings.recorded", "settings", UID, {"source": settings.source}, {"source": source})
-    for found in check_queries.every_definition(tx.db):
-        new = _to_server(found, op.new) if op.new else _to_file(found, op.old)
+    for definition in check_queries.every_definition(tx.db):
+        new = _to_server(definition, op.new) if op.new else _to_file(definition, op.old)
         _emit_change(
-            tx, "check.defined", "check_definition", found.uid, {name: getattr(found, name) for name in new}, new
+            tx,
+            "check.defined",
+            "check_definition",
+            definition.uid,
+            {name: getattr(definition, name) for name in new},
+            new,
         )
     machines = {"machine": op.old}, {"machine": op.new}
     for run in check_queries.of_machine(tx.db, op.old):
@@ -345,21 +350,24 @@ def _moved_source(source: str, op: ChangeMachine) -> str:
     return check_queries.source_on(op.new, source.removeprefix(before) if op.old else source)
 
 
-def _to_server(found: CheckDefinition, machine: str) -> dict[str, Any]:
+def _to_server(definition: CheckDefinition, machine: str) -> dict[str, Any]:
     """Return the changed fields of a definition that moves to a server, where each machine has a command and folder."""
-    if not found.source.startswith("/"):
+    if not definition.source.startswith("/"):
         return {}
-    place = CheckPlace(found.digest, found.cwd, found.source)
-    new: dict[str, Any] = {"source": check_queries.source_on(machine, found.source)}
-    new |= {"digest": check_queries.inputs_digest(found.inputs), "machines": {**found.machines, machine: place}}
-    return new | ({"cwd": ""} if found.cwd else {})
+    place = CheckPlace(definition.digest, definition.cwd, definition.source)
+    new: dict[str, Any] = {"source": check_queries.source_on(machine, definition.source)}
+    new |= {
+        "digest": check_queries.inputs_digest(definition.inputs),
+        "machines": {**definition.machines, machine: place},
+    }
+    return new | ({"cwd": ""} if definition.cwd else {})
 
 
-def _to_file(found: CheckDefinition, machine: str) -> dict[str, Any]:
+def _to_file(definition: CheckDefinition, machine: str) -> dict[str, Any]:
     """Return the changed fields of a definition that moves to a file, which has one command and one folder."""
-    place = found.place(machine) if machine else None
+    place = definition.place(machine) if machine else None
     if place is None:
         # Nothing would notice that the files of another machine have changed.
-        return {"machines": {}} if found.machines else {}
+        return {"machines": {}} if definition.machines else {}
     new: dict[str, Any] = {"source": place.source, "digest": place.digest, "machines": {}}
     return new | ({"cwd": place.cwd} if place.cwd else {})

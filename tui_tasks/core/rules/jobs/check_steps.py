@@ -169,8 +169,8 @@ def is_other_here(tx: Transaction, check: Check) -> bool:
     return definition.place(tx.db.machine) is not None and (tx.inputs_read or {}).get(run.uid) is False
 
 
-def _names(found: list[Check]) -> str:
-    return ", ".join(check.name for check in found)
+def _names(checks: list[Check]) -> str:
+    return ", ".join(check.name for check in checks)
 
 
 def begin(tx: Transaction, task: Task, home: TaskList) -> None:

@@ -55,18 +55,18 @@ def import_list(tx: Transaction, op: ImportList) -> TaskList:
     )
 
 
-def _replaced(tx: Transaction, op: ImportList, found: TaskList) -> TaskList:
+def _replaced(tx: Transaction, op: ImportList, task_list: TaskList) -> TaskList:
     """Give a list what the file says of it, if it is to replace that. A rule that the list does not meet is left."""
     if not op.replaces:
-        return found
+        return task_list
     refuse_too_long({"description": op.description})
     names = ("description", "agent", "origin", "one_in_progress")
-    new = {name: getattr(op, name) for name in names if getattr(op, name) != getattr(found, name)}
-    if new.get("one_in_progress") and task_queries.has_several_in_progress(tx.db, found.id) is not None:
+    new = {name: getattr(op, name) for name in names if getattr(op, name) != getattr(task_list, name)}
+    if new.get("one_in_progress") and task_queries.has_several_in_progress(tx.db, task_list.id) is not None:
         del new["one_in_progress"]
     if new:
-        tx.emit("list.updated", "list", found.uid, old={name: getattr(found, name) for name in new}, new=new)
-    return task_queries.any_list(tx.db, found.uid) if new else found
+        tx.emit("list.updated", "list", task_list.uid, old={name: getattr(task_list, name) for name in new}, new=new)
+    return task_queries.any_list(tx.db, task_list.uid) if new else task_list
 
 
 def _plan(tx: Transaction, uid: str) -> TaskList:
