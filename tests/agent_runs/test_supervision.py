@@ -12,11 +12,11 @@ from tests.core.job_steps import replayed, tables
 from tests.runner.hosting import ROOT, Host, hosted, runners
 from tests.started import DEADLINE, until
 from tui_tasks import clock
+from tui_tasks.core import run_heartbeats
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import ended_processes
 from tui_tasks.hooks.replies.outbox import why_unanswerable
@@ -97,7 +97,7 @@ def test_a_killed_supervisor_allows_nothing_and_leaves_nothing_running(host, pat
         program, child = map(int, (tmp_path / "pids").read_text().split())
         assert alive(program)
         assert alive(child)
-        os.kill(supervision.heartbeat_of(store.db, run.uid).pid, signal.SIGKILL)
+        os.kill(run_heartbeats.heartbeat_of(store.db, run.uid).pid, signal.SIGKILL)
         ended = host.ended(run)
         until(lambda: not alive(program) and not alive(child), "the end of all that it has started")
     assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor died")

@@ -21,7 +21,7 @@ from tui_tasks.channel.presence import Presence
 from tui_tasks.cli.main import main
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
-from tui_tasks.core import connections
+from tui_tasks.core import connections, run_heartbeats
 from tui_tasks.core.commit import journal, transaction, unfinished
 from tui_tasks.core.errors import Busy, Conflict, OutcomeUnknown, RoleRefused
 from tui_tasks.core.machine_leases import LEASE, LEASE_RENEWED, leases
@@ -30,7 +30,6 @@ from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import ask_queries, job_queries
-from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import follower
 from tui_tasks.hooks.follower import LostMachines
@@ -91,7 +90,7 @@ def begun_run(store: Store) -> str:
     made = runners(command=["true"])
     run = Host(store).start("long")
     SchedulerService(store.path, lambda: made, start=lambda *_: None).turn(store)
-    assert supervision.heartbeat_of(store.db, run.uid) is not None
+    assert run_heartbeats.heartbeat_of(store.db, run.uid) is not None
     return run.uid
 
 
@@ -110,7 +109,7 @@ def test_what_a_lost_machine_holds_is_ended_by_another_and_the_journal_names_it(
     found = ask_queries.ask(here.db, question)
     assert (found.state, found.answer) == ("withdrawn", None)
     assert job_queries.run(here.db, run).outcome == "interrupted"
-    assert supervision.heartbeats(here.db) == []
+    assert run_heartbeats.heartbeats(here.db) == []
     for entry in list(all_entries(here.db))[before:]:
         assert (entry.actor, entry.why) == (
             "system",

@@ -13,8 +13,8 @@ import pytest
 
 from tests.runner.hosting import ROOT, Host, hosted, job_of, runners
 from tests.started import DEADLINE, until
+from tui_tasks.core import run_heartbeats
 from tui_tasks.core.operations.jobs import DeleteJob, EditJob, StopRun
-from tui_tasks.core.schedule import supervision
 from tui_tasks.runner import launch, processes
 from tui_tasks.runner.run_records import private_folder
 
@@ -226,7 +226,7 @@ def test_a_run_outlives_its_scheduler_and_is_recorded(host, store, path, tmp_pat
         until(lambda: host.run(run.uid).state == "running", "its beginning")
     go_on.touch()
     assert host.ended(run).result == "over\n"
-    assert supervision.heartbeat_of(store.db, run.uid) is None
+    assert run_heartbeats.heartbeat_of(store.db, run.uid) is None
 
 
 def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_path):
@@ -234,7 +234,7 @@ def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_pa
     with hosted(str(path), runners(**shell(f"echo $$ > {file}; sleep 1000"))):
         run = host.start("long")
         (pid,) = until(lambda: pids(file), "its pid")
-        os.kill(supervision.heartbeat_of(store.db, run.uid).pid, signal.SIGTERM)
+        os.kill(run_heartbeats.heartbeat_of(store.db, run.uid).pid, signal.SIGTERM)
         ended = host.ended(run)
     assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor got a signal to end")
     assert not alive(pid)
@@ -263,7 +263,7 @@ class Escape:
             self.run = host.start("escapes")
             (self.pid,) = until(lambda: pids(self.file), "what it starts")
         self.table = table
-        self.supervisor = supervision.heartbeat_of(host.jobs.store.db, self.run.uid).pid
+        self.supervisor = run_heartbeats.heartbeat_of(host.jobs.store.db, self.run.uid).pid
         self.keeper = next(processes.ancestors(self.supervisor))
 
 
@@ -344,7 +344,7 @@ def test_a_run_that_stops_its_supervisor_again_and_again_is_ended_whole(host, st
         assert host.run_to_end("after", runner="after").result == "mine\n"
         until(lambda: [pid for pid in pids(file) if alive(pid)] == [], "the end of all three processes")
     assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor was stopped again and again")
-    assert supervision.heartbeats(store.db) == []
+    assert run_heartbeats.heartbeats(store.db) == []
 
 
 @pytest.mark.linux

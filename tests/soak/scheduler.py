@@ -28,10 +28,10 @@ from tests.soak.budget import Budget
 from tests.soak.speaking import memory
 from tests.started import until
 from tui_tasks import clock
+from tui_tasks.core import run_heartbeats
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
 from tui_tasks.runner.service import SchedulerService
 
@@ -178,12 +178,12 @@ def flood(folder: Path, budget: Budget) -> str:
     with hosted(f"{folder}/t.db", runners(command=[sys.executable, "-c", command])):
         run = host.start("flood", timeout=600)
         while host.run(run.uid).state != "final":
-            held = supervision.heartbeat_of(store.db, run.uid)
+            held = run_heartbeats.heartbeat_of(store.db, run.uid)
             if held is not None and held.supervised:
                 with contextlib.suppress(OSError, StopIteration):  # it has just ended
                     peak = max(peak, memory(held.pid, "VmHWM"))
             time.sleep(0.05)  # looked at 20 times a second
-    ended, log = host.run(run.uid), supervision.read_output(store.db, run.uid)
+    ended, log = host.run(run.uid), run_heartbeats.read_output(store.db, run.uid)
     kept = sum(len(data) for _, data in log.pieces)
     database = sum(path.stat().st_size for path in folder.glob("t.db*"))
     assert ended.outcome == "success", ended

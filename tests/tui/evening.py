@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from tests.tui.plan import ZONE, Plan, at, connect
+from tui_tasks.core import run_heartbeats
 from tui_tasks.core.job_snapshots import Heartbeat, Run
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import (
@@ -24,7 +25,6 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
 
 
@@ -129,7 +129,7 @@ class Jobs:
         self._do(now, ClaimRun(self.running, heartbeat, 4))
         self._do(now + 1_000_000, BeginRun(self.running, heartbeat, "0" * 64, at(21, 15)))
         output = b"PING 192.168.1.1\n64 bytes: time=0.3 ms\n64 bytes: time=0.4 ms\n"
-        supervision.write_output(self._store.db, self.running, [(0, output)], len(output))
+        run_heartbeats.write_output(self._store.db, self.running, [(0, output)], len(output))
 
     def _audit(self) -> None:
         weekdays = {"minute": "0", "hour": "9", "day": "*", "month": "*", "weekday": "mon-fri"}

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from tui_tasks.clock import Uptime, uptime_beside
-from tui_tasks.core import connections, vocab
+from tui_tasks.core import connections, run_heartbeats, vocab
 from tui_tasks.core.commit import unfinished
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
@@ -30,7 +30,6 @@ from tui_tasks.core.operations.sessions import EndSession, RestoreSession, Sessi
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
-from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import ended_processes, hooks_folder, intake, redaction, session_records
 from tui_tasks.hooks.programs import claude
@@ -284,7 +283,7 @@ def _end(tx: Transaction, machine: str) -> int:
     why = {"topic": reason}
     sessions = [one.uid for one in session_queries.live(tx.db) if session_queries.process(one).machine == machine]
     asks = [ask for ask, process in connections.askers(tx.db) if process.machine == machine]
-    held = [one for one in supervision.heartbeats(tx.db) if one.namespace.partition("@")[2] == machine]
+    held = [one for one in run_heartbeats.heartbeats(tx.db) if one.namespace.partition("@")[2] == machine]
     for agent in sessions:
         with tx.change():
             tx.speak(vocab.SYSTEM, why)

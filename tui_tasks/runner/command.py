@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final
 
-from tui_tasks.core.schedule.supervision import HEAD, TAIL
+from tui_tasks.core.run_heartbeats import HEAD, TAIL
 from tui_tasks.runner import processes, run_context
 from tui_tasks.text.safe import telling_line
 

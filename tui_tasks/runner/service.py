@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from tui_tasks import clock as wall
 from tui_tasks.clock import Uptime
+from tui_tasks.core import run_heartbeats
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
@@ -31,7 +32,7 @@ from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search
-from tui_tasks.core.schedule import policy, supervision
+from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_context
@@ -286,7 +287,7 @@ class SchedulerService:
         """End requested runs past their deadline; abandon claimed ones whose supervisor is dead or stays suspended."""
         now = self._now()
         runs = [run for run in job_queries.open_runs(store.db) if run.state != "queued"]
-        held = {heartbeat.run_uid: heartbeat for heartbeat in supervision.heartbeats(store.db)}
+        held = {heartbeat.run_uid: heartbeat for heartbeat in run_heartbeats.heartbeats(store.db)}
         self._leases.keep_only(run.uid for run in runs)
         for run in runs:
             heartbeat = held.get(run.uid)
@@ -310,7 +311,7 @@ class SchedulerService:
         for run in job_queries.open_runs(store.db):
             # Reading first avoids a useless write lock, for which every other writer would wait.
             if run.dedicated and (
-                job_queries.in_hand(store.db) >= most or supervision.heartbeat_of(store.db, run.uid) is not None
+                job_queries.in_hand(store.db) >= most or run_heartbeats.heartbeat_of(store.db, run.uid) is not None
             ):
                 continue
             if by_hand_alone and (run.not_before is not None or run.scheduled_for is not None):

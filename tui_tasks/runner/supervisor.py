@@ -24,10 +24,10 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from tui_tasks import clock
+from tui_tasks.core import run_heartbeats
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.schedule import supervision
-from tui_tasks.core.schedule.supervision import write_output
+from tui_tasks.core.run_heartbeats import write_output
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_context
@@ -150,7 +150,7 @@ class Supervisor:
         if now >= self._heartbeat_at:
             self._heartbeat_at = now + self._assignment.heartbeat_seconds
             with contextlib.suppress(StorageFailed):
-                supervision.renew_heartbeat(self._store.db, self._assignment.run_uid, clock.now())
+                run_heartbeats.renew_heartbeat(self._store.db, self._assignment.run_uid, clock.now())
 
     def _seconds_to_wait(self) -> float:
         now = time.monotonic()

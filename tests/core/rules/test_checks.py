@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.checks import TESTS, Checks, begin_check, report_done, verified_of
+from tui_tasks.core import run_heartbeats
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import (
     AbandonCheck,
@@ -12,7 +13,6 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries as checks_of_database
-from tui_tasks.core.schedule import supervision
 
 
 def test_what_is_reported_is_unproven_until_its_checks_have_passed(store, clock, add, do):
@@ -169,7 +169,7 @@ def test_a_run_whose_process_is_gone_proves_nothing(store, clock, add, do):
     uid = add()
     do(report_done(uid))
     run = checks.begin()
-    assert do(AbandonCheck(run.uid, supervision.heartbeat_of(store.db, run.uid))) == [True]
+    assert do(AbandonCheck(run.uid, run_heartbeats.heartbeat_of(store.db, run.uid))) == [True]
     assert verified_of(store, uid) == "unproven"
     checks.end(run)
     assert verified_of(store, uid) == "unproven"

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Container
 from typing import Any
 
+from tui_tasks.core import run_heartbeats
 from tui_tasks.core.agent_snapshots import CheckRun
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import AbandonCheck, ClaimCheck
 from tui_tasks.core.read import check_queries
-from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes
@@ -58,7 +58,7 @@ class CheckHost:
         begun = check_queries.running_on(store.db, store.db.machine)
         self._leases.keep_only(run.uid for run in begun)
         for run in begun:
-            heartbeat = supervision.heartbeat_of(store.db, run.uid)
+            heartbeat = run_heartbeats.heartbeat_of(store.db, run.uid)
             reason = self._leases.reason_to_abandon(run.uid, heartbeat, time.monotonic(), is_starting=run.uid in alive)
             if reason is not None and self._commit(store, AbandonCheck(run.uid, heartbeat)):
                 end_supervisor(heartbeat)

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
-from tui_tasks.core import vocab
+from tui_tasks.core import run_heartbeats, vocab
 from tui_tasks.core.commit import database_clock
 from tui_tasks.core.errors import Conflict, Forbidden
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.job_queries import OpenRun
-from tui_tasks.core.schedule import policy, supervision
+from tui_tasks.core.schedule import policy
 from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.policy import MAX_RETRY_DELAY, retry_delay
 
@@ -171,7 +171,7 @@ def finish(
     changes = {"state": "final", "outcome": outcome, "ended_at": tx.now, "exit_code": exit_code}
     changes |= {"result": result, "reason": reason or run.reason, **_used(tx, run, used or {})}
     ended = change_run(tx, run, "run.finished", changes)
-    supervision.drop_heartbeat(tx.db, run.uid)
+    run_heartbeats.drop_heartbeat(tx.db, run.uid)
     job = job_queries.any_job(tx.db, run.job_uid)
     assert job is not None
     settings = policy.read_settings(job.settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core import vocab
+from tui_tasks.core import run_heartbeats, vocab
 from tui_tasks.core.commit.apply_runs import nominal_uid
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.job_snapshots import ON_TIME, Job, Run
@@ -27,7 +27,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.jobs import job_steps
 from tui_tasks.core.rules.jobs.job_steps import change_run, expire, finish, new_run, refuse_inside_run, request
-from tui_tasks.core.schedule import fire_times, supervision
+from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.policy import Decision, decide, read_settings
 
@@ -84,7 +84,7 @@ def take_back_due(tx: Transaction, op: TakeBackDue) -> bool:
         for run in job_queries.open_runs(tx.db, job.uid)
         if run.state != "running"
         and (run.scheduled_for or 0) > since
-        and supervision.heartbeat_of(tx.db, run.uid) is None
+        and run_heartbeats.heartbeat_of(tx.db, run.uid) is None
     ]
     tx.emit("job.pruned", "run", job.uid, new={"after": since, "unbegun": unbegun})
     new = {"decided_until": since, "next_run": fire_times.next_due(job, since) if job.enabled else None}
@@ -157,14 +157,14 @@ def request_run(tx: Transaction, op: RequestRun) -> Run | None:
 @rule(ClaimRun)
 def claim_run(tx: Transaction, op: ClaimRun) -> Run | None:
     """Claim a run for one process. The claim stays when that process dies, since the run may have begun."""
-    if supervision.heartbeat_of(tx.db, op.uid) is not None or job_queries.in_hand(tx.db) >= op.max_parallel:
+    if run_heartbeats.heartbeat_of(tx.db, op.uid) is not None or job_queries.in_hand(tx.db) >= op.max_parallel:
         return None
     run = _startable(tx, op.uid)
     if run is None or not run.dedicated:
         return None
     if run.state == "queued":
         run = change_run(tx, run, "job.decided", {"state": "waiting"})
-    supervision.put_heartbeat(tx.db, op.by)
+    run_heartbeats.put_heartbeat(tx.db, op.by)
     return run
 
 
@@ -185,9 +185,9 @@ def _startable(tx: Transaction, uid: str) -> Run | None:
 def begin_run(tx: Transaction, op: BeginRun) -> Run | None:
     """Begin a claimed run that has not been ended meanwhile, under one supervisor."""
     run = job_queries.run(tx.db, op.uid)
-    if run.state != "waiting" or supervision.heartbeat_of(tx.db, op.uid) is None:
+    if run.state != "waiting" or run_heartbeats.heartbeat_of(tx.db, op.uid) is None:
         return None
-    supervision.put_heartbeat(tx.db, op.by)
+    run_heartbeats.put_heartbeat(tx.db, op.by)
     changes = {"state": "running", "started_at": tx.now, "token_hash": op.token_hash, "deadline": op.deadline}
     return change_run(tx, run, "run.started", changes)
 
@@ -215,7 +215,7 @@ def note_run_agent(tx: Transaction, op: NoteRunAgent) -> Run:
 def abandon_run(tx: Transaction, op: AbandonRun) -> bool:
     """End a run whose process has died as interrupted; it is never started again."""
     run = job_queries.any_run(tx.db, op.uid)
-    if run is None or run.state == "final" or supervision.heartbeat_of(tx.db, op.uid) != op.seen:
+    if run is None or run.state == "final" or run_heartbeats.heartbeat_of(tx.db, op.uid) != op.seen:
         return False
     finish(tx, run, "interrupted", reason=op.reason)
     return True
