@@ -22,7 +22,7 @@ from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.tasks import held_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes
-from tui_tasks.state import caller
+from tui_tasks.state import person_check
 
 # A command line for each action that is a person's alone, by the command and the word of the action.
 LINES = {
@@ -84,7 +84,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TUI_TASKS_DB", str(path))
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(tmp_path / "no-config"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(caller, "has_terminal", lambda: True)
+    monkeypatch.setattr(person_check, "has_terminal", lambda: True)
     return path
 
 
@@ -113,7 +113,7 @@ def test_every_command_is_in_the_table_and_every_verb_of_a_person_is_tried_here(
 
 def test_a_command_that_is_not_in_the_table_is_a_persons(database, capsys, monkeypatch) -> None:
     monkeypatch.delitem(RIGHTS, "doctor")
-    monkeypatch.setattr(caller, "has_terminal", lambda: False)
+    monkeypatch.setattr(person_check, "has_terminal", lambda: False)
     assert refused("doctor", database, capsys)[:2] == ("shell", "tui-tasks doctor")
 
 
@@ -126,7 +126,7 @@ def test_a_run_a_session_a_pipe_and_a_named_agent_are_refused_by_their_names(
         # On the screen, `--agent` names the agent of the pipe, and its terminal is another than the pipe.
         assert refused(f"--agent evil {line}", database, capsys)[0] == "evil"
         with monkeypatch.context() as piped:
-            piped.setattr(caller, "has_terminal", lambda: False)
+            piped.setattr(person_check, "has_terminal", lambda: False)
             who, _, told = refused(line, database, capsys)
             assert (who, "standard input is no terminal" in told) == ("shell", True)
     with monkeypatch.context() as inside, Store(str(database)) as store:

@@ -87,14 +87,14 @@ def _existing_store(options: argparse.Namespace, opening: contextlib.ExitStack) 
 
 def _refuse_others(options: argparse.Namespace, store: Store | None) -> None:
     from tui_tasks.core.errors import Forbidden
-    from tui_tasks.state import caller
+    from tui_tasks.state import person_check
 
     # On a screen, `--agent` names who speaks on the pipe beside it.
     is_screen = options.command.name in ("", "web")
     named = None if is_screen else getattr(options, "agent", None)
-    other = caller.other_caller(None if store is None else store.db, named)
-    if other is None and not is_screen and not caller.has_terminal():
-        other = caller.OtherCaller(None, "standard input is no terminal")
+    other = person_check.other_caller(None if store is None else store.db, named)
+    if other is None and not is_screen and not person_check.has_terminal():
+        other = person_check.OtherCaller(None, "standard input is no terminal")
     if other is None:
         return
     refused = Forbidden(f"`{_called(options)}` needs a person at a terminal: {other.why}")
@@ -147,10 +147,10 @@ def record(options: argparse.Namespace, store: Store) -> None:
 def terminal_record(options: argparse.Namespace) -> RecordTerminal:
     """Return the entry about this terminal."""
     from tui_tasks.core.operations import RecordTerminal
-    from tui_tasks.state import caller
+    from tui_tasks.state import person_check
 
     assert options.is_person, "`check` comes before every use of the human's name"
-    return RecordTerminal(_called(options), *caller.terminal_use())
+    return RecordTerminal(_called(options), *person_check.terminal_use())
 
 
 def asks_screen(options: argparse.Namespace, store: Store) -> bool:

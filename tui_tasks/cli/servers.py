@@ -106,11 +106,11 @@ def _authority(store: Store) -> Authority:
     starts updates them.
     """
     from tui_tasks.runner.checks.check_keeper import Authority
-    from tui_tasks.state import caller
+    from tui_tasks.state import person_check
 
-    if caller.other_caller(store.db, None) is not None:
+    if person_check.other_caller(store.db, None) is not None:
         return Authority.ADDS
-    return Authority.RECORDS if caller.has_terminal() else Authority.UPDATES
+    return Authority.RECORDS if person_check.has_terminal() else Authority.UPDATES
 
 
 _PORT = 8765

@@ -74,9 +74,9 @@ def _review() -> ReviewPolicy:
 
 
 def _is_person(db: Database) -> bool:
-    from tui_tasks.state import caller
+    from tui_tasks.state import person_check
 
-    return caller.is_person(db)
+    return person_check.is_person(db)
 
 
 def has_hooks(path: str) -> bool:

@@ -30,7 +30,7 @@ from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import ended_processes
-from tui_tasks.state import caller as callers
+from tui_tasks.state import person_check as callers
 
 Run = Callable[[str], tuple[int, str]]
 

@@ -17,7 +17,7 @@ from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
-from tui_tasks.state import caller as callers
+from tui_tasks.state import person_check as callers
 
 Run = Callable[[str], tuple[int, str, str]]
 

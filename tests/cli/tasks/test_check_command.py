@@ -15,7 +15,7 @@ from tui_tasks.cli import main as program
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes
-from tui_tasks.state import caller
+from tui_tasks.state import person_check
 
 SETTINGS = """
 [check.tests]
@@ -54,7 +54,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     settings.write_text(SETTINGS)
     (tmp_path / "answer").write_text("3")
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(settings))
-    monkeypatch.setattr(caller, "has_terminal", lambda: True)
+    monkeypatch.setattr(person_check, "has_terminal", lambda: True)
     made = Shell(tmp_path / "t.db", capsys)
     made("add", "Ship it")
     return made
@@ -117,7 +117,7 @@ def test_no_agent_gives_or_takes_a_check_from_a_shell(shell: Shell, monkeypatch:
         inside.setenv("TUI_TASKS_RUN_TOKEN", "x")
         refusals.append(shell("check", "give", "1", "lint"))
     with monkeypatch.context() as piped:
-        piped.setattr(caller, "has_terminal", lambda: False)
+        piped.setattr(person_check, "has_terminal", lambda: False)
         refusals.append(shell("check", "take", "1", "tests"))
         refusals.append(shell("check", "default", "1"))
     with Store(str(shell.path)) as store:
