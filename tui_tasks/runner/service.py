@@ -31,7 +31,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.read.job_queries import OpenRun
-from tui_tasks.core.read.pages import search
+from tui_tasks.core.read.pages import search_index
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -239,7 +239,7 @@ class SchedulerService:
         continue_stopped(child.pid for child in self._children.values())
         held = self._clock_check.look(store.db) if self._clock_check is not None else 0
         runs_jobs = self._run_jobs(store, held)
-        if search.catch_up(store.db):
+        if search_index.catch_up(store.db):
             return self._now()
         if not runs_jobs:
             return self._now() + int(PATIENCE_SECONDS * 1_000_000)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read.pages import board_pages, list_pages, search
+from tui_tasks.core.read.pages import board_pages, list_pages, search_index
 from tui_tasks.core.read.pages.filter import Filter, Term
 from tui_tasks.core.read.tasks import matching, task_queries
 from tui_tasks.core.store import Store
@@ -34,14 +34,14 @@ STEPS = st.lists(
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "WORTH_IT", 1)
-    monkeypatch.setattr(search, "SLACK", 0)
+    monkeypatch.setattr(search_index, "WORTH_IT", 1)
+    monkeypatch.setattr(search_index, "SLACK", 0)
 
 
 def _do(store: Store, home: str, made: list[str], step: tuple) -> None:
     what, *rest = step
     if what == "catch up":
-        search.catch_up(store.db, rest[0])
+        search_index.catch_up(store.db, rest[0])
     elif what == "add":
         (task,) = store.commit(AddTask("x" + rest[0], home, rest[1]), actor="a", now=NOW)
         made.append(task.uid)
@@ -67,11 +67,11 @@ def test_what_is_found_is_what_going_through_all_tasks_finds(steps, words, whole
         made: list[str] = []
         for step in steps:
             _do(store, home.uid, made, step)
-        while whole and search.catch_up(store.db, 3):
+        while whole and search_index.catch_up(store.db, 3):
             pass
         only = Filter(tuple(Term("word", word) for word in words))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "narrowed", lambda *_: None)
+            patch.setattr(search_index, "narrowed", lambda *_: None)
             by_going_through = _found(store, home.id, only, words[0])
         assert _found(store, home.id, only, words[0]) == by_going_through
 
@@ -101,35 +101,35 @@ def test_a_word_of_three_letters_is_found_by_the_index_and_a_shorter_one_is_not(
     path = str(tmp_path / "x.db")
     _filled(path, 20)
     with Store(path) as store:
-        assert search.narrowed(store.db, ["017"]) is None
-        while search.catch_up(store.db, 7):
-            assert search.narrowed(store.db, ["017"]) is None
+        assert search_index.narrowed(store.db, ["017"]) is None
+        while search_index.catch_up(store.db, 7):
+            assert search_index.narrowed(store.db, ["017"]) is None
         assert (
             len(
                 store.db.query(
-                    task_queries.TaskRow.select(task_queries.TaskRow.id).where(search.narrowed(store.db, ["017"]))
+                    task_queries.TaskRow.select(task_queries.TaskRow.id).where(search_index.narrowed(store.db, ["017"]))
                 )
             )
             == 1
         )
-        assert search.narrowed(store.db, ["17"]) is None
-        assert search.narrowed(store.db, ["number"], 19) is None
+        assert search_index.narrowed(store.db, ["17"]) is None
+        assert search_index.narrowed(store.db, ["number"], 19) is None
 
 
 def test_what_is_written_after_is_found_though_the_index_is_behind(tmp_path: Path, monkeypatch) -> None:
     path = str(tmp_path / "x.db")
     _filled(path, 5)
     with Store(path) as store:
-        while search.catch_up(store.db, 7):
+        while search_index.catch_up(store.db, 7):
             pass
-        monkeypatch.setattr(search, "SLACK", 500)
+        monkeypatch.setattr(search_index, "SLACK", 500)
         home = task_queries.find_list(store.db, "task")
         assert home is not None
         store.commit(AddTask("an unheard-of thing", home.uid), actor="a", now=NOW)
-        assert not search.catch_up(store.db)
+        assert not search_index.catch_up(store.db)
         assert matching.tasks(store.db, home.id, query="unheard")[1] == 1
-        monkeypatch.setattr(search, "MAX_BEHIND", 0)
-        assert search.narrowed(store.db, ["unheard"]) is None
+        monkeypatch.setattr(search_index, "MAX_BEHIND", 0)
+        assert search_index.narrowed(store.db, ["unheard"]) is None
         assert matching.tasks(store.db, home.id, query="unheard")[1] == 1
 
 
@@ -137,12 +137,12 @@ def test_a_small_database_gets_no_index_and_the_journal_tells_of_none(tmp_path: 
     path = str(tmp_path / "x.db")
     _filled(path, 5)
     with Store(path) as store:
-        monkeypatch.setattr(search, "WORTH_IT", 6)
-        assert not search.catch_up(store.db)
+        monkeypatch.setattr(search_index, "WORTH_IT", 6)
+        assert not search_index.catch_up(store.db)
         assert not store.db.sql("SELECT * FROM sqlite_master WHERE name LIKE 'search%'").fetchall()
-        monkeypatch.setattr(search, "WORTH_IT", 5)
+        monkeypatch.setattr(search_index, "WORTH_IT", 5)
         before = store.db.scalar("SELECT count(*) FROM journal")
-        while search.catch_up(store.db, 2):
+        while search_index.catch_up(store.db, 2):
             pass
         assert store.db.scalar("SELECT count(*) FROM journal") == before
         assert list(backup.findings(store.db)) == []
@@ -155,7 +155,7 @@ def test_a_monitor_searches_with_the_index_and_writes_nothing(tmp_path: Path) ->
         home = task_queries.find_list(store.db, "task")
         assert home is not None
         assert matching.tasks(monitor.db, home.id, query="003")[1] == 1
-        while search.catch_up(store.db):
+        while search_index.catch_up(store.db):
             pass
-        assert search.narrowed(monitor.db, ["003"]) is not None
+        assert search_index.narrowed(monitor.db, ["003"]) is not None
         assert matching.tasks(monitor.db, home.id, query="003")[1] == 1

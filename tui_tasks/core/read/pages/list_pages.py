@@ -179,12 +179,12 @@ def found_by_words(db: Database, list_id: int, only: Filter) -> list[Any] | None
     wanted = words(only)
     if not wanted:
         return None
-    from tui_tasks.core.read.pages import search  # short commands show lists, and seldom search them
+    from tui_tasks.core.read.pages import search_index  # short commands show lists, and seldom search them
 
-    narrow = search.narrowed(db, wanted)
+    narrow = search_index.narrowed(db, wanted)
     if narrow is None:
         return None
-    return [search.of_list(list_id, narrow), LIVE, *conditions(only)]
+    return [search_index.of_list(list_id, narrow), LIVE, *conditions(only)]
 
 
 def step(db: Database, list_id: int, rank: str, steps: int, *, backwards: bool = False) -> str | None:

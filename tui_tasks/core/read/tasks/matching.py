@@ -13,7 +13,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.read.pages import search
+from tui_tasks.core.read.pages import search_index
 from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE, TASK, list_by_id, read_task
 from tui_tasks.core.read.tasks.task_records import read_memory
 from tui_tasks.core.schema.tables import WAITS, MemoryRow, TaskRow, columns
@@ -69,8 +69,8 @@ def tasks(
             begin = _place_of(db, after, of_list & TaskRow.status.in_(among) & TaskRow.priority.between(*priorities))
         page = _page(db, list_id, among, priorities, begin, limit)
         return _read_one_by_one(db, iter(page)), _count(db, list_id, among, priorities)
-    narrow = None if query is None else search.narrowed(db, [query], MAX_FOUND)
-    wanted: Any = LIVE & search.of_list(list_id, narrow) & TaskRow.status.in_(among)
+    narrow = None if query is None else search_index.narrowed(db, [query], MAX_FOUND)
+    wanted: Any = LIVE & search_index.of_list(list_id, narrow) & TaskRow.status.in_(among)
     wanted &= TaskRow.priority.between(*priorities)
     wanted = _with(wanted, tags, domain, query)
     total = db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(wanted))[0][0]
@@ -102,10 +102,10 @@ def of_all_lists(
     behind: int = 0,
 ) -> Generator[tuple[Task, TaskList], None, None]:
     """Yield the matching tasks with their lists, oldest first; `behind`: only those with a higher row id."""
-    narrow = None if text is None else search.narrowed(db, [text], MAX_FOUND)
+    narrow = None if text is None else search_index.narrowed(db, [text], MAX_FOUND)
     wanted: Any = LIVE & IN_LIVE_LIST & (TaskRow.id > behind) & TaskRow.status.in_(sorted(set(statuses)))
     if list_id is not None:
-        wanted &= search.of_list(list_id, narrow)
+        wanted &= search_index.of_list(list_id, narrow)
     elif narrow is not None:
         wanted &= narrow
     if tag is not None:
