@@ -11,7 +11,7 @@ from msgspec import Meta, Raw
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import matching, task_queries, task_records
+from tui_tasks.core.read.tasks import task_queries, task_records, task_search
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.base import Call, Table, Words, one_of
 from tui_tasks.dialects.long_lists import After, ArrayWriter, Brief, LongValue, TextWriter, page_array
@@ -201,11 +201,11 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
         if given.after is not None:
             raise NotFound("task", given.after)
         return _content(_head(given, 0), {"tasks": [], "total": 0})
-    matches, total = matching.tasks(
+    matches, total = task_search.tasks(
         call.db,
         home.id,
         statuses=WORDS.statuses(given.status) if given.status else vocab.STATUSES,
-        priorities=_priorities(given.priority) if given.priority else matching.ANY_PRIORITY,
+        priorities=_priorities(given.priority) if given.priority else task_search.ANY_PRIORITY,
         tags=given.tags,
         domain=given.domain,
         query=given.query,
@@ -231,7 +231,7 @@ _BRIEF = ("task_id", "title", "status")
 def _priorities(word: str) -> tuple[int, int]:
     """Return the lowest and the highest number of a priority word."""
     number = vocab.PRIORITY_WORDS[word]
-    return number, matching.ANY_PRIORITY[1] if number == vocab.LOW else number
+    return number, task_search.ANY_PRIORITY[1] if number == vocab.LOW else number
 
 
 def _head(given: _List, total: int) -> str:
@@ -318,9 +318,9 @@ def _memory_json(memory: Memory) -> dict[str, Any]:
 
 def _found_memories(call: Call, **wanted: Any) -> tuple[Generator[Memory, None, None], int]:
     if not call.channel.identity.list_only:
-        return matching.memories(call.db, **wanted)
+        return task_search.memories(call.db, **wanted)
     only = call.only_list
-    return matching.memories(call.db, list_id=only.id, **wanted) if only is not None else (_no_memories(), 0)
+    return task_search.memories(call.db, list_id=only.id, **wanted) if only is not None else (_no_memories(), 0)
 
 
 def _no_memories() -> Generator[Memory, None, None]:

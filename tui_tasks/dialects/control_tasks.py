@@ -12,7 +12,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, NotFound, Problem
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import DeletePlan, EditTask, MoveTask
-from tui_tasks.core.read.tasks import matching, task_queries
+from tui_tasks.core.read.tasks import task_queries, task_search
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.core.snapshots import Task, TaskList, iso
@@ -88,7 +88,7 @@ def find(call: Call, given: _Find) -> dict[str, Any]:
         if last is None:
             raise NotFound("task", given.after)
         behind = last.id
-    tasks = matching.of_all_lists(
+    tasks = task_search.of_all_lists(
         call.db,
         text=given.text,
         list_id=None if home is None else home.id,

@@ -24,7 +24,7 @@ from tui_tasks.core.operations import CompactJournal, Redo, Undo
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.pages import search_index
-from tui_tasks.core.read.tasks import matching, task_queries
+from tui_tasks.core.read.tasks import task_queries, task_search
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 
@@ -370,7 +370,7 @@ def test_words_are_found_though_the_index_missed_what_was_compacted(store: Store
     home = task_queries.find_list(store.db, "task")
     assert home is not None
     assert search_index.narrowed(store.db, ["task 11"]) is not None
-    assert matching.tasks(store.db, home.id, query="task 11")[1] == 1
+    assert task_search.tasks(store.db, home.id, query="task 11")[1] == 1
 
 
 def test_the_last_change_that_was_dropped_cannot_be_taken_back_either(store: Store) -> None:

@@ -12,7 +12,7 @@ from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read.pages import board_pages, list_pages, search_index
 from tui_tasks.core.read.pages.filter import Filter, Term
-from tui_tasks.core.read.tasks import matching, task_queries
+from tui_tasks.core.read.tasks import task_queries, task_search
 from tui_tasks.core.store import Store
 
 NOW = 1_767_352_934_000_000
@@ -85,7 +85,7 @@ def _found(store: Store, home: int, only: Filter, word: str) -> dict:
         "cards": [card.uid for card in board_pages.page(db, home, "pending", list_pages.FIRST, 100, only)],
         "cards counted": board_pages.count(db, home, "pending", only)[0],
         "asked": [card.uid for card in board_pages.page(db, home, board_pages.NEEDS_YOU, list_pages.FIRST, 100, only)],
-        "query": [task.uid for task in matching.tasks(db, home, query=word)[0]],
+        "query": [task.uid for task in task_search.tasks(db, home, query=word)[0]],
     }
 
 
@@ -127,10 +127,10 @@ def test_what_is_written_after_is_found_though_the_index_is_behind(tmp_path: Pat
         assert home is not None
         store.commit(AddTask("an unheard-of thing", home.uid), actor="a", now=NOW)
         assert not search_index.catch_up(store.db)
-        assert matching.tasks(store.db, home.id, query="unheard")[1] == 1
+        assert task_search.tasks(store.db, home.id, query="unheard")[1] == 1
         monkeypatch.setattr(search_index, "MAX_BEHIND", 0)
         assert search_index.narrowed(store.db, ["unheard"]) is None
-        assert matching.tasks(store.db, home.id, query="unheard")[1] == 1
+        assert task_search.tasks(store.db, home.id, query="unheard")[1] == 1
 
 
 def test_a_small_database_gets_no_index_and_the_journal_tells_of_none(tmp_path: Path, monkeypatch) -> None:
@@ -154,8 +154,8 @@ def test_a_monitor_searches_with_the_index_and_writes_nothing(tmp_path: Path) ->
     with Store(path) as store, Store(path, read_only=True) as monitor:
         home = task_queries.find_list(store.db, "task")
         assert home is not None
-        assert matching.tasks(monitor.db, home.id, query="003")[1] == 1
+        assert task_search.tasks(monitor.db, home.id, query="003")[1] == 1
         while search_index.catch_up(store.db):
             pass
         assert search_index.narrowed(monitor.db, ["003"]) is not None
-        assert matching.tasks(monitor.db, home.id, query="003")[1] == 1
+        assert task_search.tasks(monitor.db, home.id, query="003")[1] == 1
