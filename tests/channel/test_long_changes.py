@@ -13,7 +13,7 @@ from tests.started import until
 from tests.talking import ADD, add, names
 from tui_tasks import clock
 from tui_tasks.core.commit import transaction as transactions
-from tui_tasks.core.commit import unfinished
+from tui_tasks.core.commit import unfinished_changes
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import NotFound, StorageFailed
@@ -159,7 +159,7 @@ def test_others_write_while_a_long_list_is_replaced(talk, other, between):
 KILLED = """
 import os, signal, sys
 from tui_tasks.core.commit import transaction as transactions
-from tui_tasks.core.commit import unfinished
+from tui_tasks.core.commit import unfinished_changes
 from tui_tasks.core.store import Store
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.tasks import ClearList
@@ -205,9 +205,9 @@ def test_a_change_whose_process_is_killed_between_two_steps_is_taken_back_by_who
 def test_what_a_killed_process_left_is_taken_back_by_a_screen_or_server_that_writes_nothing(talk):
     filled(talk)
     killed(talk, MANY + 9, "clear")
-    assert unfinished.recorded(talk.store.db)
+    assert unfinished_changes.recorded(talk.store.db)
     with following(talk.store.path, clock.now, wanted=True):
-        until(lambda: not unfinished.recorded(talk.store.db), "the undo")
+        until(lambda: not unfinished_changes.recorded(talk.store.db), "the undo")
     assert talk.store.db.scalar("SELECT count(*) FROM task WHERE deleted = 0") == MANY
     sound(talk)
 
@@ -338,7 +338,7 @@ def test_no_lock_file_is_left_by_a_long_change_whether_it_is_done_or_taken_back(
     between += [lambda: other.ok("control:claim", list="tasklist")]
     talk.refused("tasklist:clear")
     assert list(folder.glob("*-step*")) == []
-    assert unfinished.recorded(talk.store.db) == []
+    assert unfinished_changes.recorded(talk.store.db) == []
     other.ok("control:undo")
     talk.ok("tasklist:clear")
     assert list(folder.glob("*-step*")) == []

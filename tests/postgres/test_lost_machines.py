@@ -22,7 +22,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
 from tui_tasks.core import connections, run_heartbeats
-from tui_tasks.core.commit import journal, transaction, unfinished
+from tui_tasks.core.commit import journal, transaction, unfinished_changes
 from tui_tasks.core.errors import Busy, Conflict, OutcomeUnknown, RoleRefused
 from tui_tasks.core.machine_leases import LEASE, LEASE_RENEWED, leases
 from tui_tasks.core.operations.asks import OpenAsk
@@ -361,7 +361,7 @@ def test_an_import_that_a_lost_machine_left_half_done_is_undone_by_another_as_it
 ):
     importing.kill("codex")
     here, gone = importing.here, importing.gone
-    (change,) = [each.change for each in unfinished.recorded(here.db)]
+    (change,) = [each.change for each in unfinished_changes.recorded(here.db)]
     pass_by(time, LEASE - LEASE_RENEWED, here)
     assert look(here) == 0
     assert len(task_names(here)) == 8
@@ -369,11 +369,11 @@ def test_an_import_that_a_lost_machine_left_half_done_is_undone_by_another_as_it
     assert (look(here), look(here)) == (1, 0)
     assert task_names(here) == []
     assert undone(here) == [("codex", change)] * 8
-    assert unfinished.recorded(here.db) == []
+    assert unfinished_changes.recorded(here.db) == []
     # The machine comes back, and its next command finds nothing to undo.
     gone.commit(AddTask("next", importing.home.uid), actor="codex", now=clock.now())
     assert (task_names(here), len(undone(here))) == (["next"], 8)
-    assert unfinished.recorded(gone.db) == []
+    assert unfinished_changes.recorded(gone.db) == []
     assert digest(here.path) == digest(gone.path)
 
 
@@ -393,7 +393,7 @@ def test_a_machine_that_writes_nothing_undoes_what_it_left_by_any_of_its_process
     assert look(importing.here) == 0
     importing.gone.db.follow()
     until(lambda: task_names(importing.here) == [], "the undo")
-    assert unfinished.recorded(importing.here.db) == []
+    assert unfinished_changes.recorded(importing.here.db) == []
 
 
 @pytest.mark.parametrize("words", [["ls"], ["ls", "--json"], ["agents"]], ids=" ".join)
@@ -421,7 +421,7 @@ def test_an_import_longer_than_a_lease_keeps_its_machine_there(importing, time):
     importing.halfway(pass_long)
     assert looks == [0, 0]
     assert task_names(importing.here) == ["one", "two", "three"]
-    assert unfinished.recorded(importing.here.db) == []
+    assert unfinished_changes.recorded(importing.here.db) == []
 
 
 def test_a_machine_that_is_back_in_the_middle_of_its_import_is_refused_and_nothing_of_it_stays(importing, time, caplog):
@@ -462,7 +462,7 @@ def test_a_new_replica_knows_of_steps_and_undoes_them_too(importing, machine, se
     machine("c")
     with Store(replica_of(server_url)) as new:
         new.db.build()
-        assert [each.actor for each in unfinished.recorded(new.db)] == ["human"]
+        assert [each.actor for each in unfinished_changes.recorded(new.db)] == ["human"]
         hear(new)
         pass_by(time, LEASE, new)
         assert look(new) == 1
@@ -491,7 +491,7 @@ def test_what_a_role_may_not_undo_on_its_own_machine_stops_none_of_its_writes(im
         agents_store.commit(AddTask(name, importing.home.uid), actor="codex", now=clock.now())
     monkeypatch.setattr(agents_store.db, "machine", machine)
     assert len(task_names(agents_store)) == 10
-    assert len(unfinished.recorded(agents_store.db)) == 1
+    assert len(unfinished_changes.recorded(agents_store.db)) == 1
 
 
 def test_an_agents_role_makes_a_long_change_in_steps(importing, agents_store):

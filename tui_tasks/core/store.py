@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from tui_tasks.core import schema
-from tui_tasks.core.commit import unfinished
+from tui_tasks.core.commit import unfinished_changes
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.transaction import HalfWritten, Reading, Transaction
-from tui_tasks.core.commit.unfinished import UnfinishedChange
+from tui_tasks.core.commit.unfinished_changes import UnfinishedChange
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Refusal, RoleRefused, StorageFailed
 from tui_tasks.core.operations import Operation, Undo
@@ -146,7 +146,7 @@ class Store:
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        if unfinished.recorded(self.db):
+        if unfinished_changes.recorded(self.db):
             self.look_again()
             self.undo_interrupted_changes(now)
 
@@ -162,11 +162,11 @@ class Store:
             self._state_cache = current_cache(self.db, self._state_cache)
             interrupted = [
                 each
-                for each in unfinished.recorded(self.db)
+                for each in unfinished_changes.recorded(self.db)
                 if each.is_of(self.db.machine) and each.change not in self._left_to_others
             ]
         for each in interrupted:
-            lock = unfinished.take_lock(self.db, each.lock)
+            lock = unfinished_changes.take_lock(self.db, each.lock)
             if lock is None:
                 continue
             try:
@@ -183,19 +183,19 @@ class Store:
         undo_transaction: Transaction | None = None
         try:
             with self.db.state_transaction(write=True):
-                if interrupted not in unfinished.recorded(self.db):
+                if interrupted not in unfinished_changes.recorded(self.db):
                     return
                 undo_transaction = Transaction(self.db, current_cache(self.db, None), self._uids, now, in_steps=True)
                 undo_transaction.speak(interrupted.actor)
                 undo_transaction.run(Undo(interrupted.change))
                 undo_transaction.forget_steps()
-                unfinished.forget(self.db, interrupted)
+                unfinished_changes.forget(self.db, interrupted)
         except (Refusal, HalfWritten) as error:
             if isinstance(error, RoleRefused) or _may_succeed_later(error):
                 raise
             _log.error("change %s is partly done (undo reverts it): %s", interrupted.change, error)
             with self.db.state_transaction(write=True):
-                unfinished.forget(self.db, interrupted)
+                unfinished_changes.forget(self.db, interrupted)
         finally:
             if undo_transaction is not None:
                 undo_transaction.release_steps()

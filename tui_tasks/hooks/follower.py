@@ -19,7 +19,7 @@ from msgspec.structs import astuple
 
 from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import connections, run_heartbeats, vocab
-from tui_tasks.core.commit import unfinished
+from tui_tasks.core.commit import unfinished_changes
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.watch import Watch
@@ -300,7 +300,7 @@ def _end(tx: Transaction, machine: str) -> int:
         with tx.change():
             tx.speak(vocab.SYSTEM, why)
             tx.run(FreeCheck(uid, machine))
-    changes = unfinished.take_over(tx.db, machine)
+    changes = unfinished_changes.take_over(tx.db, machine)
     end_lease(tx.db, machine)
     return len(sessions) + len(asks) + len(held) + len(waiting) + changes
 

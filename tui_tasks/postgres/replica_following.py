@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks import clock
 from tui_tasks.core import schema
-from tui_tasks.core.commit import unfinished
+from tui_tasks.core.commit import unfinished_changes
 from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal, RoleRefused
 from tui_tasks.postgres import Report, no_report
 from tui_tasks.postgres.replica import BehindCut, Replica, as_refusals, client_class
@@ -93,7 +93,7 @@ class Follower:
 
     def _undo_left_changes(self, replica: Replica) -> None:
         """Undo what killed processes of this machine left half done, as no other process of it may write."""
-        if not self._may_write or not any(each.is_of(replica.machine) for each in unfinished.recorded(replica)):
+        if not self._may_write or not any(each.is_of(replica.machine) for each in unfinished_changes.recorded(replica)):
             return
         if self._undoes is None:
             from tui_tasks.core.store import Store  # it opens replicas

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import START
 from tui_tasks.clock import Uptime
-from tui_tasks.core.commit import journal, unfinished
+from tui_tasks.core.commit import journal, unfinished_changes
 from tui_tasks.core.commit import transaction as transactions
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.state_cache import current_cache
@@ -279,17 +279,17 @@ def test_a_change_in_steps_lets_others_write_between_them_and_is_recorded_until_
     with store.transaction(START, in_steps=True) as transaction, transaction.change():
         transaction.speak("a")
         transaction.pause()
-        assert unfinished.recorded(beside.db) == []
+        assert unfinished_changes.recorded(beside.db) == []
         assert not transaction.is_partly_done
         transaction.run(AddTask("one", home.uid))
         assert task_queries.list_by_uid(beside.db, home.uid).total == 0
         transaction.pause()
         assert transaction.is_partly_done
-        assert [(each.actor, each.change) for each in unfinished.recorded(beside.db)] == [("a", 2)]
+        assert [(each.actor, each.change) for each in unfinished_changes.recorded(beside.db)] == [("a", 2)]
         assert task_queries.list_by_uid(beside.db, home.uid).total == 1
         transaction.run(AddTask("two", home.uid))
     assert list(Path(store.path).parent.glob("*-step*")) == []
-    assert unfinished.recorded(beside.db) == []
+    assert unfinished_changes.recorded(beside.db) == []
     assert [task.name for task in task_queries.tasks(beside.db, home.id)] == ["one", "two"]
 
 
@@ -322,7 +322,7 @@ def test_a_change_in_steps_that_fails_is_taken_back(store: Store, beside: Store,
         transaction.pause()
         transaction.run(DeleteTask("no such task"))
     assert task_queries.list_by_uid(beside.db, home.uid).total == 0
-    assert unfinished.recorded(beside.db) == []
+    assert unfinished_changes.recorded(beside.db) == []
 
 
 def test_a_step_lasts_as_long_as_it_may_and_a_change_that_is_not_in_steps_has_none(store: Store, home, monkeypatch):

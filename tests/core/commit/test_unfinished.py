@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks.core.commit import unfinished
-from tui_tasks.core.commit.unfinished import StepRecord, UnfinishedChange, recorded, take_lock
+from tui_tasks.core.commit import unfinished_changes
+from tui_tasks.core.commit.unfinished_changes import StepRecord, UnfinishedChange, recorded, take_lock
 from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.store import Store
 
@@ -94,7 +94,7 @@ def test_the_record_of_one_interrupted_change_is_deleted_alone(store: Store):
     steps = StepRecord(store.db)
     record(store, steps, a=3, b=7)
     with store.db.transaction(write=True):
-        unfinished.forget(store.db, UnfinishedChange(3, "a", "3"))
+        unfinished_changes.forget(store.db, UnfinishedChange(3, "a", "3"))
     assert [each.change for each in recorded(store.db)] == [7]
     steps.release()
 
@@ -105,7 +105,10 @@ def test_a_record_that_was_taken_over_is_forgotten_by_its_new_holder_alone(store
     record(store, steps, a=3)
     monkeypatch.setattr(store.db, "machine", "here")
     with store.db.transaction(write=True):
-        assert (unfinished.take_over(store.db, "other"), unfinished.take_over(store.db, "gone")) == (0, 1)
+        assert (unfinished_changes.take_over(store.db, "other"), unfinished_changes.take_over(store.db, "gone")) == (
+            0,
+            1,
+        )
         steps.forget()
         assert recorded(store.db) == [UnfinishedChange(3, "a", "3@here")]
         assert [recorded(store.db)[0].is_of(machine) for machine in ("here", "gone", "")] == [True, False, True]

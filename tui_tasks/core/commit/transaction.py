@@ -14,7 +14,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
-from tui_tasks.core.commit.unfinished import StepRecord
+from tui_tasks.core.commit.unfinished_changes import StepRecord
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.operations import Operation
