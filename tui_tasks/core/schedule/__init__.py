@@ -1,1 +1,1 @@
-"""Scheduling: when jobs are due, their settings, the output of their runs, and the processes that hold runs."""
+"""Scheduling: when jobs are due, their settings, and what becomes of a due time."""
