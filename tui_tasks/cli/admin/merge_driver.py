@@ -19,7 +19,7 @@ from tui_tasks.runner import git
 _NAME: Final = "tui-tasks"
 _ATTRIBUTE: Final = f"merge={_NAME}"
 _MAX_ATTRIBUTES: Final = 1024 * 1024
-_MODULE: Final = "tui_tasks.formats.standards.team_merge"
+_MODULE: Final = "tui_tasks.formats.team_merge"
 _SPECIAL: Final = re.compile(r"([\\*?\[\]!#])")
 
 

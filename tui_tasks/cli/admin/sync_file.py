@@ -21,9 +21,8 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
-from tui_tasks.formats import exporting
+from tui_tasks.formats import exporting, json_lines
 from tui_tasks.formats.file_records import ExportData, uid_of
-from tui_tasks.formats.standards import json_lines
 from tui_tasks.text.safe import safe_line
 
 _SYNC_INTERVAL_S: Final = 0.5

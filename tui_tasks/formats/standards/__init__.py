@@ -1,1 +1,0 @@
-"""The formats that belong to no program, one in each module."""
