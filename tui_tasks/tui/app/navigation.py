@@ -49,12 +49,13 @@ class Frame:
 
     def redraw(self) -> None:
         """Draw the lines around the pane again, and what has changed on screens; only what differs is painted."""
+        main, *screens = self._app.screen_stack
         for kind in (TopLine, NeedsLines, NowLine, FootLine, ChangesRule):
-            for line in self._app.screen_stack[0].query(kind):
+            for line in main.walk_children(kind):
                 line.again()
-        for screen in self._app.screen_stack[1:]:
+        for screen in screens:
             for each in (ChangesRule, FootLine):
-                for line in screen.query(each):
+                for line in screen.walk_children(each):
                     line.again()
 
     def redraw_feet(self) -> None:
@@ -177,7 +178,7 @@ class Navigation:
 
     def made_panes(self) -> list[Pane]:
         """The panes that have been made."""
-        return list(self._app.screen_stack[0].query(Pane))
+        return list(self._app.screen_stack[0].walk_children(Pane))
 
     # Lists
 
@@ -351,7 +352,7 @@ class ActionLookup:
 
     def actor_of(self, action: Action) -> Actor | None:
         """Return the object that performs an action now; None when none offers it."""
-        return next((actor for actor in self.actors() if action in actor.offers()), None)
+        return next((actor for actor in self.actors() if actor.does_offer(action)), None)
 
     def do(self, id: str) -> None:
         """Perform an action by its id, as its key would."""

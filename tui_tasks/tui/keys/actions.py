@@ -44,11 +44,11 @@ class Actor:
 
     def offers(self) -> list[Action]:
         """Return the actions that it offers, in the order of the table."""
-        return [
-            action
-            for action in ACTIONS.values()
-            if not action.scopes.isdisjoint(self.SCOPES) and self._doer(action.id) is not None
-        ]
+        return [action for action in ACTIONS.values() if self.does_offer(action)]
+
+    def does_offer(self, action: Action) -> bool:
+        """Return whether it offers an action."""
+        return not action.scopes.isdisjoint(self.SCOPES) and self._doer(action.id) is not None
 
     def why_not(self, action: Action) -> str | None:
         """Return the reason for which an action cannot be performed now, for people; None when it can."""

@@ -50,7 +50,7 @@ class Pane(Actor, TransparentContainer):
 
     def short(self, action: Action) -> str:
         """Return the word for an action in the footer; empty hides it, as it cannot be performed now."""
-        is_own = action in self.offers()
+        is_own = self.does_offer(action)
         return "" if is_own and self.why_not(action) is not None else action.short
 
     def changed(self, changes: StateChanges) -> None:
