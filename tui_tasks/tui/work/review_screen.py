@@ -35,8 +35,7 @@ from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import diff_lines, review_rows, review_text
 from tui_tasks.tui.work.diff_lines import DiffLine
-from tui_tasks.tui.work.review_actions import ReviewActions
-from tui_tasks.tui.work.review_keys import SideMoves, review_hints
+from tui_tasks.tui.work.review_actions import ReviewActions, SideMoves, review_hints
 from tui_tasks.tui.work.review_reading import FileText, FileTexts, file_text, read_review
 from tui_tasks.tui.work.review_rows import Comment, FileRow, FileRows, SideRow, SideRows
 from tui_tasks.tui.work.review_text import WorkFacts
