@@ -21,7 +21,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.work import work_actions
-from tui_tasks.tui.work.review_rows import file_text
+from tui_tasks.tui.work.review_rows import file_summary
 
 _MAX_FILES: Final = 30
 _GAP: Final = "   "
@@ -62,7 +62,7 @@ class WorkFiles:
         with Store(self._context.link.path, makes=False) as store:
             files = Acceptance(store, self._context.link.clock).review(work).files
         more = [f"and {len(files) - _MAX_FILES} more"] if len(files) > _MAX_FILES else []
-        return [*map(file_text, files[:_MAX_FILES]), *more]
+        return [*map(file_summary, files[:_MAX_FILES]), *more]
 
 
 class WorkToReview(RowSource[Work]):

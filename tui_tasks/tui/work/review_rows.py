@@ -1,5 +1,5 @@
-"""The rows of a review: its files at the left, the lines of the one under the cursor at the right, and the human's
-comments on lines, which its agent gets as one message.
+"""The rows of a review: its files at the left, the lines of the one under the cursor at the right, the comments on
+lines, which its agent gets as one message; and what git has of them, read in threads.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import key_values
+from tui_tasks.core.store import Store
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one, path_text
 from tui_tasks.tui.painting.styles import Part
@@ -19,10 +22,11 @@ from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.work import diff_lines
 from tui_tasks.tui.work.diff_lines import Colours, DiffLine
+from tui_tasks.work.accepting import Acceptance
+from tui_tasks.work.git import reviewing
 
 if TYPE_CHECKING:
     from tui_tasks.work.git.reviewing import FileChange, Review
-
 
 SUMMARY: Final = "summary"
 """The key of the first row: what there is to know of the work as a whole."""
@@ -97,7 +101,7 @@ class FileRows(RowDrawing[FileRow]):
         return ()
 
 
-def file_text(change: FileChange) -> str:
+def file_summary(change: FileChange) -> str:
     """`M src/keys.py +31 -7`."""
     return f"{FileRow('', 0, change).mark} {shown_path(change.path)} {_counts(change)}".rstrip()
 
@@ -259,3 +263,65 @@ def message(comments: Sequence[Comment], review: Review, conflicts: Sequence[str
 def _named(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _MAX_FILES} more" if len(paths) > _MAX_FILES else ""
     return f"{', '.join(map(path_text, paths[:_MAX_FILES]))}{more}"
+
+
+_MAX_CACHED: Final = 50
+
+
+class FileDiff(msgspec.Struct):
+    """The diff of a file: its lines and their colours, or a note instead."""
+
+    lines: list[DiffLine]
+    colours: Colours
+    note: str = ""
+
+
+class DiffCache:
+    """The diffs that were read last, by the keys of their files."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, FileDiff] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._texts
+
+    def get(self, key: str) -> FileDiff | None:
+        """Return the diff of a file; None if it is not read yet."""
+        return self._texts.get(key)
+
+    def put(self, key: str, text: FileDiff) -> None:
+        """Hold the diff of a file, and drop the oldest where there are many."""
+        while len(self._texts) >= _MAX_CACHED:
+            del self._texts[next(iter(self._texts))]
+        self._texts[key] = text
+
+    def clear(self) -> None:
+        """Drop all, as the work has changed."""
+        self._texts.clear()
+
+
+def read_review(path: str, clock: Callable[[], int], work: Work) -> tuple[Review, tuple[Check, ...]]:
+    """Return what git has of a work, and its checks with their states on that tree; called in a thread.
+
+    Raises:
+        Refusal: it cannot be read, as the message says.
+    """
+    with Store(path, makes=False) as store:
+        acceptance = Acceptance(store, clock)
+        review = acceptance.review(work)
+        return review, acceptance.checks(work, review)
+
+
+def read_diff(review: Review, change: FileChange) -> FileDiff:
+    """Return the diff of a file; called in a thread."""
+    try:
+        diff = reviewing.file_diff(review.folder, review.merge_base, review.tree, change)
+    except (GitFailed, OSError) as error:
+        return FileDiff([], {}, f"{error}")
+    if diff.is_binary:
+        return FileDiff([], {}, "A binary file: its bytes are not shown.")
+    lines = diff_lines.parse(diff.text)
+    note = "The rest of this diff is too long to be shown: look at it in the worktree." if diff.is_cut else ""
+    if not lines and not note:
+        note = "No line differs."
+    return FileDiff(lines, {}, note)

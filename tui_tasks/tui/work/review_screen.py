@@ -36,8 +36,17 @@ from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import diff_lines, review_rows, review_text
 from tui_tasks.tui.work.diff_lines import DiffLine
 from tui_tasks.tui.work.review_actions import ReviewActions, SideMoves, review_hints
-from tui_tasks.tui.work.review_reading import FileText, FileTexts, file_text, read_review
-from tui_tasks.tui.work.review_rows import Comment, FileRow, FileRows, SideRow, SideRows
+from tui_tasks.tui.work.review_rows import (
+    Comment,
+    DiffCache,
+    FileDiff,
+    FileRow,
+    FileRows,
+    SideRow,
+    SideRows,
+    read_diff,
+    read_review,
+)
 from tui_tasks.tui.work.review_text import WorkFacts
 
 if TYPE_CHECKING:
@@ -98,7 +107,7 @@ class ReviewScreen(Overlay):
         self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
         self.reading = Reading(context)
         self.controllers = (ReviewActions(self), SideMoves(self))
-        self._texts = FileTexts()
+        self._texts = DiffCache()
         # The files of which the diff was on screen, in the version that is shown.
         self._opened: set[str] = set()
         self._shown: tuple[object, ...] = ()
@@ -305,7 +314,7 @@ class ReviewScreen(Overlay):
         if review is None:
             return
         await asyncio.sleep(SETTLE_SECONDS)
-        text = await asyncio.to_thread(file_text, review, change)
+        text = await asyncio.to_thread(read_diff, review, change)
         if self.review is not review or not self.is_mounted:
             return
         self._texts.put(key, text)
@@ -319,7 +328,7 @@ class ReviewScreen(Overlay):
         if self.files.cursor == key:
             self.show_side()
 
-    def _put_text(self, text: FileText, change: FileChange, key: str | None) -> None:
+    def _put_text(self, text: FileDiff, change: FileChange, key: str | None) -> None:
         notes = review_rows.text_rows([[], [(f" {text.note}", "$muted")]]) if text.note else []
         lines, colours, width = text.lines, text.colours, self._side_width
         self._put(review_rows.side_rows(lines, colours, self.comments, change.name, width, notes), key)
