@@ -33,8 +33,7 @@ from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.changed_tasks import ChangesRule
-from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
-from tui_tasks.tui.widgets.next_up import next_parts
+from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine, next_parts
 from tui_tasks.tui.widgets.now_entry import COUNTS, FAILED, JOBS, LATE
 from tui_tasks.tui.widgets.now_line import NowLine
 

@@ -29,8 +29,7 @@ from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.widgets.next_up import next_parts
+from tui_tasks.tui.widgets.frame import FootLine, next_parts
 from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
 
 # Progress is shown when reading takes at least so many steps.

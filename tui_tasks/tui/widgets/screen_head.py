@@ -11,9 +11,8 @@ from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.changed_tasks import changed_part
-from tui_tasks.tui.widgets.frame import NARROW, is_compact
+from tui_tasks.tui.widgets.frame import NARROW, is_compact, next_parts
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
-from tui_tasks.tui.widgets.next_up import next_parts
 from tui_tasks.tui.widgets.now_line import NowLine
 
 if TYPE_CHECKING:
