@@ -32,10 +32,10 @@ from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.changed_tasks import ChangesRule
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine, next_parts
 from tui_tasks.tui.widgets.now_entry import COUNTS, FAILED, JOBS, LATE
 from tui_tasks.tui.widgets.now_line import NowLine
+from tui_tasks.tui.widgets.screen_head import ChangesRule
 
 MAX_WORDS: Final = 12
 MAX_MESSAGES: Final = 3

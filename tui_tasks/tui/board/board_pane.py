@@ -33,7 +33,7 @@ from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import frame
-from tui_tasks.tui.widgets.changed_tasks import ChangesRule
+from tui_tasks.tui.widgets.screen_head import ChangesRule
 from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 
 # The lines above the cards: the rule, and the heads of the columns with a blank line.

@@ -32,7 +32,7 @@ from tui_tasks.tui.tasks.task_note import (
     reason,
 )
 from tui_tasks.tui.widgets import frame
-from tui_tasks.tui.widgets.changed_tasks import changed_parts
+from tui_tasks.tui.widgets.screen_head import changed_parts
 
 # Other lists are counted up to this number.
 _MAX_OTHERS = 99

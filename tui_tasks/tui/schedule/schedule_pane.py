@@ -32,7 +32,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Pane
-from tui_tasks.tui.widgets.changed_tasks import ChangesRule
+from tui_tasks.tui.widgets.screen_head import ChangesRule
 
 OF_JOBS: Final = Language(("who",), {})
 # Up to so many changed jobs are read one by one; for more, all jobs are read.
