@@ -11,9 +11,8 @@ from tui_tasks.core.operations.tasks import EditTask, LogTask, SetListRule
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inputs.dialogs import ConflictScreen
+from tui_tasks.tui.inputs.dialogs import ConflictScreen, WordLine
 from tui_tasks.tui.inputs.task_form import EditScreen
-from tui_tasks.tui.inputs.text_line import WordLine
 
 # Editing, placing, deleting
 

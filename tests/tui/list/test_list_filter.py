@@ -9,7 +9,7 @@ from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inputs.text_line import FilterWords
+from tui_tasks.tui.inputs.dialogs import FilterWords
 
 # The filter
 

@@ -16,7 +16,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks import task_rules
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inputs.text_line import AddWords
+from tui_tasks.tui.inputs.dialogs import AddWords
 
 # Others write meanwhile
 

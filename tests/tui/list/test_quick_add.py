@@ -11,8 +11,8 @@ from tests.tui.driving import by_agent, opened, order, place_of, press, said, se
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.tui.inputs.dialogs import AddWords
 from tui_tasks.tui.inputs.task_form import EditScreen
-from tui_tasks.tui.inputs.text_line import AddWords
 
 
 @pytest.mark.parametrize(("action", "place"), [("new", 3), ("new_above", 2)])

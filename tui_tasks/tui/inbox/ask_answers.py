@@ -26,8 +26,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
-from tui_tasks.tui.inputs.text_line import WordLine
+from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, WordLine
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context

@@ -2,25 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
+from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
+from textual.message import Message
+from textual.widgets import Input, Static
 
-from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inputs.text_line import AnswerLine
+from tui_tasks.dialects.requests.quick_add_syntax import lines_of
+from tui_tasks.text.safe import one_to_one, safe_line
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.bases import Dialog, block, plain
 from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
+
+
+class WordLine(ResilientMessages, Input):
+    """An input of one line. The cursor does not blink; `keys` maps keys to functions beside writing.
+
+    Tab keeps the focus here unless `keys` says otherwise: what is typed next must not act on the rows.
+    """
+
+    def __init__(
+        self,
+        value: str = "",
+        *,
+        keys: Mapping[str, Callable[[], object]] | None = None,
+        placeholder: str = "",
+        id: str | None = None,
+    ) -> None:
+        super().__init__(value, placeholder=placeholder, id=id, compact=True)
+        self.cursor_blink = False
+        # A typed letter is inserted and replaces nothing.
+        self.select_on_focus = False
+        self._keys = keys or {}
+
+    class LinesPasted(Message):
+        """Text of several lines was pasted, of which the input has taken the first; `count`: how many there were."""
+
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.count = count
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Report a paste of several lines; the input takes the first."""
+        if len(lines := event.text.strip("\r\n").splitlines()) > 1:
+            self.post_message(self.LinesPasted(len(lines)))
+
+    @property
+    def _value(self) -> Text:
+        # Textual draws this value, and would pass control characters on.
+        return Text(one_to_one(self.value), no_wrap=True, overflow="ignore", end="")
+
+    def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
+        """Take the focus at once, before the next key is handled."""
+        self.screen.set_focus(self, scroll_visible)
+        return self
+
+    def does(self, key: str) -> Callable[[], object] | None:
+        """Return what a key does beside writing; None: nothing. It runs after all text typed before is inserted."""
+        return self._keys.get(key, _do_nothing if key in ("tab", "shift+tab") else None)
+
+
+def _do_nothing() -> None:
+    pass
+
+
+class FilterWords(WordLine):
+    """The input of a filter."""
+
+
+class AddWords(WordLine):
+    """The input of quick add. `pasted` is called with pasted text of several lines, which an input cannot take."""
+
+    def __init__(self, *, keys: Mapping[str, Callable[[], object]], pasted: Callable[[str], object]) -> None:
+        super().__init__(keys=keys)
+        self._pasted = pasted
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pass text of several lines to `pasted`; leave a single line to the input."""
+        if len(lines_of(event.text)) > 1:
+            event.stop()
+            event.prevent_default()
+            self._pasted(event.text)
+
+
+class PickerWords(WordLine):
+    """The search input of a picker."""
+
+
+class AnswerLine(WordLine):
+    """The input of a dialog."""
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 if TYPE_CHECKING:
     from textual.widgets import Input
 
-    from tui_tasks.tui.inputs.text_line import FilterWords
+    from tui_tasks.tui.inputs.dialogs import FilterWords
     from tui_tasks.tui.state.context import Context
 
 _KEYS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""))
@@ -102,7 +102,7 @@ class FilterBar(ResilientMessages, Horizontal):
             self.context.open_in_turn(self._make(text, kept=kept))
 
     async def _make(self, text: str | None, *, kept: bool) -> None:
-        from tui_tasks.tui.inputs.text_line import FilterWords
+        from tui_tasks.tui.inputs.dialogs import FilterWords
 
         if self._words is None:
             keys = {"tab": self.complete, "escape": self.clear, "ctrl+s": self.save}

@@ -19,9 +19,8 @@ from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone, zone_of
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.dialogs import ConflictScreen, FormScreen
+from tui_tasks.tui.inputs.dialogs import ConflictScreen, FormScreen, WordLine
 from tui_tasks.tui.inputs.editor import LongText
-from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.schedule import job_syntax, job_text

@@ -33,7 +33,7 @@ from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 if TYPE_CHECKING:
     from textual.widgets import Input
 
-    from tui_tasks.tui.inputs.text_line import AddWords
+    from tui_tasks.tui.inputs.dialogs import AddWords
     from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
@@ -125,7 +125,7 @@ class QuickAdd(ResilientMessages, Vertical):
             self.context.open_in_turn(self._make(AddPlace(beside, above)))
 
     async def _make(self, place: AddPlace) -> None:
-        from tui_tasks.tui.inputs.text_line import AddWords
+        from tui_tasks.tui.inputs.dialogs import AddWords
 
         if self._words is None:
             keys = {"escape": self.close, "enter": self.add, "tab": self.complete}
