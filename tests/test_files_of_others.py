@@ -19,7 +19,7 @@ from tests.hooks.playing import Player, claude, hook, is_silent
 from tests.work.repositories import git
 from tui_tasks.cli import completion
 from tui_tasks.cli import main as program
-from tui_tasks.cli.admin import agent_programs, import_export, installed, merge_driver, setup_command, sync_file
+from tui_tasks.cli.admin import agent_programs, import_export, installed, setup_command, sync_file
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument
 from tui_tasks.core.operations.tasks import EnsureList
@@ -99,10 +99,10 @@ def test_as_the_attributes_of_a_git_repository(tmp_path: Path, hostile: Put, mon
     git(tmp_path, "init", "-q")
     hostile(tmp_path / ".gitattributes")
     assert not agent_worktrees._has_lfs(tmp_path / ".gitattributes")
-    assert merge_driver._named(tmp_path) is None
+    assert sync_file._named(tmp_path) is None
     monkeypatch.setattr(merge_driver, "_is_merged", lambda path: False)  # git itself takes its time with a FIFO
     with pytest.raises(OSError, match=r"no regular file|bytes"):
-        merge_driver.install_merge(tmp_path / "tasks.jsonl")
+        sync_file.install_merge(tmp_path / "tasks.jsonl")
 
 
 def test_as_a_theme(tmp_path: Path, hostile: Put) -> None:

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW
 from tests.started import DEADLINE
-from tui_tasks.cli.admin import merge_driver, sync_file
+from tui_tasks.cli.admin import sync_file
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.maintenance import doctor_checks
 from tui_tasks.core.operations import Operation
@@ -105,12 +105,12 @@ def team(tmp_path: Path) -> Iterator[tuple[Person, Person]]:
     ann, ben = people
     ann.add(*(f"task {number}" for number in range(20)))
     ann.save()
-    merge_driver.install_merge(ann.file)
+    sync_file.install_merge(ann.file)
     ann.save()
     ann.push()
     assert ben.pull() == 0
     ben.load()
-    merge_driver.install_merge(ben.file)
+    sync_file.install_merge(ben.file)
     yield ann, ben
     ann.store.close()
     ben.store.close()
@@ -305,25 +305,25 @@ def test_a_clone_without_the_setting_is_named_by_sync_file_and_doctor(
         "git merges tasks.jsonl line by line in this clone, as the setting merge.tui-tasks.driver is missing: "
         f"run tui-tasks sync-file tasks.jsonl --install-merge in {folder}"
     )
-    assert list(merge_driver.merge_findings(folder, folder / "tasks.jsonl")) == [said]
-    assert list(merge_driver.merge_findings(folder)) == [said]
-    assert list(merge_driver.merge_findings(team[0].folder)) == list(merge_driver.merge_findings(tmp_path)) == []
-    merge_driver.install_merge(folder / "tasks.jsonl")
-    assert list(merge_driver.merge_findings(folder)) == []
+    assert list(sync_file.merge_findings(folder, folder / "tasks.jsonl")) == [said]
+    assert list(sync_file.merge_findings(folder)) == [said]
+    assert list(sync_file.merge_findings(team[0].folder)) == list(sync_file.merge_findings(tmp_path)) == []
+    sync_file.install_merge(folder / "tasks.jsonl")
+    assert list(sync_file.merge_findings(folder)) == []
     assert (folder / ".gitattributes").read_text() == "/tasks.jsonl merge=tui-tasks\n"
     assert git(folder, "config", "merge.tui-tasks.driver", "/gone %O").returncode == 0
-    assert "is gone: run" in next(merge_driver.merge_findings(folder))
+    assert "is gone: run" in next(sync_file.merge_findings(folder))
     with pytest.raises(InvalidArgument, match="in no git repository"):
-        merge_driver.install_merge(tmp_path / "x.jsonl")
+        sync_file.install_merge(tmp_path / "x.jsonl")
 
 
 @pytest.mark.parametrize("name", ["a b.jsonl", "#[x].jsonl", 'q"\\.jsonl'])
 def test_a_file_of_any_name_gets_the_attribute(team: tuple[Person, Person], name: str) -> None:
     folder = team[0].folder / "sub dir"
     folder.mkdir()
-    merge_driver.install_merge(folder / name)
-    assert merge_driver._is_merged(folder / name)
-    assert not merge_driver._is_merged(folder / "another.jsonl")
+    sync_file.install_merge(folder / name)
+    assert sync_file._is_merged(folder / name)
+    assert not sync_file._is_merged(folder / "another.jsonl")
 
 
 def test_a_running_sync_file_goes_on_whatever_others_do_to_the_file(store: Store, clock: Clock, tmp_path: Path) -> None:

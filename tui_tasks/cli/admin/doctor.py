@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tui_tasks import clock
-from tui_tasks.cli.admin import installed, merge_driver
+from tui_tasks.cli.admin import installed, sync_file
 from tui_tasks.cli.options import REFUSED, open_store
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
@@ -50,7 +50,7 @@ def run(_name: str, options: argparse.Namespace) -> int:
         found = list(findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
         found += _print_server(store, whole=options.replay)
         found += _print_programs(store)
-        found += merge_driver.merge_findings(Path.cwd())
+        found += sync_file.merge_findings(Path.cwd())
     for finding in found:
         print(f"! {safe_line(finding)}")
     print(count(len(found), "problem") if found else "no problems")
