@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tui_tasks.channel.session import Session
-    from tui_tasks.cli.plain_words import WordReader
+    from tui_tasks.cli.main import WordReader
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.errors import ReservedName
     from tui_tasks.core.store import Store
