@@ -100,7 +100,7 @@ def test_as_the_attributes_of_a_git_repository(tmp_path: Path, hostile: Put, mon
     hostile(tmp_path / ".gitattributes")
     assert not agent_worktrees._has_lfs(tmp_path / ".gitattributes")
     assert sync_file._named(tmp_path) is None
-    monkeypatch.setattr(merge_driver, "_is_merged", lambda path: False)  # git itself takes its time with a FIFO
+    monkeypatch.setattr(sync_file, "_is_merged", lambda path: False)  # git itself takes its time with a FIFO
     with pytest.raises(OSError, match=r"no regular file|bytes"):
         sync_file.install_merge(tmp_path / "tasks.jsonl")
 

@@ -1,4 +1,4 @@
-"""`sync-file`: keeps a file of all tasks up to date for a team's git, which `merge_driver` lets merge it by task."""
+"""`sync-file`: keeps a file of all tasks up to date for a team's git, and sets git up to merge it by task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Dialogs: a menu of keys and a line of text at the foot of the screen, forms, and the choice after a conflict."""
+"""Dialogs: a menu of keys and a line of text at the foot of the screen, forms, and the choice after a conflict; and the
+input of one line, which panes use too.
+"""
 
 from __future__ import annotations
 

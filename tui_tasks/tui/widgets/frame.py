@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 # In cells: the names of the task and of the job, from the most room to the least; 0: no name.
-_STEPS: Final = ((40, 20), (24, 16), (16, 12), (10, 8), (0, 8), (0, 0))
+_NAME_STEPS: Final = ((40, 20), (24, 16), (16, 12), (10, 8), (0, 8), (0, 0))
 
 
 def next_parts(context: Context, line: FrameLine, room: int) -> list[Part]:
     """Return `next #8 Backup drill  ◷ Nightly audit in 12h` for the right of a line, as much as there is room for."""
     if context.link.as_of is not None:
         return []
-    ways = ([*next_task(context, task), *next_job(context, line.lasts, job)] for task, job in _STEPS)
+    ways = ([*next_task(context, task), *next_job(context, line.lasts, job)] for task, job in _NAME_STEPS)
     fitting = (parts for parts in ways if sum(cell_len(text) for text, _ in parts) < room)
     found = next(fitting, [])
     return [*found, (" ", "")] if found else []

@@ -1,5 +1,5 @@
-"""How many tasks agents have changed since the human looked, in titles and rules; and the lines above a screen that lies
-over the panes: its title, how the agents are, and the rule below.
+"""How many tasks agents have changed since the human looked, in titles and rules; and the lines above a screen that
+lies over the panes: its title, how the agents are, and the rule below.
 """
 
 from __future__ import annotations
