@@ -12,7 +12,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SetListRule
 from tui_tasks.core.read.digest import needs_you
-from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.board.columns import ColumnHead
@@ -453,3 +453,36 @@ async def test_a_question_that_names_no_task_is_about_the_one_its_agent_is_at_wo
             store.commit(AnswerAsk(ask.uid, "80"), actor="human", now=NOW)
         await until(pilot, lambda: plan[5] not in app.state.asking)
         assert app.state.needing == set()
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_a_done_card_with_a_question_or_a_failed_check_stands_under_needs_you_with_its_reason(
+    plan, make_app, report, size
+):
+    report(plan[5], "failed", "E   assert 401 == 200\n1 failed in 0.1s\n")
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[7], {"status": "done"}), actor="human", now=NOW)
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        closed = columns(app)["Done" if size[0] > 100 else "Closed"]
+        needs = columns(app)["Needs you" if size[0] > 100 else "Active"]
+        for name in ("Ship auth flow", "Migrate analytics GA to Plausible"):
+            assert name in needs and name not in closed
+        assert "✗ tests failed:" in shown(app) and "✓ Ship" not in shown(app)
+        counted = [int(board_of(app)._counts.text([part])) for part in board_pages.PARTS]
+        assert dict(zip(board_pages.PARTS, counted, strict=True))["needs_you"] == 3
+        assert sum(counted) == app.state.current_list.total
+        app.navigation.show_pane("list")
+        await settle(pilot)
+        (row,) = (line for line in lines(app) if "#7 " in line and "Migrate" in line)
+        assert "? Migrate" in row and "Approve:" in row
+
+
+async def test_a_key_that_moves_a_card_names_the_column_by_its_head(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at_card(pilot, plan[5])
+        assert "H → Pending  L → ✓ Closed" in shown(app) and "Closed 4" in shown(app)
+        await at_card(pilot, plan[8])
+        assert "L → ◐ Active" in shown(app) and "Active 3" in shown(app)

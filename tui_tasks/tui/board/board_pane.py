@@ -288,13 +288,15 @@ class BoardPane(TaskPane):
 
     @override
     def short(self, action: Action) -> str:
-        """Keys that move a card are named by their target column."""
+        """Keys that move a card are named by their target column; one of several states with the mark of the new."""
         if action.id not in _MOVES:
             return super().short(action)
         into = self._moves.column_for_cursor(_MOVES[action.id])
         if into is None or into.sets is None:
             return ""
-        return f"{sign('status', ascii_only=self.context.ascii_only)} {look(into.sets).word.capitalize()}"
+        ascii_only = self.context.ascii_only
+        mark = f"{look(into.sets).mark(ascii_only=ascii_only)} " if not into.state else ""
+        return f"{sign('status', ascii_only=ascii_only)} {mark}{into.name}"
 
     # The current column
 

@@ -63,7 +63,8 @@ class CardMoves(Controller):
 
     def next_column(self, at: int, by: int, card: Card | None = None) -> ColumnSpec | None:
         """Return the next column in a direction that a card can be moved to; one that was left passes its status's."""
-        has = card.status if card is not None and card.part == NEEDS_YOU and not self._is_asked(card) else None
+        waits = card is not None and self._is_asked(card) and card.status in OPEN
+        has = card.status if card is not None and card.part == NEEDS_YOU and not waits else None
         specs = self._pane.specs
         ahead = specs[at + 1 :] if by > 0 else specs[:at][::-1]
         return next((spec for spec in ahead if spec.sets is not None and spec.sets != has), None)
@@ -99,7 +100,7 @@ class CardMoves(Controller):
     def _why_not_into(self, cards: Collection[Card], spec: ColumnSpec) -> str:
         """Return the reason against moving cards to a column, for people; the rules may still refuse."""
         if spec.sets is None:
-            return "A card comes here when its agent asks you something, or is gone"
+            return "A card comes here when its agent asks you something or is gone, or when a check fails"
         for card in cards:
             if self._is_asked(card) and spec.sets in OPEN:
                 return f"{self._named(card)} waits for your answer: {self._context.keymap.key_of('asks')}"

@@ -73,11 +73,14 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         shown = (mark,) * has_mark
         return CardContent(name, _pending(context, card, who, fields), marks=shown, lasts=min(spans, default=0))
     since, note = card.updated_at, ("", "")
+    failed, checked = task_note.failed_check(context, card), task_note.note(context, card)
     if card.part == NEEDS_YOU:
         ask = ask_of(context, card)
         if ask is not None:
             since, who = ask.opened_at, safe_ends(agent_text.who(ask.agent), 16)
             note = safe_line(agent_text.request_line(ask, ascii_only=ascii_only), _NOTE), state.color
+        elif failed is not None:
+            note = failed
         elif card.uid in context.state.reviewable:
             shown_as = look("reviewable")
             mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
@@ -90,7 +93,8 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         note = (still, "$state-overdue") if still else (last_word(context, card, card.part), color)
     else:
         since = card.finished_at or since
-    checked = task_note.note(context, card)
+    if note is failed:
+        checked = None
     parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
     standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans])

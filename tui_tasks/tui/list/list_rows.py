@@ -24,6 +24,7 @@ from tui_tasks.tui.tasks.task_note import (
     EmptiedNote,
     after_text,
     ask_of,
+    failed_check,
     field_parts,
     last_words,
     late_mark,
@@ -92,8 +93,8 @@ class TaskRows(RowDrawing[TaskLine]):
         ask = ask_of(context, row) if state == "needs_you" else None
         since = ask.opened_at if ask is not None else row.updated_at
         self.lasts(age_lasts(since, context.clock.now()))
-        if why is None and row.uid in context.state.unproven:
-            why, checked = checked, None
+        if why is None and (failed := failed_check(context, row)) is not None:
+            why, checked = failed, None
         return RowFacts(
             title=(row.name, ink),
             note=why or self._waits(row) or last_words(context, row, state),

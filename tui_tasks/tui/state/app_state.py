@@ -15,11 +15,12 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.job_lines import FailingJob
 from tui_tasks.core.read.key_values import Looked
 from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.pages.board_pages import MAY_NEED
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
+from tui_tasks.core.vocab import HUMAN, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
@@ -234,15 +235,16 @@ class AppState:
 
     @property
     def needing(self) -> set[str]:
-        """The tasks that need the human though no question names them: left by their agent, to be reviewed, or in
-        progress by an agent that asks.
+        """The tasks that need the human though no question names them: left by their agent, with a failed check, to be
+        reviewed, or in progress by an agent that asks.
         """
         named = {ask.task_uid for ask in self.asks}
-        return self.left.keys() | self.reviewable.keys() | (self.asking - named)
+        return self.left.keys() | self.reviewable.keys() | set(self.unproven) | (self.asking - named)
 
     def status_of(self, task: TaskLine) -> str:
         """Return the status to show (`format.look`): `needs_you`, `held`, `blocked`, or the task's own."""
-        if (task.uid in self.asking and task.status in OPEN) or task.uid in self.unproven or task.uid in self.left:
+        is_asked = task.uid in self.asking and task.status in MAY_NEED
+        if is_asked or task.uid in self.unproven or task.uid in self.left:
             return "needs_you"
         if task.uid in self.reviewable:
             return "reviewable"

@@ -16,7 +16,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line, telling_line
 from tui_tasks.text.times import ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
@@ -49,6 +49,17 @@ def note(context: Context, task: Any) -> Part | None:
         return None
     failed = [check.name for check in checks if check.state == "failed"]
     return proof_words(state, failed, ascii_only=context.ascii_only), PROOF_LOOKS[state].color
+
+
+def failed_check(context: Context, task: TaskLine) -> Part | None:
+    """Return `✗ tests failed: 1 failed, 1 passed` of a task that needs the human because a check has failed."""
+    if task.uid not in context.state.unproven:
+        return None
+    failed = [check for check in checks_of(context, task) if check.state == "failed"]
+    words = proof_words("failed", [check.name for check in failed], ascii_only=context.ascii_only)
+    run = failed[0].run if failed else None
+    why = telling_line(run.output or "") if run is not None else ""
+    return f"{words}{': ' if why else ''}{safe_line(why, _NOTE_CHARS)}", PROOF_LOOKS["failed"].color
 
 
 def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:

@@ -1,7 +1,8 @@
 """Pages of a board: the tasks of a list by status, at a cost that does not grow with the list.
 
-A part of the board is a status, or `needs_you`: the open tasks that an open question is about, and those of `needing`,
-the uids of tasks that their agent has left (`fleet.left_tasks`) or whose work is to be reviewed; these may be done.
+A part of the board is a status, or `needs_you`: the open and the done tasks that an open question is about, and those
+of `needing`, the uids of tasks that their agent has left (`fleet.left_tasks`), whose check has failed, or whose work is
+to be reviewed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ MAX_PASSED: Final = 2_000
 
 NEEDS_YOU: Final = "needs_you"
 PARTS: Final = (*OPEN, NEEDS_YOU, "failed", "done", "skipped", "cancelled")
+MAY_NEED: Final = (*OPEN, "done")
+"""The statuses of tasks that may need the human; one that failed or was dropped stands under what became of it."""
 
 
 class Card(TaskLine, frozen=True, gc=False):
@@ -50,35 +53,26 @@ def _json(needing: Collection[str]) -> str:
     return msgspec.json.encode(sorted(needing)).decode()
 
 
-def _listed(needing: Any) -> Any:
-    """Return the query of the uids in a JSON array."""
-    return AskRow.select(SQL("value")).from_(fn.json_each(needing))
-
-
 def _all_needing(needing: Any) -> Any:
     """Return the query of the uids that questions are about, or that are in the JSON array `needing`."""
-    return _ASKED | _listed(needing)
+    return _ASKED | AskRow.select(SQL("value")).from_(fn.json_each(needing))
 
 
 def _of_part(part: str, list_id: Any, needing: Any, *columns: Any) -> Any:
     of_list: Any = LIVE & (TaskRow.list_id == list_id)
     if part == NEEDS_YOU:
         # They are few, so the query starts from them: `+ 0` keeps SQLite from the list's indexes.
-        is_open = TaskRow.status.in_([SQL(f"'{status}'") for status in OPEN])
-        is_done = (TaskRow.status == SQL("'done'")) & TaskRow.uid.in_(_listed(needing))
+        may_need = TaskRow.status.in_([SQL(f"'{status}'") for status in MAY_NEED])
         of_list = LIVE & (TaskRow.list_id + SQL("0") == list_id)
-        return TaskRow.select(*columns).where(TaskRow.uid.in_(_all_needing(needing)) & of_list & (is_open | is_done))
+        return TaskRow.select(*columns).where(TaskRow.uid.in_(_all_needing(needing)) & of_list & may_need)
     # `unlikely` makes SQLite prefer the index of a list's statuses, also where the ranks are bounded on both sides.
     query = TaskRow.select(*columns).where(of_list & fn.unlikely(TaskRow.status == SQL(f"'{part}'")))
-    if part == "done":
-        return query.where(TaskRow.uid.not_in(_listed(needing)))
-    return query.where(TaskRow.uid.not_in(_all_needing(needing))) if part in OPEN else query
+    return query.where(TaskRow.uid.not_in(_all_needing(needing))) if part in MAY_NEED else query
 
 
 def _is_in(part: str, needing: Collection[str]) -> Any:
     """Return the condition that a task is in a part, for queries that do not start from the part."""
-    is_listed = TaskRow.uid.in_(list(needing))
-    needs = ((_IS_ASKED | is_listed) & TaskRow.status.in_(list(OPEN))) | (is_listed & (TaskRow.status == "done"))
+    needs = (_IS_ASKED | TaskRow.uid.in_(list(needing))) & TaskRow.status.in_(list(MAY_NEED))
     return needs if part == NEEDS_YOU else (TaskRow.status == part) & ~needs
 
 
@@ -197,8 +191,7 @@ def find(
         *values, asked = row
         task = read_line(values)
         if not task.deleted and task.list_id == list_id:
-            is_listed = uid in needing
-            needs = (is_listed or asked) if task.status in OPEN else is_listed and task.status == "done"
+            needs = (asked or uid in needing) and task.status in MAY_NEED
             part = NEEDS_YOU if needs else task.status
             cards[uid] = Card(**msgspec.structs.asdict(task), part=part)
     return cards
