@@ -33,7 +33,7 @@ class StateCache:
     Attributes:
         seq: the seq of the newest entry; 0 for an empty journal.
         hash: the hash of that entry.
-        may_be_unfinished: whether a change made in steps may have been interrupted (`core.commit.unfinished`).
+        may_be_unfinished: whether a change made in steps may have been interrupted (`core.commit.unfinished_changes`).
     """
 
     def __init__(self, db: Database, seq: int, hash: bytes) -> None:

@@ -120,7 +120,7 @@ class ViewRow(Model):
 
 
 class UnfinishedChangeRow(Model):
-    """A change some of whose steps are committed (`core.commit.unfinished`). No part of the state."""
+    """A change some of whose steps are committed (`core.commit.unfinished_changes`). No part of the state."""
 
     change = BigIntegerField(primary_key=True)
     actor = TextField()
