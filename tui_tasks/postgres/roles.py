@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tui_tasks.core.errors import InvalidArgument
@@ -36,49 +36,59 @@ def script(monitors: Sequence[str], agents: Sequence[AgentRole], humans: Sequenc
         InvalidArgument: a role has a name that needs more quoting than it is worth.
     """
     every = (*monitors, *(each.role for each in agents), *humans)
-    for role in every:
-        if not re.fullmatch(r"[\w.@-]{1,63}", role):
-            raise InvalidArgument(
-                "role", f"a role is named by letters, digits, `_`, `.`, `@` and `-` here, not {role!r}"
-            )
-    writers = [_name(role) for role in every[len(monitors) :]]
-    names = ", ".join(map(_name, every))
+    _refuse_odd_names(every)
+    writers = every[len(monitors) :]
     lines = [
         "-- Run this as the owner of the database, who may make roles, after the owner has used it once.",
         "-- It sets no passwords: \\password ROLE in psql does.",
         "BEGIN;",
         *(line for role in monitors for line in _made(role, _MONITOR_LIMITS)),
-        *(line for role in every[len(monitors) :] for line in _made(role, _LIMITS)),
-        "DO $$ BEGIN",
-        "    EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());",
-        f"    EXECUTE format('GRANT CONNECT ON DATABASE %I TO {names}', current_database());",
-        "END $$;",
-        "-- All read.",
-        f"GRANT USAGE ON SCHEMA tui_tasks TO {names};",
-        f"GRANT SELECT ON {', '.join(f'tui_tasks.{table}' for table in _TABLES)} TO {names};",
-        f"GRANT EXECUTE ON FUNCTION tui_tasks.snapshots() TO {names};",
+        *(line for role in writers for line in _made(role, _LIMITS)),
+        *_grants(every, writers, humans),
+        *_members(agents, humans),
+        "COMMIT;",
+        "",
     ]
+    return "\n".join(lines)
+
+
+def _refuse_odd_names(roles: Sequence[str]) -> None:
+    for role in roles:
+        if not re.fullmatch(r"[\w.@-]{1,63}", role):
+            raise InvalidArgument(
+                "role", f"a role is named by letters, digits, `_`, `.`, `@` and `-` here, not {role!r}"
+            )
+
+
+def _grants(every: Sequence[str], writers: Sequence[str], humans: Sequence[str]) -> Iterator[str]:
+    """Yield the statements that say what the roles may do."""
+    names = _names(every)
+    yield "DO $$ BEGIN"
+    yield "    EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());"
+    yield f"    EXECUTE format('GRANT CONNECT ON DATABASE %I TO {names}', current_database());"
+    yield "END $$;"
+    yield "-- All read."
+    yield f"GRANT USAGE ON SCHEMA tui_tasks TO {names};"
+    yield f"GRANT SELECT ON {', '.join(f'tui_tasks.{table}' for table in _TABLES)} TO {names};"
+    yield f"GRANT EXECUTE ON FUNCTION tui_tasks.snapshots() TO {names};"
     if writers:
-        lines += [
-            "-- Agents and humans append; the tables of members and kinds limit what.",
-            f"GRANT EXECUTE ON FUNCTION {LOCK}, {_APPEND} TO {', '.join(writers)};",
-        ]
+        yield "-- Agents and humans append; the tables of members and kinds limit what."
+        yield f"GRANT EXECUTE ON FUNCTION {LOCK}, {_APPEND} TO {_names(writers)};"
     if humans:
-        lines += [
-            "-- Humans store snapshots and drop old entries.",
-            f"GRANT EXECUTE ON FUNCTION {_HUMANS} TO {', '.join(map(_name, humans))};",
-        ]
+        yield "-- Humans store snapshots and drop old entries."
+        yield f"GRANT EXECUTE ON FUNCTION {_HUMANS} TO {_names(humans)};"
+
+
+def _members(agents: Sequence[AgentRole], humans: Sequence[str]) -> Iterator[str]:
+    """Yield the statement that records as whom each role writes."""
     rows = [
         *(f"({_text(each.role)}, 'agent', {_text(each.agent)})" for each in agents),
         *(f"({_text(role)}, 'human', NULL)" for role in humans),
     ]
     if rows:
-        lines += [
-            "INSERT INTO tui_tasks.member (role, may, agent) VALUES",
-            "    " + ",\n    ".join(rows),
-            "ON CONFLICT (role) DO UPDATE SET may = excluded.may, agent = excluded.agent;",
-        ]
-    return "\n".join([*lines, "COMMIT;", ""])
+        yield "INSERT INTO tui_tasks.member (role, may, agent) VALUES"
+        yield "    " + ",\n    ".join(rows)
+        yield "ON CONFLICT (role) DO UPDATE SET may = excluded.may, agent = excluded.agent;"
 
 
 def _made(role: str, limits: dict[str, str]) -> list[str]:
@@ -91,6 +101,10 @@ def _made(role: str, limits: dict[str, str]) -> list[str]:
         "END $$;",
         *(f"ALTER ROLE {_name(role)} SET {setting} = '{value}';" for setting, value in limits.items()),
     ]
+
+
+def _names(roles: Sequence[str]) -> str:
+    return ", ".join(map(_name, roles))
 
 
 def _name(role: str) -> str:
