@@ -25,7 +25,8 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes
-from tui_tasks.work import merge_steps, progress, recovery, starting, watching
+from tui_tasks.state import hosting
+from tui_tasks.work import merge_steps, progress, recovery, starting
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.merge_steps import Intent
 from tui_tasks.work.starting import Request, Starter
@@ -140,7 +141,7 @@ def test_another_machine_neither_recovers_nor_fails_what_was_cut_off(machines, r
     there.db.catch_up()
     assert recovery.recover(there, later) == []
     assert progress.look(there, later) == 0
-    watching._look(there, clock.now)
+    hosting._look_at_work(there, clock.now)
     assert seen(here, work).state == "starting"
     assert recovery.recover(here, later) == [f"undid the start of {work.agent}"]
     assert seen(there, work).state == "failed"
@@ -190,7 +191,7 @@ def test_what_loses_a_race_to_another_machine_is_ended_by_its_own_when_it_hears_
         assert outcome.state == "merged"
         assert [note for note in outcome.notes if f"the work of {loser.agent} is on" in note]
         assert seen(here, loser).state == "working"
-        watching._look(here, clock.now)
+        hosting._look_at_work(here, clock.now)
         assert (ended := seen(there, loser)).state == "discarded"
         assert ended.message == f"the work of {work.agent} was merged instead"
         assert agent.wait() == -signal.SIGTERM
@@ -208,7 +209,7 @@ def test_work_that_began_after_a_merge_on_another_machine_goes_on(machines, repo
     here.db.catch_up()
     here.commit(EditTask(uid, {"status": "pending"}), actor="human", now=clock.now())
     again = running(here, uid, repo)
-    watching._look(here, clock.now)
+    hosting._look_at_work(here, clock.now)
     assert seen(there, again).state == "starting"
 
 

@@ -77,7 +77,6 @@ def _schedule(options: argparse.Namespace) -> int:
     """Start due jobs until a signal ends it; return the exit status."""
     from tui_tasks import clock
     from tui_tasks.state import hosting
-    from tui_tasks.work import watching
 
     if not hosts_scheduler(options):
         print("tui-tasks scheduler: it does nothing with --read-only or --no-scheduler", file=sys.stderr)
@@ -95,7 +94,7 @@ def _schedule(options: argparse.Namespace) -> int:
     with (
         hosting.hosted(path, wanted=True, authority=authority),
         following_hooks(options, store),
-        watching.watching(path, clock.now, wanted=True),
+        hosting.watching(path, clock.now, wanted=True),
     ):
         select.select([wakeup], [], [])
     return 0

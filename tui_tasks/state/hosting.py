@@ -1,4 +1,6 @@
-"""Hosts the scheduler in a thread with its own database connection, beside a front end or alone."""
+"""Hosts in threads, each with a database connection of its own, beside a front end or alone: the scheduler, the phone,
+and what watches the work of agents.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,11 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Final
 
+from tui_tasks.core.errors import DatabaseRefused, Refusal
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.store import Store
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
@@ -16,9 +21,13 @@ from tui_tasks.runner.service import SchedulerService
 from tui_tasks.settings import config, paths
 from tui_tasks.settings.live_settings import CheckSettings, answer_rules, ask_limits, review_settings, runners
 
+Clock = Callable[[], int]
+Look = Callable[[Store, Clock], None]
 _log = logging.getLogger(__name__)
-# Seconds that the scheduler has to finish its turn when it is stopped.
-STOP_SECONDS = 2.0
+
+LOOK_SECONDS: Final = 2.0
+# Seconds that a thread has to finish its turn when it is stopped.
+_STOP_SECONDS: Final = 2.0
 
 
 def thresholds() -> Thresholds:
@@ -37,10 +46,8 @@ def _phone(path: str) -> contextlib.AbstractContextManager[None]:
     settings = config.load(paths.configuration())[0].ntfy
     if not settings.topic:
         return contextlib.nullcontext()
-    from tui_tasks import (
-        clock,
-        phone,  # imported here, as few configure a phone
-    )
+    # Imported here, as few configure a phone.
+    from tui_tasks import clock, phone
 
     return phone.following(path, settings, config.ntfy_token(), clock.now)
 
@@ -73,4 +80,82 @@ def hosted(path: str, *, wanted: bool, alone: bool = False, authority: Authority
             yield
     finally:
         service.stop()
-        thread.join(STOP_SECONDS)
+        thread.join(_STOP_SECONDS)
+
+
+class WorkWatch:
+    """Periodic looks at the work of a database; `run` makes them until `stop`."""
+
+    def __init__(self, path: str, clock: Callable[[], int]) -> None:
+        self._path = path
+        self._clock = clock
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        """Look until `stop`."""
+        starter = threading.Thread(target=self._repeat, args=(_switch_off_old, _start_tasks), name="auto", daemon=True)
+        starter.start()
+        self._repeat(_nothing, _look_at_work)
+        starter.join(_STOP_SECONDS)
+
+    def _repeat(self, begin: Look, look: Look) -> None:
+        """Open the database, begin, and look until `stop`; begin again after a failure."""
+        while not self._stopped.wait(LOOK_SECONDS):
+            try:
+                with Store(self._path, makes=False) as store:
+                    begin(store, self._clock)
+                    begin = _nothing
+                    while not self._stopped.wait(LOOK_SECONDS):
+                        look(store, self._clock)
+            except (Refusal, DatabaseRefused) as refusal:
+                _log.warning("work will be checked later: %s", refusal)
+            except Exception:  # the front end continues
+                _log.exception("work could not be checked")
+
+    def stop(self) -> None:
+        """End `run` soon; may be called in any thread."""
+        self._stopped.set()
+
+
+def _nothing(store: Store, clock: Clock) -> None:
+    """Do nothing."""
+
+
+def _look_at_work(store: Store, clock: Clock) -> None:
+    if not work_queries.live_here(store.db) and not work_queries.begun(store.db):
+        return
+    from tui_tasks.work import progress, recovery  # for databases with work alone
+
+    recovery.recover(store, clock())
+    progress.look(store, clock())
+
+
+def _switch_off_old(store: Store, clock: Clock) -> None:
+    if work_queries.switched_on_autos(store.db):
+        from tui_tasks.work import starting
+
+        starting.switch_off_old(store, clock())
+
+
+def _start_tasks(store: Store, clock: Clock) -> None:
+    """Start tasks of lists that work themselves off. A start takes as long as the human's setup command."""
+    if work_queries.switched_on_autos(store.db):
+        from tui_tasks.work import starting
+
+        starting.start_ready_tasks(store, clock)
+
+
+@contextlib.contextmanager
+def watching(path: str, clock: Callable[[], int], *, wanted: bool) -> Iterator[None]:
+    """Watch the work of a database while the block runs, if wanted."""
+    if not wanted:
+        yield
+        return
+    watch = WorkWatch(path, clock)
+    thread = threading.Thread(target=watch.run, name="work", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        watch.stop()
+        thread.join(_STOP_SECONDS)

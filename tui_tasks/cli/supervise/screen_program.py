@@ -260,12 +260,11 @@ def _once_painted(
         from tui_tasks.hooks import follower, screen_presence
         from tui_tasks.runner.checks.check_keeper import Authority
         from tui_tasks.state import hosting
-        from tui_tasks.work import watching
 
         with (
             hosting.hosted(path, wanted=scheduler, alone=True, authority=Authority.RECORDS),
             follower.following(path, clock.now, wanted=writes),
-            watching.watching(path, clock.now, wanted=writes),
+            hosting.watching(path, clock.now, wanted=writes),
             screen_presence.announced(path, waits) if writes else contextlib.nullcontext(),
         ):
             ended.wait()
