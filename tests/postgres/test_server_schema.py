@@ -1,16 +1,20 @@
 """The server's tables: who makes them, who updates them, and which program may use them."""
 
+import contextlib
+import re
 import threading
 
 import psycopg
 import pytest
 from psycopg import sql
 
-from tests.postgres.journal_writer import write
+from tests.postgres.journal_writer import NOTHING, entries, write
 from tui_tasks import __version__
 from tui_tasks.core.engine.open_checks import SCHEMA
-from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.errors import DatabaseRefused, RoleRefused
 from tui_tasks.postgres import server
+from tui_tasks.postgres.journal_client import JournalClient, server_id
+from tui_tasks.postgres.roles import AgentRole, script
 from tui_tasks.postgres.server import SERVER_SCHEMA, prepare
 
 
@@ -80,6 +84,31 @@ def test_whoever_may_lock_may_do_so_after_an_update(cluster, database, owner, mo
     owner.execute(sql.SQL("GRANT USAGE ON SCHEMA tui_tasks TO {}").format(sql.Identifier(f"{role}2")))
     with cluster.connect(database, f"{role}2") as other, pytest.raises(psycopg.errors.InsufficientPrivilege):
         other.execute("SELECT seq FROM tui_tasks.lock_head()")
+
+
+def test_whoever_may_append_may_do_so_without_the_lock_after_an_update(cluster, database, owner, monkeypatch):
+    monkeypatch.setattr(server, "SERVER_SCHEMA", 5)
+    prepare(owner)
+    names = {kind: f"{database}_{kind}" for kind in ("monitor", "agent", "human")}
+    # As it was granted before there was `append_next`.
+    granted = script([names["monitor"]], [AgentRole(names["agent"], "robin")], [names["human"]])
+    owner.execute(re.sub(r", tui_tasks\.append_next\([^)]*\)", "", granted).encode())
+    monkeypatch.undo()
+    assert prepare(owner).schema == SERVER_SCHEMA
+    head, time = NOTHING, owner.execute("SELECT tui_tasks.clock()").fetchone()[0]
+    for kind, name in names.items():
+        url = cluster.conninfo(database, name)
+        with contextlib.closing(JournalClient(url, server_id(url))) as client:
+            if kind == "monitor":
+                with pytest.raises(RoleRefused, match="permission denied for function append_next"):
+                    client.append_next(head, 0, [], [], time, 0)
+            else:
+                rows = entries(head, {"actor": "robin"})
+                client.append_next(head, 0, rows, [], client.time(), 0)
+                head = rows[-1][0], rows[-1][-1]
+    assert head[0] == 2
+    for name in names.values():
+        owner.execute(f'DROP OWNED BY "{name}"; DROP ROLE "{name}"'.encode())
 
 
 def test_a_program_whose_entries_hold_more_says_so_on_the_server(owner, monkeypatch):

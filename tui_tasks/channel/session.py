@@ -26,7 +26,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
 from tui_tasks.core.engine.driver import storage_errors
-from tui_tasks.core.errors import Busy, InputsUnread, OutcomeUnknown, Refusal, StorageFailed
+from tui_tasks.core.errors import Busy, InputsUnread, OutcomeUnknown, Refusal, StorageFailed, WriteConflict
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Table
 from tui_tasks.dialects.requests.identity import Identity
@@ -186,7 +186,8 @@ class Session:
             return [self._serve_line(line, now, reading, waiting) for line in lines]
 
     def _write(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any]:
-        """Serve lines in one transaction, with savepoints only after a request failed that had written something.
+        """Serve lines in one transaction; repeat it with savepoints if a request failed that had written something, or
+        others have written to the server meanwhile.
 
         Inputs of checks are read between two tries, as reading them may take long.
         """
@@ -201,6 +202,9 @@ class Session:
                         return [self._serve_line(line, now, transaction, waiting) for line in lines]
                 except HalfWritten:
                     savepoints = True
+                except WriteConflict:
+                    savepoints = True
+                    self._messages.forget_after(transaction.seq - transaction.entries)
                 except InputsUnread as unread:
                     self._read_inputs(unread, now)
                 except PartlyDone as partly:

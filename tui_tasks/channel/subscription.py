@@ -223,6 +223,10 @@ class MessageDelivery:
                     operation = ReturnMessages((message.delivered_seq,))
                     self._store.commit(operation, actor=message.agent, now=self._clock())
 
+    def forget_after(self, seq: int) -> None:
+        """Forget the deliveries whose entries, after `seq`, were not written."""
+        self._delivered = {delivered for delivered in self._delivered if delivered <= seq}
+
     def _record_delivery(self, transaction: Transaction, agent: str, until: int) -> None:
         from tui_tasks.core.operations.asks import DeliverMessages
 

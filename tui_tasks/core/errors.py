@@ -220,6 +220,13 @@ class WritesJournal(Exception):
     """A transaction that was to change only what is one machine's own has changed more; nothing was written."""
 
 
+class WriteConflict(Exception):
+    """Others have written to a server since a transaction was decided; nothing was written.
+
+    No refusal: whoever holds the transaction decides again, with the server's lock.
+    """
+
+
 class Busy(StorageFailed):
     """Another process held the database for longer than the limit."""
 

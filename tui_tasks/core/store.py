@@ -75,19 +75,25 @@ class Store:
 
         Args:
             now: the time of day, in microseconds since the epoch.
-            savepoints: whether each change has a savepoint (see `ChangeScope`).
+            savepoints: whether each change has a savepoint (see `ChangeScope`). Without them the caller repeats the
+                transaction with savepoints after `HalfWritten` or `WriteConflict`, and lets no refusal out of it.
             in_steps: for one long change: commit in steps that others can see, and between which they can write.
             is_local: for what is this machine's own: a server is not asked.
 
         Raises:
             WritesJournal: with `is_local`, more was written, and rolled back.
+            WriteConflict: without savepoints; others have written to the server meanwhile, and nothing was written.
             StorageFailed: nothing was written.
             PartlyDone: the change failed after some steps, which were taken back.
         """
         self.undo_interrupted_changes(now)
         transaction: Transaction | None = None
         try:
-            with self.db.local_transaction() if is_local else self.db.state_transaction(write=True) as server_now:
+            with (
+                self.db.local_transaction()
+                if is_local
+                else self.db.state_transaction(write=True, is_repeatable=not (savepoints or in_steps))
+            ) as server_now:
                 # The cache is kept only after a commit: a failed transaction must not leave outdated lookups.
                 before, self._state_cache = self._state_cache, None
                 cache = current_cache(self.db, before)

@@ -1,5 +1,7 @@
 """Speaks with the server: connects again where it was away, takes the lock of the journal, reads what is new, appends,
 and learns how a commit ended.
+
+A turn is two messages, `lock` and `append`; an optimistic write is one, `append_next`.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from psycopg import errors
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
-from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, RoleRefused
-from tui_tasks.postgres import Report, snapshots
+from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, RoleRefused, WriteConflict
+from tui_tasks.postgres import Report, snapshots, statements
+from tui_tasks.postgres.optimistic_writes import OptimisticWrites
 from tui_tasks.postgres.server import first_line, open_connection, prepare
+from tui_tasks.postgres.statements import Row
 
 PAGE: Final = 1_000
 """So many entries are read at a time."""
@@ -30,16 +34,6 @@ OUTCOME_SECONDS: Final = 5.0
 LOCKED: Final = 200
 """So many are read under the lock, if they are short; who lacks more reads them before."""
 
-# What is planned once for each connection. Each turn is two messages, of which each has two statements.
-_PREPARE: Final = b"""
-PREPARE lock_head (bigint, bigint, integer) AS
-    SELECT seq, hash, passed, now, number, journal, needs, entries, companions FROM tui_tasks.lock_head($1, $2, $3);
-PREPARE append (
-    bigint, bytea, bigint[], bigint[], text[], text[], text[], text[], text[], bigint[], bigint[], text[], text[],
-    text[], text[], bytea[], bigint, bigint, text[], text[], text[]
-) AS SELECT tui_tasks.append(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
-"""
 _LOCK: Final = "BEGIN; EXECUTE lock_head({}, {}, {})"
 _APPEND: Final = b"EXECUTE append(%b); COMMIT"
 _HEAD: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.head, tui_tasks.about"
@@ -52,7 +46,6 @@ _GONE_ON: Final = "TT001"
 # It warns of each pipeline whose connection was lost, which is handled here.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
-Row = tuple[Any, ...]
 _decode = msgspec.json.Decoder().decode
 
 
@@ -104,24 +97,12 @@ def server_id(url: str) -> str:
         raise DatabaseRefused(f"the server cannot be reached: {first_line(error)}") from None
 
 
-def _array(values: Sequence[int | str | bytes | None]) -> str:
-    """Return the text of an array; psycopg takes four times as long, value by value."""
-    return f"{{{','.join(map(_element, values))}}}"
-
-
-def _element(value: int | str | bytes | None) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bytes):
-        return f'"\\\\x{value.hex()}"'
-    if isinstance(value, int):
-        return str(value)
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
 class JournalClient:
-    """A connection to the server of one replica, used by one thread."""
+    """A connection to the server of one replica, used by one thread.
+
+    Attributes:
+        optimistic: decides which writes begin without the lock.
+    """
 
     def __init__(self, url: str, id: str) -> None:
         self._url, self._id = url, id
@@ -129,10 +110,12 @@ class JournalClient:
         self._listening: psycopg.Connection[Any] | None = None
         self._failed_at: float | None = None
         self._why = ""
+        self.optimistic = OptimisticWrites()
 
     def close(self) -> None:
         """Close the connection."""
         connection, self._connection = self._connection, None
+        self.optimistic.note_lost()
         if connection is not None:
             with contextlib.suppress(psycopg.Error):
                 connection.close()
@@ -154,7 +137,7 @@ class JournalClient:
                 database = prepare(connection)
                 # With statements of its own, psycopg would deallocate all of them after a rollback.
                 connection.prepare_threshold = None
-                connection.execute(_PREPARE)
+                connection.execute(statements.PREPARE)
             except BaseException:
                 connection.close()
                 raise
@@ -226,7 +209,16 @@ class JournalClient:
         )
         if news.head.journal > SCHEMA:
             raise DatabaseRefused(f"the server needs tui-tasks {news.head.needs} or newer: update it")
+        self.optimistic.note_answer(head.now)
+        self.optimistic.note_lock(has_news=head.seq > seq or head.number > number)
         return news
+
+    def optimistic_time(self) -> int | None:
+        """Return the server's time for a write that may begin without the lock; None: take the lock."""
+        connection = self._connection
+        if connection is None or connection.closed:
+            return None
+        return self.optimistic.server_time(connection.fileno())
 
     def news(self, seq: int, number: int) -> News:
         """Return what the replica lacks, without the lock, as of one moment.
@@ -324,30 +316,62 @@ class JournalClient:
             RoleRefused: this role may not write such entries.
             OutcomeUnknown: the connection was lost, and whether the server committed could not be learned.
         """
-        columns = [_array(column) for column in zip(*entries, strict=True)] or ["{}"] * 14
-        more = [_array(column) for column in zip(*companions, strict=True)] or ["{}"] * 3
         connection = self.connected()
         try:
             escape = psycopg.pq.Escaping(connection.pgconn).escape_literal
-            texts = (str(head[0]), f"\\x{head[1].hex()}", *columns, str(now), str(passed), *more)
-            appended = connection.execute(_APPEND % b", ".join(escape(text.encode()) for text in texts))
-            row = appended.fetchone()
+            parameters = statements.appended(head, entries, companions, now, passed)
+            row = connection.execute(_APPEND % b", ".join(map(escape, parameters))).fetchone()
             assert row is not None
             return int(row[0])
         except psycopg.Error as error:
-            # Only a statement that the server has refused leaves the connection whole, and its commit was not run.
-            is_lost = connection.closed or connection.broken or isinstance(error, errors.OperationalError)
-            self.close()
-            if isinstance(error, errors.InsufficientPrivilege):
-                raise RoleRefused(first_line(error)) from None
-            if error.sqlstate == _GONE_ON:
-                raise Busy("others have written meanwhile, and nothing was written: try again") from None
-            if not is_lost:
-                raise
-            why = first_line(error)
-        if self._was_appended(entries, why):
+            self._learn_outcome(error, entries)
             return None
-        raise Busy(f"the connection to the server was lost, and nothing was written: {why}")
+
+    def append_next(
+        self,
+        head: tuple[int, bytes],
+        number: int,
+        entries: Sequence[Row],
+        companions: Sequence[Row],
+        now: int,
+        passed: int,
+    ) -> int | None:
+        """Do as `append` does, without the lock; `number` is that of the newest companion that the replica has.
+
+        Raises:
+            WriteConflict: nothing was written: others have written or have the lock, or a clock has jumped.
+            Busy, RoleRefused, OutcomeUnknown: as for `append`.
+        """
+        try:
+            parameters = statements.appended((*head, number, SCHEMA), entries, companions, now, passed)
+            server_now = statements.run_prepared(self.connected(), b"append_next", parameters)
+        except psycopg.Error as error:
+            self._learn_outcome(error, entries)
+            return None
+        if server_now is None:
+            self.optimistic.note_conflict()
+            raise WriteConflict
+        self.optimistic.note_answer(server_now)
+        return number + len(companions)
+
+    def _learn_outcome(self, error: psycopg.Error, entries: Sequence[Row]) -> None:
+        """Return if the entries were appended in spite of an error.
+
+        Raises:
+            Busy, RoleRefused, OutcomeUnknown: as for `append`.
+        """
+        # Only a statement that the server has refused leaves the connection whole, and its commit was not run.
+        connection = self._connection
+        is_lost = connection is None or connection.closed or isinstance(error, errors.OperationalError)
+        self.close()
+        if isinstance(error, errors.InsufficientPrivilege):
+            raise RoleRefused(first_line(error)) from None
+        if error.sqlstate == _GONE_ON:
+            raise Busy("others have written meanwhile, and nothing was written: try again") from None
+        if not is_lost:
+            raise error
+        if not self._was_appended(entries, first_line(error)):
+            raise Busy(f"the connection to the server was lost, and nothing was written: {first_line(error)}") from None
 
     def _was_appended(self, entries: Sequence[Row], why: str) -> bool:
         """Return whether the server has the entries.

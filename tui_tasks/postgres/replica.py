@@ -4,6 +4,9 @@ A transaction of the state takes the replica's write lock, then the journal's lo
 written since is applied. Then the rules decide as they do on one file, the new entries are appended on the server, the
 server commits, and the replica after it. A replica that misses the last step catches up by the journal.
 
+A transaction that its caller can repeat may begin without the journal's lock (`optimistic_writes`). If others have
+written meanwhile, or it wrote nothing that the server could check, it is repeated with the lock.
+
 Rows that must not part from the entries travel with them (`companions`).
 """
 
@@ -17,25 +20,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-import msgspec
-
 from tui_tasks import clock
 from tui_tasks.core import machine_leases
 from tui_tasks.core.commit import database_clock, journal
-from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, Refusal, StorageFailed, WritesJournal
-from tui_tasks.core.schema.tables import STATE
+from tui_tasks.core.errors import (
+    Busy,
+    DatabaseRefused,
+    OutcomeUnknown,
+    Refusal,
+    StorageFailed,
+    WriteConflict,
+    WritesJournal,
+)
 from tui_tasks.postgres import Report, companions, no_report
+from tui_tasks.postgres.applying_news import ENTRY_COLUMNS, apply_news, other_history
 from tui_tasks.postgres.replica_files import age_of, machine_in, note_contact, server_of
 
 if TYPE_CHECKING:
     from tui_tasks.postgres.replica_following import Follower
 
-_SECOND: Final = 1_000_000
 _TIME_SECONDS: Final = 60.0
 """The server is asked for its time again after this."""
-_decode = msgspec.json.Decoder().decode
 
 
 class BehindCut(StorageFailed):
@@ -59,6 +65,8 @@ class Replica(Database):
         self.machine = machine_in(real.parent)
         self._client: Any = None
         self._is_shared = False
+        self._is_repeatable = False
+        self._is_optimistic = False
         self._collects = False
         self._begun: tuple[int, bytes] = (0, b"")
         self._server_now = 0
@@ -82,15 +90,19 @@ class Replica(Database):
         return self._client
 
     @contextlib.contextmanager
-    def state_transaction(self, *, write: bool) -> Iterator[int | None]:
-        """Hold a transaction whose entries the server's journal gets, before the replica commits; yield its time."""
+    def state_transaction(self, *, write: bool, is_repeatable: bool = False) -> Iterator[int | None]:
+        """Hold a transaction whose entries the server's journal gets, before the replica commits; yield its time.
+
+        Raises:
+            WriteConflict: with `is_repeatable`; what was decided may be outdated, and refusals too.
+        """
         with as_refusals():
-            self._is_shared = write
+            self._is_shared, self._is_repeatable = write, is_repeatable
             try:
                 with self.transaction(write=write):
                     yield self._server_now if write else None
             finally:
-                self._is_shared = False
+                self._is_shared = self._is_repeatable = self._is_optimistic = False
 
     @contextlib.contextmanager
     def local_transaction(self) -> Iterator[None]:
@@ -105,7 +117,23 @@ class Replica(Database):
     def _begin(self, write: bool) -> None:
         super()._begin(write)
         if write and self._is_shared:
-            self._lock_journal()
+            self._is_optimistic = self._is_repeatable and self._begin_optimistic()
+            if not self._is_optimistic:
+                self._lock_journal()
+
+    def _begin_optimistic(self) -> bool:
+        """Begin without the journal's lock if that is worth trying; return whether it is.
+
+        The time is the server's as it is reckoned here, and no earlier than the newest entry's.
+        """
+        now = self._joined().optimistic_time()
+        newest = None if now is None else self.sql("SELECT at FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+        if now is None or newest is None:
+            return False
+        self._begun = journal.head(self)
+        self._server_now = max(now, newest[0])
+        self._begin_collecting()
+        return True
 
     def _roll_back(self) -> None:
         super()._roll_back()
@@ -148,12 +176,12 @@ class Replica(Database):
                     raise Busy(
                         "this machine's replica is older than the server's journal, and is built again; try again"
                     )
-                self._apply(news)
+                apply_news(self, news, self._ahead)
                 is_complete = news.is_complete
-        self._apply(news)
+        apply_news(self, news, self._ahead)
         self._begun = journal.head(self)
         if self._begun != (news.head.seq, bytes(news.head.hash)):
-            raise self._other_history()
+            raise other_history(self.path)
         self._server_now = news.head.now
         self._note_time(news.head.now)
         self._begin_collecting()
@@ -174,9 +202,12 @@ class Replica(Database):
     def _publish(self) -> None:
         """Append what this transaction wrote, and let the server commit."""
         seq, _ = self._begun
-        entries = self.sql(f"SELECT {_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
+        entries = self.sql(f"SELECT {ENTRY_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
         beside = companions.collected(self)
         if not entries and not _is_shared(beside):
+            if self._is_optimistic:
+                self._client.optimistic.note_conflict()
+                raise WriteConflict
             self._client.release()
             return
         if any(row[4] == "journal" for row in entries):
@@ -187,47 +218,21 @@ class Replica(Database):
             raise StorageFailed("a database on a server holds no NUL character: nothing was written", retryable=False)
         mark = database_clock.mark(self)
         entries = [(*row[:-1], bytes(row[-1])) for row in entries]
-        passed = mark.passed if mark is not None else 0
-        number = self._client.append(self._begun, entries, beside, self._server_now, passed)
+        number = self._append(entries, beside, mark.passed if mark is not None else 0)
         if number is not None:
             companions.put_number(self, number)
         # For `let_others_write`, which goes on after this commit.
         companions.forget(self)
 
-    def _apply(self, news: Any) -> None:
-        """Apply what the server has and this replica lacks, within the open write transaction.
-
-        Raises:
-            StorageFailed: the replica belongs to another history.
-        """
-        seq, last = journal.head(self)
-        for row in news.entries:
-            if row[0] <= seq:
-                continue
-            values = dict(zip(_NAMES, row[:-1], strict=True))
-            if row[0] != seq + 1 or (linked := journal.append(self, last, values)) != bytes(row[-1]):
-                raise self._other_history()
-            seq, last = seq + 1, linked
-            _apply_row(self, row)
-        if not news.is_complete:
-            return
-        companions.apply(self, news.companions)
-        self._advance(news.head.passed)
-
-    def _advance(self, passed: int) -> None:
-        """Let the database's own instant, by which leases end, be no earlier than on other machines."""
-        mark, up = database_clock.mark(self), clock.uptime()
-        here = 0 if mark is None else mark.passed
-        if mark is not None and mark.machine == up.machine:
-            here += max(0, up.up - mark.up)
-        if passed and (mark is None or here + _SECOND < passed):
-            database_clock.put_mark(self, database_clock.Mark(up.machine, up.up, passed, clock.now() + self._ahead))
-
-    def _other_history(self) -> StorageFailed:
-        return StorageFailed(
-            f"{self.path} does not fit the server's journal: delete it, and it is built again from the server",
-            retryable=False,
-        )
+    def _append(self, entries: list[Any], beside: list[Any], passed: int) -> int | None:
+        """Append on the server; return the newest companion's number, None if only that was not learned."""
+        client, now = self._client, self._server_now
+        if not self._is_optimistic:
+            number: int | None = client.append(self._begun, entries, beside, now, passed)
+            return number
+        number = client.append_next(self._begun, companions.number(self), entries, beside, now, passed)
+        note_contact(self.path)
+        return number
 
     def catch_up(self, report: Report = no_report) -> None:
         """Apply what the server has and this replica lacks, in transactions of its own and without the journal's lock.
@@ -244,11 +249,11 @@ class Replica(Database):
                 if news.is_cut:
                     raise BehindCut(f"{self.path} is older than the server's journal: it is built again")
                 if seq > news.head.seq or (seq == news.head.seq and hashed != bytes(news.head.hash)):
-                    raise self._other_history()
+                    raise other_history(self.path)
                 # A process of this machine that has just committed on the server commits here meanwhile.
                 if (news.entries or news.companions) and not self._has(news):
                     with self.transaction(write=True):
-                        self._apply(news)
+                        apply_news(self, news, self._ahead)
                 report("applying entries", journal.newest(self), news.head.seq)
                 if news.is_complete:
                     note_contact(self.path)
@@ -338,22 +343,6 @@ class Replica(Database):
         if self._client is not None:
             self._client.close()
         super().close()
-
-
-_NAMES: Final = (
-    *("seq", "at", "actor", "kind", "entity", "uid", "task"),
-    *("change", "undoes", "old", "new", "image", "why"),
-)
-_COLUMNS: Final = f"{', '.join(_NAMES)}, hash"
-
-
-def _apply_row(db: Database, row: tuple[Any, ...]) -> None:
-    """Apply the change of an entry, as replay does."""
-    _, at, actor, _, entity, uid, task, _, _, old, new, image, *_ = row
-    if new is not None and entity in STATE:
-        apply(db, entity, uid, None if old is None else _decode(old), _decode(new))
-    if entity in TOUCHING and task is not None and image is not None:
-        touch(db, task, _decode(image)["version"], at, actor)
 
 
 def _is_shared(beside: list[tuple[str, str, str | None]]) -> bool:

@@ -10,9 +10,12 @@ from tui_tasks.core.errors import InvalidArgument
 
 _TABLES: Final = ("about", "head", "journal", "companion", "snapshot")
 LOCK: Final = "tui_tasks.lock_head(bigint, bigint, integer)"
+_ENTRIES: Final = (
+    "bigint[], bigint[], text[], text[], text[], text[], text[], bigint[], bigint[], text[], text[], text[], text[], "
+    "bytea[], bigint, bigint, text[], text[], text[]"
+)
 _APPEND: Final = (
-    "tui_tasks.append(bigint, bytea, bigint[], bigint[], text[], text[], text[], text[], text[], bigint[], bigint[], "
-    "text[], text[], text[], text[], bytea[], bigint, bigint, text[], text[], text[])"
+    f"tui_tasks.append(bigint, bytea, {_ENTRIES}), tui_tasks.append_next(bigint, bytea, bigint, integer, {_ENTRIES})"
 )
 _HUMANS: Final = (
     "tui_tasks.put_snapshot(bigint, bytea, bigint, bigint, integer, integer, bytea), tui_tasks.cut(bigint), "

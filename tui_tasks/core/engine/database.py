@@ -248,10 +248,11 @@ class Database:
             return self.file, self._cursor.execute("PRAGMA data_version").fetchone()[0]
 
     @contextlib.contextmanager
-    def transaction(self, *, write: bool) -> Iterator[int | None]:
+    def transaction(self, *, write: bool, is_repeatable: bool = False) -> Iterator[int | None]:
         """Hold one transaction: commit at the end, roll back when anything is raised.
 
-        Yield the time of day, in microseconds since the epoch, if a server tells it.
+        Yield the time of day, in microseconds since the epoch, if a server tells it. `is_repeatable`: the caller
+        repeats the transaction after `WriteConflict`, which only a replica raises.
 
         Raises:
             Busy: another process held the write lock for 5 s.
