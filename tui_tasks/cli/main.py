@@ -1,6 +1,6 @@
 """The entry point of the command line: reads it, checks who may run the command, and runs it.
 
-Each command imports only what it needs. A command line without options is read without argparse, whose import and
+Each command imports only what it needs. A simple command line is read without argparse, whose import and
 parser take a tenth of a short command.
 """
 
@@ -41,6 +41,7 @@ class WordReader:
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
         self._declared: list[tuple[str, dict[str, Any]]] = []
+        self._flags: dict[str, tuple[str, bool]] = {}
 
     def add_argument(self, *names: str, **given: Any) -> None:
         """Declare an argument; an option has its default."""
@@ -51,6 +52,7 @@ class WordReader:
         if given.get("required"):
             raise NeedsParser
         dest = given.get("dest") or name.lstrip("-").replace("-", "_")
+        self._flags[name] = dest, given.get("action") == "store_true"
         self._values[dest] = given.get("default", False if given.get("action") == "store_true" else None)
 
     def add_argument_group(self, _title: str) -> WordReader:
@@ -74,6 +76,23 @@ class WordReader:
     def format_help(self) -> str:
         """Leave the help to argparse."""
         raise NeedsParser
+
+    def read_options(self, words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+        """Return the values of all arguments, and the words from the first on that is no option.
+
+        Raises:
+            NeedsParser: argparse must read the options, or one comes after such a word.
+        """
+        left, values = list(words), dict(self._values)
+        while left and left[0] in self._flags:
+            dest, is_flag = self._flags[left[0]]
+            if not is_flag and not _is_plain("".join(left[1:2])):
+                raise NeedsParser
+            values[dest] = True if is_flag else left[1]
+            del left[: 1 if is_flag else 2]
+        if not all(map(_is_plain, left)):
+            raise NeedsParser
+        return values, left
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:
         """Return the values of all arguments.
@@ -185,8 +204,19 @@ def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
     return None if is_bounded or not all(word.isascii() for word in arguments) else options
 
 
-def _shared_alone(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]] | None:
+def _shared_alone(arguments: Sequence[str]) -> tuple[Any, list[str]] | None:
     """Parse the screen's options; return them with the other words, or None if they are wrong."""
+    words = WordReader()
+    declare_options(words, SCREEN.options, None)
+    words.set_defaults(command=SCREEN, tools=None)
+    try:
+        values, others = words.read_options(arguments)
+        return SimpleNamespace(**values), others
+    except NeedsParser:
+        return _shared_parsed(arguments)
+
+
+def _shared_parsed(arguments: Sequence[str]) -> tuple[Any, list[str]] | None:
     import argparse
 
     from tui_tasks.cli.command_parser import help_format

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
+    from tui_tasks.core.read.agents.session_queries import AgentSession
 
 # Variables in which programs give what they start the id of their session, by the name of the program.
 _SESSION_IDS: Final = {"claude": "CLAUDE_CODE_SESSION_ID"}
@@ -66,17 +67,24 @@ def _session(db: Database | None, environ: Mapping[str, str]) -> OtherCaller | N
     if db is None:
         return None
     from tui_tasks.core.read.agents import session_queries
-    from tui_tasks.runner import processes
 
-    live = session_queries.live(db)
-    agents = {processes.ProcessIdentity(one.boot, one.namespace, one.pid, one.born): one.uid for one in live if one.pid}
-    for pid in processes.ancestors(os.getpid()) if agents else ():
-        if (session := agents.get(processes.identity(pid, db.machine))) is not None:
-            return OtherCaller(session, f"this was started by {session}")
+    if (session := _session_above(db, [one for one in session_queries.live(db) if one.pid])) is not None:
+        return OtherCaller(session, f"this was started by {session}")
     for program, name in _SESSION_IDS.items():
         if (known := session_queries.by_session(db, program, environ.get(name, ""))) is not None:
             return OtherCaller(known[0], f"this was started by {known[0]}")
     return None
+
+
+def _session_above(db: Database, live: list[AgentSession]) -> str | None:
+    """Return the uid of the session of which a process is above this one."""
+    if not live:
+        return None
+    from tui_tasks.runner import processes
+
+    agents = {processes.ProcessIdentity(one.boot, one.namespace, one.pid, one.born): one.uid for one in live}
+    above = (processes.identity(pid, db.machine) for pid in processes.ancestors(os.getpid()))
+    return next((agents[each] for each in above if each in agents), None)
 
 
 def has_terminal() -> bool:

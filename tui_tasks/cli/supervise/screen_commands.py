@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import logging
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.cli.options import (
     REFUSED,
@@ -22,6 +21,9 @@ from tui_tasks.cli.options import (
 )
 from tui_tasks.settings import paths
 from tui_tasks.tui import panes
+
+if TYPE_CHECKING:
+    import argparse
 
 _PANES: Final = tuple(panes.PANES)
 
