@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,8 @@ def test_an_import_goes_to_the_server(url, machine, tmp_path):
     assert '"Ship"' in run("--db", url, "ls", "--json").stdout
 
 
-def test_an_agent_works_over_mcp(url, machine):
+def added_over_mcp(url: str, *options: str) -> dict[str, Any]:
+    """Let an agent add a task over MCP; return the result."""
     pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     add = {"name": "tasklist_add_task", "arguments": {"name": "Ship"}}
@@ -60,15 +62,21 @@ def test_an_agent_works_over_mcp(url, machine):
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": add},
     )
     pipe = subprocess.PIPE
-    with Started([sys.executable, "-m", "tui_tasks", "mcp", "--db", url], cwd=ROOT, stdin=pipe, stdout=pipe) as server:
+    command = [sys.executable, "-m", "tui_tasks", "mcp", "--db", url, *options]
+    with Started(command, cwd=ROOT, stdin=pipe, stdout=pipe) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         server.stdin.write("".join(f"{json.dumps(message)}\n" for message in messages).encode())
         server.stdin.flush()
         replies = [json.loads(server.stdout.readline()) for _ in range(2)]
         assert [reply["id"] for reply in replies] == [1, 2]
-        assert replies[1]["result"]["isError"] is False
         server.stdin.close()
         assert server.wait(DEADLINE) == 0
+    result: dict[str, Any] = replies[1]["result"]
+    return result
+
+
+def test_an_agent_works_over_mcp(url, machine):
+    assert added_over_mcp(url)["isError"] is False
     machine("elsewhere")
     assert '"Ship"' in run("--db", url, "ls", "--json").stdout

@@ -19,17 +19,20 @@ from msgspec.structs import astuple
 
 from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import connections, run_heartbeats, vocab
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import unfinished_changes
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal, RoleRefused
 from tui_tasks.core.machine_leases import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
+from tui_tasks.core.operations.asks import AnswerByRule
 from tui_tasks.core.operations.jobs import AbandonCheck, AbandonRun, FreeCheck
 from tui_tasks.core.operations.sessions import EndSession, RestoreSession, SessionReport, TurnInterrupted
-from tui_tasks.core.read import check_queries, job_queries
+from tui_tasks.core.read import ask_queries, check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
+from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import ended_processes, hooks_folder, intake, redaction, session_records
 from tui_tasks.hooks.programs import claude
@@ -72,6 +75,7 @@ class Follower:
         self._records: RecordWatch | None = None
         self._codex: CodexQueue | None = None
         self._lost: LostMachines | None = None
+        self._rules: StandingAnswers | None = None
 
     def run(self) -> None:
         """Follow the database's hooks until `stop`."""
@@ -109,6 +113,8 @@ class Follower:
             ended_processes.note_stopped(self._opened(), self._clock())
             self._lost = self._lost or LostMachines(self._opened(), uptime_beside(self._clock))
             self._lost.look(self._clock())
+            self._rules = self._rules or StandingAnswers(self._opened())
+            self._rules.look(self._clock())
             self._records = self._records or RecordWatch(self._opened(), self._process_payloads, intake.human_settings)
             self._records.look(self._clock())
             self._codex = self._codex or CodexQueue(self._opened())
@@ -272,6 +278,37 @@ class LostMachines:
         self._store.look_again()
         self._store.undo_interrupted_changes(now)
         return count
+
+
+class StandingAnswers:
+    """Answers by the human's rules what sessions of other machines ask, whose role on a server may not answer."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._looked_at: set[str] = set()
+        self._refused_until = 0.0
+
+    def look(self, now: int) -> None:
+        """Answer the open permissions that were not looked at before.
+
+        Raises:
+            Busy: the server is away.
+        """
+        db = self._store.db
+        if not db.machine or time.monotonic() < self._refused_until:
+            return
+        asked = {ask.uid for ask in ask_queries.open_asks(db) if ask.request is not None and self._is_elsewhere(ask)}
+        if (new := asked - self._looked_at) and (settings := recorded(db)) is not None and settings.rules:
+            try:
+                self._store.commit(*(AnswerByRule(uid) for uid in new), actor=vocab.SYSTEM, now=now)
+            except RoleRefused:
+                self._refused_until = time.monotonic() + _SERVER_PATIENCE
+                return
+        self._looked_at = asked
+
+    def _is_elsewhere(self, ask: Ask) -> bool:
+        session = session_queries.find(self._store.db, ask.agent)
+        return session is not None and session_queries.process(session).machine not in ("", self._store.db.machine)
 
 
 def _end(tx: Transaction, machine: str) -> int:

@@ -23,7 +23,7 @@ from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.errors import Refusal, StorageFailed, WritesJournal
+from tui_tasks.core.errors import Refusal, RoleRefused, StorageFailed, WritesJournal
 from tui_tasks.core.operations.sessions import Process, RecordReport, RefuseReport, SessionReport, TurnInterrupted
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
@@ -105,7 +105,10 @@ def _process_payloads(store: Store, spool: Spool, now: int, settings: SessionSet
     while names := spool.pending()[:AT_ONCE]:
         payloads = _read_some(store.db, spool, names, records, settings)
         reports = [(name, report, other) for name, report, other in payloads if report is not None]
-        count += _record_all(store, reports, now, settings)
+        try:
+            count += _record_all(store, reports, now, settings)
+        except RoleRefused:
+            count += sum(_record_one(store, one, now, settings) for one in reports)
         for _, report, _ in reports:
             # A hook whose request was refused, or had been reported by another hook, waits for nothing.
             if report.answer is not None and ask_queries.waiting_as(store.db, report.answer) is None:
@@ -115,20 +118,36 @@ def _process_payloads(store: Store, spool: Spool, now: int, settings: SessionSet
     return count
 
 
+_Named = tuple[str, SessionReport, str | None]
+
+
+def _record_one(store: Store, report: _Named, now: int, settings: SessionSettings) -> int:
+    """Write one report by a role that may not write all; return how many were written.
+
+    Where the role may not answer by the human's rules, a permission stays open for a machine that may.
+    """
+    for answers_by_rule in (True, False):
+        try:
+            return _record_all(store, [report], now, settings, answers_by_rule=answers_by_rule)
+        except RoleRefused as refused:
+            problem = refused.message
+    _log.warning("a payload of %s was left out: %s", report[1].program, problem)
+    return 0
+
+
 def _record_all(
-    store: Store, reports: list[tuple[str, SessionReport, str | None]], now: int, settings: SessionSettings
+    store: Store, reports: list[_Named], now: int, settings: SessionSettings, *, answers_by_rule: bool = True
 ) -> int:
     """Write reports in one transaction, without a server if they only say what a session is doing; return how many."""
     if store.db.machine:
         with contextlib.suppress(WritesJournal), store.transaction(store.db.server_time(now), is_local=True) as own:
             return _record_within(own, reports, settings)
     with store.transaction(now) as transaction:
+        transaction.answers_by_rule = answers_by_rule
         return _record_within(transaction, reports, settings)
 
 
-def _record_within(
-    transaction: Transaction, reports: list[tuple[str, SessionReport, str | None]], settings: SessionSettings
-) -> int:
+def _record_within(transaction: Transaction, reports: list[_Named], settings: SessionSettings) -> int:
     transaction.db.run(_FORGET, {"before": transaction.now - _NAME_RETENTION})
     count = 0
     for name, report, other in reports:

@@ -180,10 +180,17 @@ class JournalClient:
 
         Raises:
             Busy: nothing was written.
+            RoleRefused: this role only reads.
         """
         was_connected = self._connection is not None
         try:
             return self._lock(seq, number)
+        except errors.InsufficientPrivilege as error:
+            role = self.connected().info.user
+            self.close()
+            refused = first_line(error)
+            why = f"role {role} only reads: it may not write" if "lock_head" in refused else refused
+            raise RoleRefused(why) from None
         except (errors.OperationalError, errors.InterfaceError, errors.AdminShutdown) as error:
             # A connection that stood idle may have been cut long ago: a new one is tried once.
             self.close()

@@ -71,6 +71,7 @@ class Transaction(Reading):
         entries: the number of entries written.
         current: the seq of the first entry of the actor's part of the current change; None before there is one.
         is_partly_done: whether steps of the current change were committed.
+        answers_by_rule: whether standing rules of the human's answer; not where the role of a server may not answer.
     """
 
     def __init__(
@@ -113,6 +114,7 @@ class Transaction(Reading):
         self.in_steps = in_steps
         self.entries = 0
         self.is_partly_done = False
+        self.answers_by_rule = True
         self._record: StepRecord | None = None
         self._locked_since = time.monotonic()
         self.actor = ""

@@ -57,6 +57,12 @@ class SettleAsks(Operation, frozen=True):
     answer: str | None = None
 
 
+class AnswerByRule(Operation, frozen=True):
+    """Answer an open permission of a program, `uid`, by a standing rule of the human's. Result: whether one does."""
+
+    uid: str
+
+
 class AnswerByPhone(Operation, frozen=True):
     """The human's answer from a phone, by its hashed nonce (`core.phone_answers`). Result: the question."""
 

@@ -40,8 +40,7 @@ _WAITING_AS = Statement(
             ((AskRow.id > _OLDEST_LOOKED_AT) | (AskRow.state == SQL("'open'")))
             & (fn.json_extract(AskRow.request, "$.answer") == slot("name"))
         )
-        .order_by(AskRow.id.desc())
-        .limit(1)
+        .limit(2)
     )
 )
 _ANSWERED_BY = Statement(
@@ -128,9 +127,12 @@ def answered_permissions(db: Database) -> list[Ask]:
 
 
 def waiting_as(db: Database, name: str) -> str | None:
-    """Return the uid of the question for which a hook waits under that name; None if it is not recorded yet."""
-    row = db.one(_WAITING_AS, name=name)
-    return row[0] if row else None
+    """Return the uid of the question for which a hook waits under that name; None if it is not recorded yet.
+
+    On a server another role can record a question with the same name: then none is the hook's.
+    """
+    rows = db.all(_WAITING_AS, name=name)
+    return rows[0][0] if len(rows) == 1 else None
 
 
 def is_answered_by_human(db: Database, ask: Ask) -> bool:

@@ -16,6 +16,7 @@ from tui_tasks.core.operations import RecordRefusal, RecordTerminal
 from tui_tasks.core.operations.asks import (
     AnswerAsk,
     AnswerByPhone,
+    AnswerByRule,
     CloseAsk,
     DeliverMessages,
     NoteStuck,
@@ -232,17 +233,32 @@ def open_request(
         reason=None if reached is None else reached[0],
     )
     tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask))
-    if rule is not None:
-        answer = ALLOW if rule.answer == "allow" else f"{DENY}: by a rule of the human: {rule}"
-        new = {"state": "answered", "answer": answer, "answered_at": tx.now, "rule": str(rule)}
-        tx.emit_by_system("ask.answered", "ask", ask.uid, old={name: getattr(ask, name) for name in new}, new=new)
-        return ask_queries.ask(tx.db, ask.uid)
-    return ask
+    return ask if rule is None else _answer_by(tx, ask, rule)
+
+
+def _answer_by(tx: Transaction, ask: Ask, rule: AnswerRule) -> Ask:
+    answer = ALLOW if rule.answer == "allow" else f"{DENY}: by a rule of the human: {rule}"
+    new = {"state": "answered", "answer": answer, "answered_at": tx.now, "rule": str(rule)}
+    tx.emit_by_system("ask.answered", "ask", ask.uid, old={name: getattr(ask, name) for name in new}, new=new)
+    return ask_queries.ask(tx.db, ask.uid)
+
+
+@rule(AnswerByRule)
+def answer_by_rule(tx: Transaction, op: AnswerByRule) -> bool:
+    """Answer a permission that a machine whose role may not answer has left open."""
+    ask = ask_queries.ask(tx.db, op.uid)
+    session = session_queries.find(tx.db, ask.agent)
+    if ask.state != "open" or ask.request is None or session is None:
+        return False
+    standing = _standing_answer(tx, ask.request, session.project)
+    if standing is not None:
+        _answer_by(tx, ask, standing)
+    return standing is not None
 
 
 def _standing_answer(tx: Transaction, request: dict[str, Any], project: str | None) -> AnswerRule | None:
     """Return the rule of the human's that answers a request, if its program waits for an answer from here."""
-    settings = tx.state_cache.recorded_settings
+    settings = tx.state_cache.recorded_settings if tx.answers_by_rule else None
     if settings is None or not settings.rules or request["kind"] != "permission" or not request["answer"]:
         return None
     return answer_rules.find(
