@@ -34,7 +34,7 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.jobs import check_rules as rules_of_checks
+from tui_tasks.core.rules import check_rules as rules_of_checks
 from tui_tasks.core.store import Store
 
 

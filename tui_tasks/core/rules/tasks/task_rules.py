@@ -129,7 +129,7 @@ def make_task(
     if task.status == "in_progress":
         refuse_second_in_progress(tx, home, task)
     if task.status == "done":
-        from tui_tasks.core.rules.jobs import check_steps  # for what is reported done alone
+        from tui_tasks.core.rules import check_steps  # for what is reported done alone
 
         check_steps.refuse_unproven(tx, task, home, None)
     tx.first_touch(task.uid)
@@ -256,7 +256,7 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
     if changed.status == "in_progress" and not changed.deleted and not _WHOSE_TURN.isdisjoint(new):
         refuse_second_in_progress(tx, home, changed)
     if is_reported:
-        from tui_tasks.core.rules.jobs import check_steps
+        from tui_tasks.core.rules import check_steps
 
         check_steps.refuse_unproven(tx, changed, home, task)
     tx.emit(kind, "task", task.uid, old={name: getattr(task, name) for name in new}, new=new, task=changed)

@@ -14,10 +14,9 @@ from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.jobs import job_steps
-from tui_tasks.core.rules.jobs.job_steps import disable, end_unbegun, finish, refuse_inside_run
-from tui_tasks.core.rules.jobs.run_rules import record
+from tui_tasks.core.rules import job_steps, rule
+from tui_tasks.core.rules.job_steps import disable, end_unbegun, finish, refuse_inside_run
+from tui_tasks.core.rules.run_rules import record
 from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
 from tui_tasks.core.schedule.fire_times import parse_plan, zone_of

@@ -34,8 +34,7 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.jobs import check_steps
+from tui_tasks.core.rules import check_steps, rule
 from tui_tasks.core.rules.recorded_settings import UID, recorded
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.schedule import policy

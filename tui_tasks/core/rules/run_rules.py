@@ -24,9 +24,8 @@ from tui_tasks.core.operations.jobs import (
     TakeBackDue,
 )
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.jobs import job_steps
-from tui_tasks.core.rules.jobs.job_steps import change_run, expire, finish, new_run, refuse_inside_run, request
+from tui_tasks.core.rules import job_steps, rule
+from tui_tasks.core.rules.job_steps import change_run, expire, finish, new_run, refuse_inside_run, request
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.policy import Decision, decide, read_settings

@@ -1,1 +1,0 @@
-"""The rules of jobs, of their runs, and of checks."""
