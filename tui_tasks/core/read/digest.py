@@ -22,7 +22,6 @@ from tui_tasks.core.read.digest_entries import (
     PARTS,
     DigestLine,
     EventEntry,
-    FiledEntry,
     failed,
     merged,
     reported,
@@ -126,12 +125,12 @@ FROM json_each(?) AS filed CROSS JOIN task ON task.uid = filed.value JOIN list O
 
 
 def filed(
-    db: Database, created: list[FiledEntry], events: list[EventEntry], named: Collection[str]
+    db: Database, created: Mapping[str, Any], events: list[EventEntry], named: Collection[str]
 ) -> list[DigestLine]:
     """Return a line for each list and agent that has filed tasks there since, and for each job of an agent's; without
     those that other lines name.
     """
-    others = {entry.task: entry for entry in created if entry.task not in named}
+    others = {entry.task: entry for entry in digest_entries.filed_entries(created, named)}
     groups: dict[tuple[str, str], list[Any]] = {}
     for task, name, deleted, uid, home in map(journal.as_text, db.sql(_FILED, (_array(others),))):
         seq, at, actor, _ = others[task]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -104,17 +104,23 @@ class FiledEntry(NamedTuple):
     task: str
 
 
-def events(db: Database, after: int, since: int) -> tuple[list[EventEntry], list[FiledEntry]]:
+def events(db: Database, after: int, since: int) -> tuple[list[EventEntry], dict[str, Any]]:
     """Return the entries after a seq, since an instant, that are about something else and may be worth a line, oldest
-    first; agents' new tasks apart.
+    first; apart from them, for `filed_entries`, the rows of agents' new tasks by the uids of these.
     """
-    found, created = [], []
-    for row in map(journal.as_text, db.sql(_EVENTS, (after, since))):
+    found, created = [], {}
+    for row in db.sql(_EVENTS, (after, since)):
         if row[3] == "task.created":
-            created.append(FiledEntry(row[0], row[1], row[2], row[5]))
+            created[row[5]] = row
         else:
-            found.append(EventEntry(*row))
+            found.append(EventEntry(*journal.as_text(row)))
     return found, created
+
+
+def filed_entries(created: Mapping[str, Any], named: Collection[str]) -> list[FiledEntry]:
+    """Return the entries of new tasks, but for those that other lines name."""
+    rows = (journal.as_text(row) for uid, row in created.items() if uid not in named)
+    return [FiledEntry(row[0], row[1], row[2], row[5]) for row in rows]
 
 
 PARTS: Final = ("needs_you", "in_your_name", "failed", "not_proven", "proven", "filed", "spent")
