@@ -23,8 +23,8 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, Reading, decided_block, request_lines
-from tui_tasks.tui.inbox.ask_groups import AskedTasks
-from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, InboxLine, RowSource
+from tui_tasks.tui.inbox.ask_views import AskedTasks
+from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.painting.styles import Part

@@ -1,15 +1,48 @@
-"""Questions as the inbox shows them, and unsent answers."""
+"""Questions as the inbox shows them, the tasks that they are about, and unsent answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, Given, WholeRequests
-from tui_tasks.tui.inbox.ask_groups import AskedTasks
 from tui_tasks.tui.state.context import Context
+
+
+class AskedTasks:
+    """The tasks that questions are about; each is read once."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._found: dict[str, TaskLine] = {}
+
+    def of(self, ask: Ask) -> TaskLine | None:
+        """Return the task that a question is about; None when it is about none, or that is deleted."""
+        if ask.task_uid is None:
+            return None
+        if ask.task_uid not in self._found:
+            task = agent_text.live_task(self._context.db, ask.task_uid)
+            if task is None:
+                return None
+            self._found[ask.task_uid] = task
+        return self._found[ask.task_uid]
+
+    def number(self, ask: Ask) -> str:
+        """Return the number of a question's task as `#4`; empty without a task."""
+        task = self.of(ask)
+        return f"#{task.number}" if task is not None else ""
+
+    def holds_any(self, uids: Collection[str]) -> bool:
+        """Return whether one of these tasks has been read."""
+        return not self._found.keys().isdisjoint(uids)
+
+    def forget(self) -> None:
+        """Have all tasks read again."""
+        self._found.clear()
 
 
 class AskViews:

@@ -28,7 +28,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import decided_prose
-from tui_tasks.tui.inbox.inbox_items import InboxItem, RowSource
+from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn

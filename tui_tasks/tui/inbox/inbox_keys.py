@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, answer_keys
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
-from tui_tasks.tui.inbox.inbox_items import kind_of
+from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint

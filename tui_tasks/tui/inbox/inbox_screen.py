@@ -23,12 +23,10 @@ from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionK
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail, RowsRead
-from tui_tasks.tui.inbox.ask_groups import AskedTasks
-from tui_tasks.tui.inbox.ask_views import AskViews, UnsentAnswers
+from tui_tasks.tui.inbox.ask_views import AskedTasks, AskViews, UnsentAnswers
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
-from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, RowSource
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
-from tui_tasks.tui.inbox.inbox_lines import InboxLines
+from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLines, RowSource
 from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
 from tui_tasks.tui.inbox.row_kinds import FailedChecks, LeftTasks, StuckAgents
 from tui_tasks.tui.inbox.work_to_review import WorkToReview

@@ -24,7 +24,7 @@ from tui_tasks.text.safe import error_line, safe_line
 from tui_tasks.text.times import ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status
-from tui_tasks.tui.inbox.inbox_items import InboxItem, RowSource
+from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block

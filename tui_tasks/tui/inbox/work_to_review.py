@@ -16,7 +16,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.times import ago
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inbox.inbox_items import InboxItem, RowSource
+from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
