@@ -28,7 +28,7 @@ from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLines, RowSource
 from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
-from tui_tasks.tui.inbox.row_kinds import FailedChecks, LeftTasks, StuckAgents, WorkToReview
+from tui_tasks.tui.inbox.row_sources import FailedChecks, LeftTasks, StuckAgents, WorkToReview
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
