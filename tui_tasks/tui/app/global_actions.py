@@ -147,10 +147,10 @@ class GlobalActions(Controller):
     async def do_undo(self) -> None:
         """Take back the human's newest change; offer to pass over one that cannot be taken back."""
         if self._context.state.has_work:
-            from tui_tasks.tui.work import work_decisions
+            from tui_tasks.tui.work import review_actions
 
-            if (work := work_decisions.newest_ended(self._context.db)) is not None:
-                await work_decisions.take_back(self._context, work)
+            if (work := review_actions.newest_ended(self._context.db)) is not None:
+                await review_actions.take_back(self._context, work)
                 return
         while True:
             try:

@@ -75,10 +75,10 @@ class WorkActions(Controller):
 
     async def do_work_end(self) -> None:
         """End the newest agent at work on the task, once confirmed; undo brings its work back."""
-        from tui_tasks.tui.work import work_decisions
+        from tui_tasks.tui.work import review_actions
 
         work = self._live()
-        done = await work_decisions.discard(self._context, work) if work is not None else None
+        done = await review_actions.discard(self._context, work) if work is not None else None
         if done is not None:
             self._context.say(done)
 
@@ -89,11 +89,11 @@ class WorkActions(Controller):
 
     async def do_work_restore(self) -> None:
         """Bring back the work on the task that was merged or discarded last."""
-        from tui_tasks.tui.work import work_decisions
+        from tui_tasks.tui.work import review_actions
 
         ended = self._ended()
         if ended is not None:
-            await work_decisions.take_back(self._context, ended)
+            await review_actions.take_back(self._context, ended)
 
     def _ended(self) -> Work | None:
         uids = self._pane.selection()[:1]
