@@ -14,8 +14,8 @@ from tests.tui.driving import named, opened, press, said, shown, until
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.schema.work_links import checked
 from tui_tasks.runner.git import GitFailed, read
-from tui_tasks.tui.tasks import link_facts
-from tui_tasks.tui.tasks.link_screen import LinkLog
+from tui_tasks.tui.tasks import git_links
+from tui_tasks.tui.tasks.git_links import LinkLog
 
 BRANCH = checked("branch", "phone")
 PULL_REQUEST = checked("pull_request", "https://example.org/pull/7")
@@ -42,16 +42,16 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_git_tells_the_size_of_a_branch_and_of_a_commit(repository: Path) -> None:
-    assert link_facts.facts(repository, BRANCH) == "1 commit since main, +2 -1 in 1 file"
-    assert link_facts.facts(repository, checked("branch", "main")).startswith("at ")
+    assert git_links.facts(repository, BRANCH) == "1 commit since main, +2 -1 in 1 file"
+    assert git_links.facts(repository, checked("branch", "main")).startswith("at ")
     commit = checked("commit", git(repository, "rev-parse", "--short", "phone"))
-    assert link_facts.facts(repository, commit).startswith("+2 -1 in 1 file  Ring")
-    assert "+4" in link_facts.link_text(repository, commit)
+    assert git_links.facts(repository, commit).startswith("+2 -1 in 1 file  Ring")
+    assert "+4" in git_links.link_text(repository, commit)
     for missing in (checked("branch", "other"), checked("commit", "123456789")):
         with pytest.raises(GitFailed, match="no "):
-            link_facts.facts(repository, missing)
+            git_links.facts(repository, missing)
     with pytest.raises(GitFailed):
-        link_facts.facts(Path("/"), BRANCH)
+        git_links.facts(Path("/"), BRANCH)
 
 
 def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:
     commit = checked("commit", git(tmp_path, "rev-parse", "phone"))
     assert not ran.exists()
     for link in (BRANCH, commit):
-        assert link_facts.facts(tmp_path, link)
-        assert link_facts.link_text(tmp_path, link)
+        assert git_links.facts(tmp_path, link)
+        assert git_links.link_text(tmp_path, link)
     assert not ran.exists()
 
 
@@ -123,7 +123,7 @@ async def test_lines_of_a_diff_that_begin_as_its_headers_do_are_drawn_as_lines(a
     (tmp_path / "b.txt").write_text("diff --git a/x b/x\n")
     git(tmp_path, "add", "a.txt", "b.txt")
     git(tmp_path, "commit", "-qm", "Second")
-    text = link_facts.link_text(tmp_path, checked("commit", git(tmp_path, "rev-parse", "main")))
+    text = git_links.link_text(tmp_path, checked("commit", git(tmp_path, "rev-parse", "main")))
     async with opened(app):
         rows = LinkLog(app.context, text).lines(60, 40)
     marks = {"".join(part for part, _ in row[2:]).strip(): row[1] for row in rows if len(row) > 2}

@@ -25,7 +25,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks import task_note
-from tui_tasks.tui.tasks.link_lines import LinkLines
+from tui_tasks.tui.tasks.links import LinkLines
 from tui_tasks.tui.tasks.task_note import field_parts
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 

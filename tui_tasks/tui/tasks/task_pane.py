@@ -15,7 +15,7 @@ from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
-from tui_tasks.tui.tasks.link_actions import LinkActions
+from tui_tasks.tui.tasks.links import LinkActions
 from tui_tasks.tui.tasks.quick_add import AddActions, QuickAdd
 from tui_tasks.tui.tasks.task_actions import TaskActions
 from tui_tasks.tui.widgets.bases import Pane
