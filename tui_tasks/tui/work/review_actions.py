@@ -1,5 +1,5 @@
-"""What the human decides about work: carried out in a thread, as git runs, and taken back; and the keys of a review, with
-its moves in the two lists and its hints at the foot.
+"""What the human decides about work: carried out in a thread, as git runs, and taken back; and the keys of a review,
+with its moves in the two lists and its hints at the foot.
 """
 
 from __future__ import annotations
@@ -156,7 +156,6 @@ class SideMoves(RowMoves):
         self._screen.diff.move_page(-1)
 
 
-T = TypeVar("T")
 _NEED_REVIEW = ("work_accept", "work_comment", "work_pull_request")
 
 
@@ -298,7 +297,7 @@ class ReviewActions(Controller):
 
     async def do_work_discard(self) -> None:
         """Discard the work, once confirmed."""
-        done = await self._decided(work_decisions.discard(self._context, self._screen.work))
+        done = await self._decided(discard(self._context, self._screen.work))
         if done is not None:
             self._screen.keep_comments([])
             self._screen.leave_what_is_over()
@@ -344,8 +343,8 @@ class ReviewActions(Controller):
         self._screen.show_work(works[(at + by) % len(works)])
 
     async def _decide(self, act: Callable[[Acceptance], T]) -> T:
-        """Do as `work_decisions.decide`."""
-        return await self._decided(work_decisions.decide(self._context, act))
+        """Do as `decide`."""
+        return await self._decided(decide(self._context, act))
 
     async def _decided(self, decision: Awaitable[T]) -> T:
         """Wait for a decision; what is refused is shown as it is now, so that it can be looked at again."""
