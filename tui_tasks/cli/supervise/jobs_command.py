@@ -22,9 +22,10 @@ from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.json_shapes import job_json, run_json
+from tui_tasks.dialects.requests import job_syntax
 from tui_tasks.dialects.shell_jobs import TOOLS
 from tui_tasks.text.safe import safe_line, safe_text
-from tui_tasks.tui.schedule import job_syntax, job_text
+from tui_tasks.tui.schedule import job_text
 
 _JOB: Final = "its name, its number, or the beginning of its id"
 _TIMES: Final = "a cron, @daily, `9:00 mon-fri`, `every 15m`, `tomorrow 18:25`, or dates; left out: run by hand"

@@ -59,7 +59,7 @@ def filter_of(text: str, now: int) -> ListFilter:
     """
     if not text:
         return EVERYTHING
-    from tui_tasks.tui.inputs import filter_syntax
+    from tui_tasks.dialects.requests import filter_syntax
 
     parsed = filter_syntax.parse(text)
     if parsed.problem:

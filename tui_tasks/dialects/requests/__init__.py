@@ -1,1 +1,3 @@
-"""The parts of a request that all dialects share: strict JSON, arguments, task references, identity."""
+"""Requests, which all dialects share: strict JSON, arguments, task references, identity; and the words that people type
+for tasks, filters and jobs.
+"""

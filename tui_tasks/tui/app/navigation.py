@@ -21,10 +21,10 @@ from typing_extensions import override
 
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import list_pages
+from tui_tasks.dialects.requests.filter_syntax import quoted
 from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.inputs.filter_syntax import quoted
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.keys.user_keys import Keymap

@@ -9,8 +9,8 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Static
 
+from tui_tasks.dialects.requests.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.bases import plain

@@ -14,11 +14,11 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.pages.log_lines import KINDS, LogLine
+from tui_tasks.dialects.requests.filter_syntax import Language
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_copy
 from tui_tasks.text.times import count, moment
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.inputs.filter_syntax import Language
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.log.log_actions import LogActions
 from tui_tasks.tui.log.log_entry import EntryDetail

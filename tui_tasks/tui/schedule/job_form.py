@@ -17,14 +17,15 @@ from tui_tasks.core.operations.jobs import CreateJob, EditJob
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone, zone_of
+from tui_tasks.dialects.requests import job_syntax
+from tui_tasks.dialects.requests.job_syntax import Times
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import ConflictScreen, FormScreen, WordLine
 from tui_tasks.tui.inputs.editor import LongText
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
-from tui_tasks.tui.schedule import job_syntax, job_text
-from tui_tasks.tui.schedule.job_syntax import Times
+from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.frame import FootLine

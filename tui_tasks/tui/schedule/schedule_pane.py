@@ -14,11 +14,11 @@ from tui_tasks.core.operations.jobs import DeleteJob, DisableJob, EnableJob, Run
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.job_lines import JobLine
 from tui_tasks.core.schedule.fire_times import system_zone
+from tui_tasks.dialects.requests.filter_syntax import Language, Parsed
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, confirm
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.inputs.filter_syntax import Language, Parsed
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine

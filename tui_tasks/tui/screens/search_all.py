@@ -12,9 +12,9 @@ from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.snapshots import TaskList
+from tui_tasks.dialects.requests.filter_syntax import Parsed, parse
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inputs.filter_syntax import Parsed, parse
 from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry, Picker
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.frame import FootLine

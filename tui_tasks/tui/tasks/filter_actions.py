@@ -19,9 +19,9 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED
 from tui_tasks.core.schema.task_fields import local_time
+from tui_tasks.dialects.requests.filter_syntax import Parsed
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.inputs.filter_syntax import Parsed
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 

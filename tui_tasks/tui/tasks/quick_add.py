@@ -158,7 +158,7 @@ class QuickAdd(ResilientMessages, Vertical):
 
     def complete(self) -> None:
         """Complete the word before the cursor as far as it is unambiguous; show the candidates if there are several."""
-        from tui_tasks.tui.inputs.filter_syntax import YOU, complete, quick_add_candidates
+        from tui_tasks.dialects.requests.filter_syntax import YOU, complete, quick_add_candidates
 
         assert self._words is not None
         at = self._words.cursor_position

@@ -12,8 +12,8 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.store import Store
-from tui_tasks.tui.schedule import job_syntax
-from tui_tasks.tui.schedule.job_syntax import preview, read_settings, read_times
+from tui_tasks.dialects.requests import job_syntax
+from tui_tasks.dialects.requests.job_syntax import preview, read_settings, read_times
 
 ZONE = "Europe/Berlin"
 
