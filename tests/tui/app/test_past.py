@@ -27,9 +27,8 @@ from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.past_app import PastApp
+from tui_tasks.tui.app.past import PastLink, past_app
 from tui_tasks.tui.inbox.inbox_screen import Inbox
-from tui_tasks.tui.state.past_link import PastLink
 
 Look = Callable[..., TaskApp]
 
@@ -49,7 +48,7 @@ def look(plan: Plan) -> Look:
 
     def at_moment(when: object, **options: object) -> TaskApp:
         link = PastLink(plan.path, str(when), clock=lambda: NOW, zone=ZONE)
-        return PastApp(link, zone=ZONE, list_name=plan.list_uid, **options)
+        return past_app(link, zone=ZONE, list_name=plan.list_uid, **options)
 
     return at_moment
 

@@ -10,13 +10,12 @@ from tests.tui.work.test_work_screen import begun
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.navigation import Frame
-from tui_tasks.tui.app.past_app import PastApp
+from tui_tasks.tui.app.past import PastLink, past_app
 from tui_tasks.tui.keys import user_keys
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, show_key
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.text_lines import ScrollLines
 from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry
-from tui_tasks.tui.state.past_link import PastLink
 from tui_tasks.tui.tasks.git_links import LinkText
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
@@ -119,11 +118,10 @@ async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_d
         begun(plan, 9)
         app.push_screen(ReviewScreen(app.context, plan[9]))
         await look()
-    past = PastApp(PastLink(plan.path, "12", clock=lambda: NOW), zone=ZONE)
+    past = past_app(PastLink(plan.path, "12", clock=lambda: NOW), zone=ZONE)
     async with opened(past):
         assert {action.id for action in past.offers()} > {action.id for action in app.offers()}
         done.update(action.id for action in past.offers())
-        shown.add(PastApp)
     assert done == set(ACTIONS)
     assert {kind for kind in actors() if "BINDINGS" in vars(kind)} <= shown | {Overlay, ScrollLines, TaskApp}
 

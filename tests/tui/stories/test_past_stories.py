@@ -12,8 +12,7 @@ from tests.tui.plan import NOW, ZONE, Plan
 from tests.tui.stories.conftest import Draw
 from tests.tui.stories.test_stories import at_each_size, settled
 from tui_tasks.core.maintenance.moments import Moment
-from tui_tasks.tui.app.past_app import PastApp
-from tui_tasks.tui.state.past_link import PastLink
+from tui_tasks.tui.app.past import PastLink, past_app
 
 
 class SameEachTime(PastLink):
@@ -31,5 +30,5 @@ def test_an_hour_ago_is_shown_as_it_was_with_its_instant_its_entry_and_its_hash(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     link = SameEachTime(plan.path, "20:10", clock=lambda: NOW, zone=ZONE)
-    app = PastApp(link, zone=ZONE, list_name=plan.list_uid)
+    app = past_app(link, zone=ZONE, list_name=plan.list_uid)
     draw(app, press=["left_curly_bracket", "j", "j"], run_before=settled)

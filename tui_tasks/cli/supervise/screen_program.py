@@ -157,17 +157,17 @@ def run(
 
 def _make_app(link: DatabaseLink, settings: config.Config, file: Path, **options: Any) -> Any:
     """Return the App for a link; `file` holds the settings, with the human's own themes beside it."""
-    app_class: type[Any]
+    make: Any
     if link.as_of is None:
         from tui_tasks.tui.app.app import TaskApp
 
-        app_class = TaskApp
+        make = TaskApp
     else:
-        from tui_tasks.tui.app.past_app import PastApp
+        from tui_tasks.tui.app.past import past_app
 
-        app_class = PastApp
+        make = past_app
     with storage_errors(link.path, reading=True):
-        return app_class(link, config=settings, settings=file, user_themes=file.parent / "themes", **options)
+        return make(link, config=settings, settings=file, user_themes=file.parent / "themes", **options)
 
 
 def _keymap_problems(file: Path, settings: config.Config) -> list[config.SettingsProblem]:
@@ -187,7 +187,7 @@ def _link(path: str, at: str | None, *, read_only: bool) -> DatabaseLink:
             open_store.catch_up(path, progress.show)
     if at is None:
         return DatabaseLink(path, read_only=read_only, clock=clock.now)
-    from tui_tasks.tui.state.past_link import PastLink
+    from tui_tasks.tui.app.past import PastLink
 
     with LeavingKeys() as keys, ProgressBar("Replaying the journal (Esc leaves)") as progress:
 

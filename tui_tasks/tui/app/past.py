@@ -1,4 +1,4 @@
-"""The link between a database's past and the screen: it shows one moment, and moves through time as the human asks."""
+"""A database at a past moment: the link that shows it and moves through time, the keys that do so, and the App."""
 
 from __future__ import annotations
 
@@ -8,16 +8,77 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
-from tui_tasks.core import schema
+from tui_tasks.core import names, schema
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.maintenance import moments
 from tui_tasks.core.maintenance.moments import Moment
 from tui_tasks.core.maintenance.past_state import PastReader, PastState, Report
+from tui_tasks.core.read.pages import log_pages
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
+from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.log.log_text import names_task, text_of, who_of
 from tui_tasks.tui.state.database_link import TOLD_EVERY, DatabaseLink, StateChanges
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+
+
+class PastActions(Controller):
+    """The actions of the scope `past`. Each shows the last change in the state that it moves to."""
+
+    def __init__(self, context: Context, link: PastLink) -> None:
+        self._context = context
+        self._link = link
+
+    async def do_past_change_back(self) -> None:
+        """Show the state before the last change."""
+        await self._move(lambda db, moment, now: moments.by_change(db, moment, back=True), "earlier")
+
+    async def do_past_change_on(self) -> None:
+        """Show the state after the next change."""
+        await self._move(lambda db, moment, now: moments.by_change(db, moment, back=False), "later")
+
+    async def do_past_hour_back(self) -> None:
+        """Show the state an hour before."""
+        await self._move(lambda db, moment, now: moments.by_hour(db, moment, now, back=True), "earlier")
+
+    async def do_past_hour_on(self) -> None:
+        """Show the state an hour later."""
+        await self._move(lambda db, moment, now: moments.by_hour(db, moment, now, back=False), "later")
+
+    async def _move(self, step: Step, direction: str) -> None:
+        if await self._link.move(step, self._say_progress):
+            self._context.say(self._last_change())
+        else:
+            self._context.say(f"The journal has nothing {direction}.")
+
+    def _say_progress(self, done: int, total: int) -> None:
+        if total:
+            self._context.say(f"Replaying the journal: {done:,} of {total:,} entries")
+
+    def _last_change(self) -> str:
+        """Return the last change in the shown state, in one line."""
+        db, clock = self._context.db, self._context.clock
+        newest = journal.newest(db)
+        if not newest:
+            return "Here the journal begins."
+        entry = journal.entry(db, newest)
+        line = log_pages.find(db, [newest]).get(newest)
+        before = moments.previous_change(db, newest) or 0
+        more = f"  (and {count(newest - before - 1, 'more', 'more')})" if newest - before > 1 else ""
+        if line is None:
+            # Entries that the log does not show are internal to the scheduler.
+            return f"{clock.time_of(entry.at)}  {names.shown(entry.actor)}  {entry.kind}{more}"
+        name = f"{safe_line(line.name or '', 40)}: " if names_task(line) else ""
+        return f"{clock.time_of(entry.at)}  {who_of(line)}  {line.word}  {name}{text_of(line)}{more}"
+
 
 T = TypeVar("T")
 
@@ -142,3 +203,10 @@ class PastLink(DatabaseLink):
     def _close(self) -> None:
         while self._to_close:
             self._to_close.pop().close()
+
+
+def past_app(link: PastLink, **options: Any) -> TaskApp:
+    """Return the App for a database at a past moment, with keys that move backward and forward in time."""
+    app = TaskApp(link, **options)
+    app.controllers = (*app.controllers, PastActions(app.context, link))
+    return app
