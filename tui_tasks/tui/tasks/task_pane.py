@@ -1,25 +1,245 @@
-"""Base of the list and the board: a cursor on a task, a filter, quick add, a detail, and their actions."""
+"""The base of the list and the board: a cursor on a task, a filter, quick add and a detail; and the human's actions on
+existing tasks: status, edit, note, copy, move to another list, delete.
+
+Forms and dialogs are imported when they are opened: together they take longer to import than the first screen takes to
+appear.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 from typing_extensions import override
 
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.text.glyphs import LOOKS
+from tui_tasks.text.safe import safe_copy, safe_line
+from tui_tasks.text.times import count
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.tasks import task_note
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
 from tui_tasks.tui.tasks.links import LinkActions
 from tui_tasks.tui.tasks.quick_add import AddActions, QuickAdd
-from tui_tasks.tui.tasks.task_actions import TaskActions
 from tui_tasks.tui.widgets.bases import Pane
 from tui_tasks.tui.work.work_actions import WorkActions
+
+STATUS_KEYS: Final = {
+    "p": "pending", "i": "in_progress", "d": "done", "f": "failed", "s": "skipped", "c": "cancelled",
+}  # fmt: skip
+ASKED_WHY: Final = ("failed", "skipped")
+
+
+class TaskActions(Controller):
+    """Acts on the marked tasks of a pane, else on the task under the cursor."""
+
+    def __init__(self, pane: TaskPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+        self._landed: str | None = None
+        """The task on which the cursor came to be when another was deleted."""
+
+    @override
+    def why_not(self, action: Action) -> str | None:
+        """An editor edits one task."""
+        marks = self._pane.row_list.marks
+        if len(marks) > 1 and action.id in ("edit_in_editor", "checks"):
+            return f"{count(len(marks), 'task')} are marked; it takes one"
+        return super().why_not(action)
+
+    def _tasks(self) -> list[Task]:
+        return task_queries.live_tasks(self._context.db, self._pane.selection())
+
+    @staticmethod
+    def _named(tasks: Sequence[Task]) -> str:
+        return f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
+
+    async def do_take_back(self) -> None:
+        """Take back the newest deletion in the list on screen, whoever made it."""
+        from tui_tasks.tui.state.undo_changes import take_back_deletion
+
+        await take_back_deletion(self._context)
+
+    # Status
+
+    async def do_status(self) -> None:
+        """Ask for the status, and why where a task failed or is skipped."""
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        tasks = self._tasks()
+        if not tasks:
+            return
+        choices = []
+        for letter, status in STATUS_KEYS.items():
+            shown = LOOKS[status]
+            already = all(task.status == status for task in tasks)
+            word = f"{shown.mark(ascii_only=self._context.ascii_only)} {shown.word}"
+            choices.append(Choice(letter, word, shown.color, "it is already" if already else ""))
+        key = await self._context.ask(Menu(self._context, f"Status of {self._named(tasks)}", choices))
+        if key is not None and await self.set_status([task.uid for task in tasks], STATUS_KEYS[key]):
+            self._pane.row_list.clear_marks()
+
+    async def set_status(self, uids: Sequence[str], status: str) -> bool:
+        """Set the status of tasks as one change; ask for the reason first if it is one of `ASKED_WHY`.
+
+        Return False if the human went back.
+        """
+        from tui_tasks.tui.inputs.dialogs import LineDialog
+
+        operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
+        if status in ASKED_WHY:
+            word = LOOKS[status].word
+            prompt = LineDialog(self._context, f"Why {word}?", done=f"Set {word}", hint="goes into the log")
+            why = await self._context.ask(prompt)
+            if why is None:
+                return False
+            operations += [LogTask(uid, why.strip()) for uid in uids if why.strip()]
+        await self._context.link.commit(*operations)
+        return True
+
+    # Checks
+
+    async def do_checks(self) -> None:
+        """Give and take the checks of one task, or have them run; again and again until the human goes back."""
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        context = self._context
+        while tasks := self._tasks()[:1]:
+            choices = {key: (word, ink, wanted) for key, word, ink, wanted in task_note.choices(context, tasks[0])}
+            if not choices:
+                context.say("No check is configured: add [check.NAME] to the configuration file.")
+                return
+            offered = [Choice(key, word, ink) for key, (word, ink, _) in choices.items()]
+            key = await context.ask(Menu(context, f"Checks of {self._named(tasks)}", offered))
+            if key is None:
+                return
+            await context.link.commit(*choices[key][2])
+            if key == "r":
+                context.say("Its checks are running.")
+                return
+
+    # Editing
+
+    async def do_edit(self) -> None:
+        """Edit the task in the form; of several, set fields in one line."""
+        from tui_tasks.tui.inputs.task_form import TaskForm, edit_together
+
+        tasks = self._tasks()
+        if len(tasks) > 1:
+            await edit_together(self._context, tasks)
+        elif tasks:
+            await TaskForm(self._context).edit(tasks[0])
+
+    async def do_edit_in_editor(self) -> None:
+        """Edit title and description in $EDITOR."""
+        from tui_tasks.tui.inputs.task_form import edit_outside
+
+        for task in self._tasks()[:1]:
+            await edit_outside(self._context, task)
+
+    # The rest
+
+    async def do_delete(self) -> None:
+        """Delete; several are asked about once, and a second one without a move between, as `dd` is a habit of vim."""
+        from tui_tasks.tui.inputs.dialogs import confirm
+
+        tasks, context = self._tasks(), self._context
+        if len(tasks) > 1 and not await confirm(context, f"Delete {count(len(tasks), 'task')}?", "delete them"):
+            return
+        named = self._named(tasks)
+        if [task.uid for task in tasks] == [self._landed] and not await confirm(
+            context, f"Delete {named} as well?", "delete it"
+        ):
+            return
+        await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
+        self._landed = self._pane.target()
+        context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings it back.")
+
+    async def do_move_to_list(self) -> None:
+        """Choose a list, and put the tasks at its end."""
+        from tui_tasks.tui.screens.picker import PaletteEntry, Picker
+
+        tasks, context = self._tasks(), self._context
+        uids = [task.uid for task in tasks]
+
+        def move(home: TaskList) -> Callable[[], None]:
+            return lambda: context.run(self._move_to(uids, home))
+
+        entries = [
+            PaletteEntry(safe_line(home.name, 80), count(home.total, "task"), run=move(home))
+            for home in context.state.lists.values()
+            if any(task.list_id != home.id for task in tasks)
+        ]
+        context.push(Picker(context, "→", entries, enter="Move"))
+
+    async def _move_to(self, uids: list[str], home: TaskList) -> None:
+        context = self._context
+        await context.link.commit(*(MoveTask(uid, list_uid=home.uid) for uid in uids))
+        self._pane.row_list.clear_marks()
+        context.say(f"Moved to {safe_line(home.name, 40)}. {context.keymap.key_of('undo')} brings it back.")
+
+    async def do_note(self) -> None:
+        """Write a note into the log, or a message to the agent."""
+        from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
+
+        tasks, context = self._tasks(), self._context
+        agents = sorted({task.who for task in tasks} - {"human", "system"})
+        if not tasks:
+            return
+        kind: str | None = "n"
+        if len(agents) == 1:
+            choices = [
+                Choice("n", "note into the log"),
+                Choice("m", f"message to {agent_text.who(agents[0], 40)}"),
+            ]
+            kind = await context.ask(Menu(context, self._named(tasks), choices))
+        if kind is None:
+            return
+        title = f"Note for {self._named(tasks)}" if kind == "n" else f"Message to {agent_text.who(agents[0], 40)}"
+        text = await context.ask(LineDialog(context, title, done="Log" if kind == "n" else "Send"))
+        if text is None or not text.strip():
+            return
+        if kind == "n":
+            await context.link.commit(*(LogTask(task.uid, text.strip()) for task in tasks))
+        else:
+            from tui_tasks.tui.agents.agent_actions import send_message
+
+            await send_message(context, agents[0], text.strip())
+
+    async def do_copy(self) -> None:
+        """Copy ids, titles, or tasks as Markdown."""
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        tasks, context = self._tasks(), self._context
+        choices = [Choice("i", "id"), Choice("m", "Markdown"), Choice("t", "title")]
+        key = await context.ask(Menu(context, f"Copy of {self._named(tasks)}", choices))
+        if key is None:
+            return
+        if key == "m":
+            text = "\n\n".join(as_markdown(task) for task in tasks)
+        else:
+            text = "\n".join(task.uid if key == "i" else safe_copy(task.name, one_line=True) for task in tasks)
+        context.copy(text)
+        context.say(f"Copied {count(len(text), 'character')}.")
+
+
+def as_markdown(task: Task) -> str:
+    """Return a task as an item of a Markdown list, with its description below it."""
+    box = "x" if task.status == "done" else " "
+    lines = [f"- [{box}] {' '.join(task.name.split())}"]
+    lines += [f"  {line}".rstrip() for line in task.description.splitlines()]
+    return "\n".join(lines)
 
 
 class TaskPane(Pane):
