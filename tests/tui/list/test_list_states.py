@@ -13,8 +13,8 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.dialogs import AddWords
 from tui_tasks.tui.list.list_pane import ListPane
+from tui_tasks.tui.list.list_sources import TasksOfList
 from tui_tasks.tui.state.projects import ProjectChoice
-from tui_tasks.tui.tasks.task_sources import TasksOfList
 
 
 async def test_read_only_shows_and_filters_and_says_why_it_changes_nothing(plan, make_app):

@@ -18,6 +18,7 @@ from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.list.list_rows import ListLines, TaskRows, side_width
+from tui_tasks.tui.list.list_sources import SortedTasks, TasksByDue, TasksOfList
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
@@ -25,7 +26,6 @@ from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_pane import TaskPane
-from tui_tasks.tui.tasks.task_sources import SortedTasks, TasksByDue, TasksOfList
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
