@@ -25,6 +25,10 @@ def row(app, name: str) -> str:
     return next(line for line in lines(app) if line.lstrip(" >*").startswith(name))
 
 
+def _agents(app) -> int:
+    return sum(member.is_there for member in app.state.members)
+
+
 async def test_the_switcher_tells_what_is_open_who_works_and_what_needs_you(three, make_app):
     app = make_app(three.path)
     async with opened(app) as pilot:
@@ -227,11 +231,11 @@ async def test_the_switcher_counts_the_agents_that_the_top_line_counts_also_when
     app = make_app(three.path)
     async with opened(app) as pilot:
         await press(app, pilot, *named("projects"))
-        assert f"{app.state.agent_count} agents" in row(app, "All projects")
-        was, needed = app.state.agent_count, app.state.need_you
+        assert f"{_agents(app)} agents" in row(app, "All projects")
+        was, needed = _agents(app), app.state.need_you
         with Store(three.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-1", Process(), NOW)
-        await until(pilot, lambda: app.state.agent_count == was - 1)
+        await until(pilot, lambda: _agents(app) == was - 1)
         await until(pilot, lambda: f"{was - 1} agents" in row(app, "All projects"))
         assert app.state.left
         assert app.state.need_you == needed + 1

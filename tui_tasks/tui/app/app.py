@@ -81,7 +81,7 @@ class TaskApp(Actor, ResilientApp):
     AUTO_FOCUS = "VirtualList, CardArea"
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = frame.HORIZONTAL
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = frame.VERTICAL
-    SCOPES: ClassVar[tuple[str, ...]] = ("app", "past")
+    SCOPES: ClassVar[tuple[str, ...]] = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
 
     _ascii_filters: Sequence[LineFilter] = ()

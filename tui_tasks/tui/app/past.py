@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class PastActions(Controller):
-    """The actions of the scope `past`. Each shows the last change in the state that it moves to."""
+    """Moves through time. Each action shows the last change in the state that it moves to."""
 
     def __init__(self, context: Context, link: PastLink) -> None:
         self._context = context

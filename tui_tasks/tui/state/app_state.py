@@ -190,11 +190,6 @@ class AppState:
         """Return how many tasks of a list agents have deleted that the human may have seen."""
         return sum(1 for home in self.deleted.values() if home == list_id)
 
-    @property
-    def agent_count(self) -> int:
-        """The number of agents that are there: sessions that have not ended, and agents connected to the channel."""
-        return sum(member.is_there for member in self.members)
-
     def read_agents(self, now: int) -> bool:
         """Read what agents do, and who is there, which leaves no journal entries; return whether it has changed."""
         was = self.members, self.left, self.asked_about
