@@ -19,9 +19,11 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tui_tasks import ntfy
+from tui_tasks.clock import uptime_beside
 from tui_tasks.core import connections, machine_leases, phone_answers
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import journal
+from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
@@ -77,6 +79,7 @@ class PhoneService:
         self._is_waiting = False
         # When questions that another machine is sending were first seen, by `time.monotonic`.
         self._half_sent: dict[str, float] = {}
+        self._elapsed = Elapsed(uptime_beside(clock))
         self._retry_at = 0.0
         self._retry_seconds = _FIRST_RETRY_SECONDS
 
@@ -148,6 +151,7 @@ class PhoneService:
     def resume(self, store: Store) -> None:
         """Resume where the previous process ended; the first time, begin with what happens from now on."""
         self._withdraw_half_sent(store)
+        self._renew_phone(store)
         if key_values.get(store.db, _KEY) is None:
             self._remember(store, seq=journal.newest(store.db), since=str(self._clock() // _SECOND))
 
@@ -165,6 +169,7 @@ class PhoneService:
         Raises:
             NtfyForbidden: the server does not accept the token.
         """
+        self._renew_phone(store)
         newest = journal.newest(store.db)
         if (newest == self._sent_seq and not self._is_waiting) or time.monotonic() < self._retry_at:
             return
@@ -182,13 +187,14 @@ class PhoneService:
         self._sent_seq, self._retry_seconds = newest, _FIRST_RETRY_SECONDS
 
     def _send_asks(self, store: Store) -> bool:
-        """Send the questions open for longer than the configured delay; return whether others are not due yet."""
+        """Send the questions open for longer than the configured delay; return whether others wait to be sent."""
         is_waiting = self._withdraw_left(store)
         open_asks = ask_queries.open_asks(store.db)
         phone_answers.forget_closed(store.db, (ask.uid for ask in open_asks))
         sent, now = phone_answers.sent(store.db), store.db.server_time(self._clock())
-        waiting = [ask for ask in open_asks if ask.uid not in sent and not self._is_anothers(store, ask)]
-        due = [ask for ask in waiting if now - ask.opened_at >= self._settings.delay * _SECOND]
+        waiting = [ask for ask in open_asks if ask.uid not in sent]
+        old = [ask for ask in waiting if now - ask.opened_at >= self._settings.delay * _SECOND]
+        due = [ask for ask in old if not self._is_anothers(store, ask)]
         for ask in due:
             self._send_ask(store, ask, now)
         return is_waiting or len(due) < len(waiting)
@@ -226,13 +232,25 @@ class PhoneService:
             raise
         phone_answers.mark_sent(store.db, ask.uid, now)
 
+    def _renew_phone(self, store: Store) -> None:
+        """Record on a server that this machine has a phone: others leave its questions to it."""
+        if store.db.machine and machine_leases.is_phone_due(store.db, self._elapsed.look(store.db, self._clock())):
+            with store.transaction(self._clock()):
+                machine_leases.renew_phone(store.db, self._elapsed.record(store.db, self._clock()))
+
+    def _has_phone(self, store: Store, machine: str) -> bool:
+        """Return whether another machine has a phone."""
+        if machine in ("", store.db.machine):
+            return False
+        return machine_leases.has_phone(store.db, machine, self._elapsed.look(store.db, self._clock()))
+
     def _is_anothers(self, store: Store, ask: Ask) -> bool:
         """Return whether a question is known to come from another machine, and is left to that one's phone."""
         if not store.db.machine or self._settings.all_machines:
             return False
         asker = dict(connections.askers(store.db)).get(ask.uid)
         process = asker or _process(store.db, ask.agent)
-        return process is not None and process.machine not in ("", store.db.machine)
+        return process is not None and self._has_phone(store, process.machine)
 
     def _send_failures(self, store: Store, newest: int) -> None:
         since = int((key_values.get(store.db, _KEY) or {}).get("seq", newest))
@@ -250,11 +268,13 @@ class PhoneService:
         self._remember(store, seq=newest)
 
     def _of_this_machine(self, store: Store, alerts: list[Alert]) -> list[Alert]:
-        """Return the entries to send: those of this machine's agents that no other machine has sent."""
+        """Return the entries to send, which no other machine has sent or is to send to its own phone."""
         own = [alert for alert in alerts if store.db.server_time(self._clock()) - alert.at < _DAY]
         if not self._settings.all_machines:
-            elsewhere = {one.uid for one in session_queries.live(store.db)} - {
-                one.uid for one in session_queries.live_here(store.db)
+            elsewhere = {
+                one.uid
+                for one in session_queries.live(store.db)
+                if self._has_phone(store, session_queries.process(one).machine)
             }
             own = [alert for alert in own if alert.who not in elsewhere]
         new = phone_answers.claim_alerts(store.db, {alert.seq for alert in own}) if own else set()

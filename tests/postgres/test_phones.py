@@ -12,13 +12,15 @@ from tests.postgres.test_lost_machines import ask
 from tests.postgres.test_machines import PERMISSION, START, leave
 from tui_tasks import clock
 from tui_tasks import phone as phone_module
-from tui_tasks.core import phone_answers
+from tui_tasks.core import connections, phone_answers
 from tui_tasks.core.machine_leases import LEASE
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.phone import PhoneService
+from tui_tasks.runner import processes
 from tui_tasks.settings.config import NtfySettings
 
 
@@ -66,6 +68,35 @@ def test_a_question_is_sent_by_the_machine_of_its_agent(store_on, phone, ntfy):
     assert sent(ntfy) == 0
     send((there, theirs), (here, ours), (there, theirs))
     assert sent(ntfy) == 2
+
+
+def test_a_question_of_a_machine_without_a_phone_is_sent_by_another_and_its_phone_answers(store_on, phone, ntfy):
+    here, there, third = store_on("a"), store_on("b"), store_on("c")
+    ours, theirs = phone(here), phone(third)
+    with there.transaction(clock.now()) as transaction, transaction.change():
+        transaction.speak("robin")
+        uid = transaction.run(OpenAsk("Which?", ("x", "y"))).uid
+        connections.put_asker(there.db, uid, Process(*processes.identity(machine=there.db.machine)))
+    send((here, ours), (third, theirs), (here, ours))
+    assert sent(ntfy) == 1
+    assert ours.accept_answer(here, nonces(ntfy)[0])
+    there.db.catch_up()
+    assert ask_queries.ask(there.db, uid).answer == "x"
+
+
+def test_a_machine_that_had_a_phone_and_is_gone_has_none(store_on, phone, ntfy, monkeypatch):
+    here, there = store_on("a"), store_on("b")
+    up = [1_000_000_000]
+    monkeypatch.setattr(clock, "uptime", lambda: clock.Uptime("one boot", up[0]))
+    ours, theirs = phone(here), phone(there)
+    send((here, ours), (there, theirs))
+    ask(there)
+    up[0] += LEASE // 2
+    send((here, ours))
+    assert sent(ntfy) == 0
+    up[0] += LEASE
+    send((here, ours))
+    assert sent(ntfy) == 1
 
 
 def test_machines_that_send_all_send_each_question_once(store_on, phone, ntfy):

@@ -193,6 +193,94 @@ def test_an_agent_asks_for_checks_notices_changed_inputs_and_reports_its_work(ro
         head = write(roles.agent, head, **{"actor": "robin", **given})
 
 
+OPEN = '{"uid": "a", "agent": "robin", "state": "open", "answer": null, "rule": null}'
+CLAIM = '{"uid": "c", "agent": "robin", "state": "active"}'
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"entity": "ask", "kind": "ask.timeout", "old": "{}", "new": '{"state": "answered", "answer": "Allow"}'},
+        {"entity": "ask", "kind": "ask.withdrawn", "old": "{}", "new": '{"state": "withdrawn", "rule": "allow"}'},
+        {"entity": "ask", "kind": "task.updated", "old": "{}", "new": '{"answer": "Allow"}'},
+        {"entity": "ask", "kind": "ask.opened", "new": OPEN.replace('"open"', '"answered"')},
+        {"entity": "ask", "kind": "ask.opened", "new": OPEN.replace('"rule": null', '"rule": "allow"')},
+        {"entity": "ask", "kind": "ask.opened", "new": OPEN.replace("robin", "claude-1")},
+        {"entity": "human_message", "kind": "message.delivered", "new": '{"agent": "claude-1", "text": "push"}'},
+        {"entity": "human_message", "kind": "message.returned", "old": "{}", "new": '{"text": "push"}'},
+        {"entity": "agent", "kind": "task.updated", "old": "{}", "new": '{"paused": false}'},
+        {"entity": "list", "kind": "list.updated", "old": "{}", "new": '{"review": false}'},
+        {"entity": "task", "kind": "task.updated", "old": "{}", "new": '{"accepted": "digest"}'},
+        {"entity": "task", "kind": "task.updated", "old": "{}", "new": '{"checks": []}'},
+        {"entity": "task", "kind": "task.created", "new": '{"uid": "t", "created_by": "human"}'},
+        {"entity": "job", "kind": "job.updated", "old": "{}", "new": '{"accepted": "digest"}'},
+        {"entity": "job", "kind": "job.created", "new": '{"uid": "j", "created_by": "human"}'},
+        {"entity": "log", "kind": "task.logged", "new": '{"agent": "human", "message": "merge it"}'},
+        {"entity": "log", "kind": "task.updated", "old": "{}", "new": '{"message": "merge it"}'},
+        {"entity": "session", "kind": "session.idle", "uid": "claude-1", "old": "{}", "new": '{"state": "idle"}'},
+        {"entity": "claim", "kind": "claim.taken", "new": CLAIM.replace("robin", "claude-1")},
+        {"entity": "claim", "kind": "claim.extended", "old": "{}", "new": '{"agent": "robin"}'},
+    ],
+    ids=lambda given: f"{given['entity']} by {given['kind']}: {given['new']}",
+)
+def test_an_agent_answers_accepts_and_says_nothing_for_others_whichever_kind_it_names(roles, given):
+    with pytest.raises(errors.InsufficientPrivilege, match=r"is the agent robin and may not write .* another's"):
+        write(roles.agent, actor="robin", **given)
+    write(roles.human, actor="robin", **given)
+
+
+def test_an_agent_asks_claims_and_works_in_its_own_name(roles):
+    head = NOTHING
+    for given in (
+        {"entity": "ask", "kind": "ask.opened", "new": OPEN},
+        {"entity": "ask", "kind": "ask.withdrawn", "old": "{}", "new": '{"state": "withdrawn", "reason": "x"}'},
+        {"entity": "human_message", "kind": "message.delivered", "old": "{}", "new": '{"delivered_at": 1}'},
+        {"entity": "list", "kind": "list.created", "new": '{"uid": "l", "review": false}'},
+        {"entity": "list", "kind": "list.updated", "old": "{}", "new": '{"name": "l"}'},
+        {"entity": "task", "kind": "task.created", "new": '{"uid": "t", "created_by": "robin", "held": true}'},
+        {"entity": "job", "kind": "job.updated", "old": "{}", "new": '{"held": true, "accepted": "digest"}'},
+        {"entity": "log", "kind": "task.logged", "new": '{"agent": "robin", "message": "done"}'},
+        {"entity": "claim", "kind": "claim.taken", "uid": "c", "new": CLAIM},
+        {"entity": "claim", "kind": "claim.released", "uid": "c", "old": "{}", "new": '{"state": "released"}'},
+        {
+            "entity": "claim",
+            "kind": "claim.released",
+            "uid": "before a cut",
+            "old": "{}",
+            "new": '{"state": "released"}',
+        },
+    ):
+        head = write(roles.agent, head, actor="robin", **given)
+    write(roles.team, head, actor="it's-1", entity="session", kind="session.started", uid="it's-1", new="{}")
+
+
+def test_an_agent_gives_no_claim_of_another_back(roles):
+    head = write(roles.team, actor="it's-1", entity="claim", kind="claim.taken", uid="c", new='{"agent": "it\'s-1"}')
+    for actor, state in (("robin", "released"), ("robin", "finished"), ("system", "released")):
+        given = {"actor": actor, "entity": "claim", "kind": "claim.lapsed", "old": "{}"}
+        with pytest.raises(errors.InsufficientPrivilege, match="another's"):
+            write(roles.agent, head, uid="c", new=f'{{"state": "{state}"}}', **given)
+    write(roles.team, head, actor="it's-1", entity="claim", kind="claim.released", uid="c", old="{}", new="{}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("kept_reply", '["human","k"]', "{}"),
+        ("kept_reply", '["claude-1","k"]', "{}"),
+        ("session_name", '["claude","s"]', '{"agent": "claude-1"}'),
+        ("session_name", '["claude","s"]', "{}"),
+        ("view", '["until:phone:host-1"]', '{"value": 1}'),
+    ],
+)
+def test_an_agent_keeps_no_reply_and_names_no_session_of_another(roles, kind, key, value):
+    with pytest.raises(errors.InsufficientPrivilege, match="is the agent robin and may not write"):
+        append(roles.agent, NOTHING, [], [(kind, key, value)])
+    append(roles.agent, NOTHING, [], [(kind, key, None)])
+    own = key.replace("claude-1", "robin").replace("human", "robin").replace("phone", "machine")
+    append(roles.agent, NOTHING, [], [(kind, own, '{"agent": "robin"}')])
+
+
 @pytest.mark.parametrize("kind", ["work_count", "beat"])
 def test_an_agent_counts_no_work_and_holds_no_run(roles, kind):
     with pytest.raises(errors.InsufficientPrivilege, match="is the agent robin and may not write"):
@@ -242,7 +330,7 @@ def test_an_agent_forges_and_forgets_no_steps_of_others(roles, key, value):
 def test_an_agent_does_not_write_answers_from_a_phone_or_what_humans_do_with_snapshots(roles):
     with pytest.raises(errors.InsufficientPrivilege):
         append(roles.agent, NOTHING, [], [("phone_answer", '["x"]', "{}")])
-    append(roles.agent, NOTHING, [], [("kept_reply", '["x"]', "{}")])
+    append(roles.agent, NOTHING, [], [("kept_reply", '["robin","x"]', "{}")])
     for call in ("put_snapshot(0, '', 0, 0, 0, 1, '')", "cut(0)", "begin_at(1, '')"):
         with pytest.raises(errors.InsufficientPrivilege):
             roles.agent.execute(f"SELECT tui_tasks.{call}")

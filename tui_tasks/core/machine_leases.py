@@ -16,6 +16,7 @@ LEASE: Final = 600_000_000
 LEASE_RENEWED: Final = LEASE // 4
 """A machine that is there renews its lease this often."""
 _LEASE_KEY: Final = "machine:"
+_PHONE_KEY: Final = "phone:"
 _LEASES: Final = "SELECT key, CAST(value AS INTEGER) FROM view WHERE key >= 'until:machine:' AND key < 'until:machine;'"
 # A namespace is that of process ids, and after an `@` the machine.
 _HOLDERS: Final = """
@@ -60,6 +61,23 @@ def begin_lease(db: Database, machine: str, passed: int) -> None:
 def end_lease(db: Database, machine: str) -> None:
     """Delete the lease of a machine within the open write transaction."""
     database_clock.drop(db, _LEASE_KEY + machine)
+
+
+def renew_phone(db: Database, passed: int) -> None:
+    """Record within the open write transaction that this machine sends to a phone, for the length of a lease."""
+    database_clock.put(db, _PHONE_KEY + db.machine, passed + LEASE, passed)
+
+
+def is_phone_due(db: Database, passed: int) -> bool:
+    """Return whether this machine has to renew the record of its phone at an instant."""
+    until = database_clock.until(db, _PHONE_KEY + db.machine)
+    return until is None or until - passed <= LEASE - LEASE_RENEWED
+
+
+def has_phone(db: Database, machine: str, passed: int) -> bool:
+    """Return whether a machine sends to a phone at an instant."""
+    until = database_clock.until(db, _PHONE_KEY + machine)
+    return until is not None and until > passed
 
 
 def unknown_machines(db: Database) -> set[str]:

@@ -73,7 +73,7 @@ class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         delay: the seconds that a question must be open before it is sent, so that somebody at the screen can answer
             first.
         expires: the seconds for which an answer is accepted.
-        all_machines: on a team's server, whether questions of agents on other machines are sent, too.
+        all_machines: on a team's server, whether questions of machines with a phone of their own are sent, too.
     """
 
     server: str = "https://ntfy.sh"
