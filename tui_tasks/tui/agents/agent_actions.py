@@ -1,25 +1,30 @@
-"""The human's actions on an agent, the same wherever one is shown: a message, a pause; and a standing answer, offered
-after the same answer was given again and again (docs: configuration).
+"""The human's actions on an agent, the same wherever one is shown: a message, a pause, taking back what it has changed;
+and a standing answer, offered after the same answer was given again and again (docs: configuration).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read.pages import undoable_changes
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import allows, is_kept_whole
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
@@ -27,7 +32,7 @@ from tui_tasks.tui.state.context import Context
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
-
+    from tui_tasks.tui.state.context import Context
 
 _STATUS: Final = {"p": "pending", "d": "done", "f": "failed"}
 
@@ -153,3 +158,40 @@ async def make_rule(context: Context) -> None:
         context.say(safe_line(str(error), 200))
         return
     context.say(f"The rule is in {safe_line(str(path), 80)}; `tui-tasks rules` lists and removes it.")
+
+
+async def take_back(context: Context, changes: Sequence[int], what: str = "") -> None:
+    """Ask the human, then take changes back, the newest first; say which could not be taken back.
+
+    Args:
+        changes: their numbers, the newest first.
+        what: how they are told of, in place of their agents' names.
+    """
+    summary = undoable_changes.summary(context.db, changes)
+    if not summary.entries:
+        context.say("Nothing to undo: it changed no task, list or job.")
+        return
+    title = f"Revert {what or 'what ' + ' and '.join(map(who, summary.actors)) + ' did'}: {summary.text}?"
+    if await context.ask(Menu(context, title, [Choice("y", "Revert it"), Choice("n", "Leave it")])) != "y":
+        return
+    ((taken, kept),) = await context.link.commit(TakeBack(tuple(changes)))
+    key = context.keymap.key_of("redo")
+    left = f" {count(len(kept), 'change')} could not be: {kept[0][1]}." if kept else ""
+    if taken:
+        context.say(f"Reverted: {summary.text}. {key} does it again.{left}")
+    else:
+        context.say(f"Nothing was reverted.{left}")
+
+
+async def take_back_entry(context: Context, seq: int) -> None:
+    """Take back the change that a log entry belongs to."""
+    await take_back(context, [journal.entry(context.db, seq).change])
+
+
+async def take_back_deletion(context: Context) -> None:
+    """Take back the newest deletion in the list on screen."""
+    deletion = undoable_changes.last_deletion(context.db, context.state.list_id)
+    if deletion is None:
+        context.say("Nothing was deleted from this list recently.")
+        return
+    await take_back(context, [deletion.change])

@@ -17,12 +17,11 @@ from tui_tasks.hooks.transcripts import Source
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import DAY, HOUR
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_actions import ask_status
+from tui_tasks.tui.agents.agent_actions import ask_status, take_back
 from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.state.undo_changes import take_back
 from tui_tasks.tui.work import terminal, work_actions
 from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
 

@@ -30,10 +30,10 @@ from tui_tasks.dialects.events import event
 from tui_tasks.settings import paths
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, clock, count, moment
+from tui_tasks.tui.agents.agent_actions import take_back_entry
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.log.log_text import text_of, who_of
-from tui_tasks.tui.state.undo_changes import take_back_entry
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -67,7 +67,7 @@ class TaskActions(Controller):
 
     async def do_take_back(self) -> None:
         """Take back the newest deletion in the list on screen, whoever made it."""
-        from tui_tasks.tui.state.undo_changes import take_back_deletion
+        from tui_tasks.tui.agents.agent_actions import take_back_deletion
 
         await take_back_deletion(self._context)
 

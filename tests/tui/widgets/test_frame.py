@@ -1,10 +1,10 @@
-"""The top line: how many agents are there, and what is next; the foot: the keys in the order of use."""
+"""The top line: how many agents are there, and what is next; the foot: the keys in the order of use, or a message."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import by_agent, lines, opened, press, shown, until
+from tests.tui.driving import by_agent, lines, opened, press, settle, shown, until
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import AnswerAsk
@@ -13,6 +13,11 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
+
+LONG = (
+    "/home/you/.local/share/tui-tasks/worktrees/api/12-rotate-keys exists already: remove it, or set [work] worktree to"
+    " another path"
+)
 
 
 async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
@@ -82,3 +87,17 @@ async def test_a_screen_that_only_reads_offers_no_key_that_marks_all_as_seen(pla
     app = make_app(plan.path, read_only=True)
     async with opened(app, (120, 40)):
         assert "changed since" in shown(app) and ". Seen" not in lines(app)[-1]
+
+
+async def test_a_message_that_is_too_long_for_a_line_is_read_to_its_end_and_nothing_moves(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        before = lines(app)
+        app.context.say(LONG)
+        await settle(pilot)
+        assert " ".join(line.strip() for line in lines(app)[-2:]) == LONG
+        assert lines(app)[:-2] == before[:-2]
+        app.context.say("Done.")
+        await settle(pilot)
+        assert lines(app) == [*before[:-1], lines(app)[-1]]
+        assert lines(app)[-1].strip() == "Done."
