@@ -25,7 +25,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
-from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
+from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, confirm
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
@@ -143,7 +143,6 @@ def _same(ask: Ask) -> object:
 async def make_rule(context: Context) -> None:
     """Offer the rule, and add it to the settings file if the human agrees."""
     from tui_tasks.settings import config, paths
-    from tui_tasks.tui.inputs.dialogs import confirm
 
     rule = proposal(context.db)
     if rule is None:
