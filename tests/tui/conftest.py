@@ -13,6 +13,8 @@ import pytest
 import textual.app
 import textual.pilot
 import textual.screen
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 
 from tests.checks import Checks
 from tests.tui import idle
@@ -54,6 +56,23 @@ def _going_on_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "wait_for_idle", idle.wait_for_idle)
     # Seconds from a change to its painting.
     monkeypatch.setattr(textual.screen, "UPDATE_PERIOD", 0.001)
+
+
+_parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+
+
+@pytest.fixture(autouse=True)
+def _parsing_each_stylesheet_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have all screens of a process share what Textual parses anew for each."""
+    parse = Stylesheet._parse_rules
+
+    def parsed_once(sheet: Stylesheet, css: str, read_from: Any, *rest: Any, **named: Any) -> list[RuleSet]:
+        key = (css, read_from, rest, *named.items(), tuple(sheet._variables.items()))
+        if key not in _parsed:
+            _parsed[key] = parse(sheet, css, read_from, *rest, **named)
+        return _parsed[key]
+
+    monkeypatch.setattr(Stylesheet, "_parse_rules", parsed_once)
 
 
 @pytest.fixture
