@@ -82,6 +82,12 @@ def test_two_machines_on_a_server_that_crashes_lose_and_double_nothing() -> None
     assert "4 claimers on 40 tasks: each claimed once" in told
 
 
+def test_a_killed_merge_of_a_servers_work_is_carried_on_or_taken_back() -> None:
+    told = soak("server_merges")
+    assert "none lost, no orphan" in told
+    assert "equal on another machine" in told
+
+
 def test_a_clock_that_jumps_days_both_ways_harms_nothing_for_good() -> None:
     told = soak("clocks")
     assert "0 keys forgotten" in told

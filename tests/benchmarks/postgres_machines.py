@@ -35,7 +35,7 @@ def measure(cluster: Cluster, place: Place) -> Iterator[Figure]:
     what = "a commit on one machine, painted on another, p99"
     yield Figure(what, "50 ms", yardstick.p(took, 99), 50, "ms", 1.0, "lower")
     seconds = _new_replica(cluster, place)
-    yield Figure(f"a new replica of {place.many:,} tasks", "1 min", seconds, 60, "s", 1.0, "lower")
+    yield Figure(f"a new replica of {place.many:,} tasks, from a snapshot", "1 min", seconds, 60, "s", 1.0, "lower")
 
 
 def _commits(cluster: Cluster, place: Place) -> Iterator[float]:

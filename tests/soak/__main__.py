@@ -19,7 +19,7 @@ from tests.soak.native import NotHere
 SOAKS = (
     "kills", "power_cut", "storage", "lines", "stopped", "read_only", "backups", "restore", "journal", "scheduler",
     "days", "payloads", "pastes", "clocks", "bytes", "formats", "work", "repositories",
-    "server", "server_jobs",
+    "server", "server_jobs", "server_merges",
 )  # fmt: skip
 QUICK = 0.004
 

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -113,8 +113,11 @@ def _play(folder: Path, seed: int) -> None:
     Round(folder, seed).run()
 
 
-def _in_a_process(act: Callable[[], None], seconds: float | None) -> bool:
-    """Act in a process group of its own, which is killed after so many seconds; return whether it was."""
+def _in_a_process(act: Callable[[], None], seconds: float | None, since: Path | None = None) -> bool:
+    """Act in a process group of its own, which is killed after so many seconds; return whether it was.
+
+    `since`: a file, from whose making the seconds count.
+    """
     child = os.fork()
     if not child:
         os.setsid()
@@ -125,11 +128,13 @@ def _in_a_process(act: Callable[[], None], seconds: float | None) -> bool:
             status = 0
         finally:
             os._exit(status)
-    end = time.monotonic() + (seconds if seconds is not None else 300)
+    end = time.monotonic() + (seconds if seconds is not None and since is None else 300)
     while time.monotonic() < end:
         if os.waitpid(child, os.WNOHANG)[0]:
             return False
-        time.sleep(0.01)
+        time.sleep(0.002)
+        if since is not None and seconds is not None and since.exists():
+            end, since = time.monotonic() + seconds, None
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -168,7 +173,9 @@ def _on_server(folder: Path, budget: Budget) -> str:
         cluster.release()
 
 
-def _rounds(folder: Path, budget: Budget, server: str = "") -> str:
+@contextlib.contextmanager
+def prepared(folder: Path, server: str = "") -> Iterator[None]:
+    """Have a repository in a folder, settings, and a database there, or on a server."""
     root = folder / "repo"
     root.mkdir(parents=True)
     if server:
@@ -182,14 +189,22 @@ def _rounds(folder: Path, budget: Budget, server: str = "") -> str:
     temporary.mkdir()
     environment = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "TUI_TASKS_CONFIG": str(folder / "config.toml")}
     environment |= {"XDG_STATE_HOME": str(folder / "state")}
-    killed = rounds = 0
-    whole = 2.0
     with (
         mock.patch.dict(os.environ, environment),
         mock.patch.object(starting, "_start_headless", lambda *_: None),
         mock.patch.object(tempfile, "tempdir", str(temporary)),
     ):
         _opened(folder).close()
+        yield
+        _in_a_process(lambda: git_trees.tree_of(root) and None, None)
+        left = [path.name for path in temporary.iterdir()]
+        assert not left, left
+
+
+def _rounds(folder: Path, budget: Budget, server: str = "") -> str:
+    killed = rounds = 0
+    whole = 2.0
+    with prepared(folder, server):
         dice = random.Random(1)
         for seed in budget.times(ROUNDS, 2):
             seconds = dice.uniform(0, LATEST) * whole if dice.random() < KILLED else None
@@ -203,9 +218,6 @@ def _rounds(folder: Path, budget: Budget, server: str = "") -> str:
         told = _check(folder)
         if server:
             told = f"{told}, {_elsewhere(folder)}"
-        _in_a_process(lambda: git_trees.tree_of(root) and None, None)
-        left = [path.name for path in temporary.iterdir()]
-        assert not left, left
         return f"{rounds} rounds, {killed} killed: {told}"
 
 
