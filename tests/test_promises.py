@@ -82,7 +82,7 @@ def test_two_machines_on_a_server_that_crashes_lose_and_double_nothing() -> None
     assert "4 claimers on 40 tasks: each claimed once" in told
 
 
-def test_a_killed_merge_of_a_servers_work_is_carried_on_or_taken_back() -> None:
+def test_a_killed_merge_of_a_servers_work_is_completed_or_undone() -> None:
     told = soak("server_merges")
     assert "none lost, no orphan" in told
     assert "equal on another machine" in told

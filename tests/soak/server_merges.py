@@ -1,4 +1,4 @@
-"""Merges of a server's work are killed between their first and their last entry: each is carried on or taken back.
+"""Merges of a server's work are killed between their first and their last entry: each is completed or undone.
 
 Afterwards `git fsck` finds nothing, no commit is lost, and another machine has the same tables.
 """
@@ -59,7 +59,7 @@ def _killed_merges(folder: Path, budget: Budget) -> str:
     assert ends.total(), "no kill came inside a merge"
     assert not ends.keys() - {"merged", "ready"}, ends
     return (
-        f"{ends.total()} kills inside a merge: {ends['merged']} carried on, {ends['ready']} taken back: "
+        f"{ends.total()} kills inside a merge: {ends['merged']} completed, {ends['ready']} undone: "
         f"{_check(folder)}, {_elsewhere(folder)}"
     )
 
