@@ -18,7 +18,7 @@ from textual.css.stylesheet import Stylesheet
 
 from tests.checks import Checks
 from tests.tui import idle
-from tests.tui.evening import Jobs
+from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, ZONE, Plan
 from tests.tui.proven import name_of
 from tui_tasks.core.operations.jobs import NamedCheck
@@ -97,6 +97,20 @@ def first_plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 def first_jobs(first_plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Jobs:
     """The jobs that tests copy: they take some hundred commits."""
     return Jobs(first_plan.copied(tmp_path_factory.mktemp("jobs") / "auth.db"))
+
+
+@pytest.fixture(scope="session")
+def first_evening(first_plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """The plan with agents and jobs."""
+    made = with_agents(first_plan.copied(tmp_path_factory.mktemp("evening") / "auth.db"))
+    Jobs(made)
+    return made
+
+
+@pytest.fixture
+def evening(first_evening: Plan, tmp_path: Path) -> Plan:
+    """A Saturday evening: nine tasks, five jobs, two questions."""
+    return first_evening.copied(tmp_path / "auth.db")
 
 
 @pytest.fixture

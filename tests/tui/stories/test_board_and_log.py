@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, Plan
 from tests.tui.stories.conftest import Draw
 from tests.tui.stories.test_stories import MakeApp, at_each_size, settled
@@ -19,13 +18,12 @@ WHY = {
 
 
 @pytest.fixture
-def reasoned(plan: Plan) -> Plan:
+def reasoned(evening: Plan) -> Plan:
     """The evening, and an agent that says why it changed its task."""
-    Jobs(with_agents(plan))
-    with Store(plan.path) as store:
+    with Store(evening.path) as store:
         changes = {"priority": 1, "description": "JWT middleware and login.\nTests must pass before merge."}
-        store.commit(EditTask(plan[5], changes), actor="claude-1", now=NOW - 20_000_000, why=WHY)
-    return plan
+        store.commit(EditTask(evening[5], changes), actor="claude-1", now=NOW - 20_000_000, why=WHY)
+    return evening
 
 
 @at_each_size("log-entry")

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, Plan
 from tests.tui.stories.conftest import SCREENSHOTS, Draw
 from tests.tui.week import BusyWeek
@@ -24,13 +23,6 @@ MakeApp = Callable[..., TaskApp]
 
 def at_each_size(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("picture", [f"{name}-{size}" for size in SIZES])
-
-
-@pytest.fixture
-def evening(plan: Plan) -> Plan:
-    """A Saturday evening: nine tasks, five jobs, two questions."""
-    Jobs(with_agents(plan))
-    return plan
 
 
 async def settled(pilot: Pilot[None]) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import Plan
 from tests.tui.sessions import hook_waits, with_sessions
 from tests.tui.stories.conftest import Draw
@@ -18,12 +17,6 @@ MakeApp = Callable[..., TaskApp]
 
 def at_each_size(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("picture", [f"{name}-{size}" for size in ("120x40", "80x24", "40x12")])
-
-
-@pytest.fixture
-def evening(plan: Plan) -> Plan:
-    Jobs(with_agents(plan))
-    return plan
 
 
 async def settled(pilot: Pilot[None]) -> None:

@@ -3,8 +3,6 @@
 import pytest
 
 from tests.tui.driving import by_agent, settle, shown
-from tests.tui.evening import Jobs, with_agents
-from tests.tui.plan import Plan
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.settings.config import Config
 
@@ -23,19 +21,11 @@ ON_THE_WAY = {
 }
 
 
-@pytest.fixture(scope="module")
-def first_evening(first_plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    """The plan with jobs, agents and a question, which tests copy."""
-    made = with_agents(first_plan.copied(tmp_path_factory.mktemp("evening") / "auth.db"))
-    Jobs(made)
-    by_agent(made, "claude-1", OpenAsk("A long question, " * 40, ("one", "two")))
-    return made
-
-
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
 @pytest.mark.parametrize("keys", ON_THE_WAY.values(), ids=ON_THE_WAY)
-async def test_all_of_it_is_letters(first_evening, tmp_path, make_app, size, keys):
-    app = make_app(first_evening.copied(tmp_path / "auth.db").path, config=Config(ascii=True))
+async def test_all_of_it_is_letters(evening, make_app, size, keys):
+    by_agent(evening, "claude-1", OpenAsk("A long question, " * 40, ("one", "two")))
+    app = make_app(evening.path, config=Config(ascii=True))
     async with app.run_test(size=size) as pilot:
         await settle(pilot, *keys)
         assert {letter for letter in shown(app) if not letter.isascii()} == set()
