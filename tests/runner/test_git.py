@@ -23,7 +23,7 @@ from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.schema.work_links import Link
 from tui_tasks.runner import git, git_trees
-from tui_tasks.tui.tasks import link_facts
+from tui_tasks.tui.tasks import git_links
 from tui_tasks.work import agent_worktrees, progress
 from tui_tasks.work.git import merge_recovery, merging, pull_requests, reviewing
 
@@ -200,10 +200,10 @@ CALLERS: dict[str, Callable[[Path], object]] = {
     "the tree of a worktree": git_trees.tree_of,
     "the index": lambda folder: git.run(folder, "update-index", "-q", "--refresh", statuses=(0, 1)),
     "the address of a pull request": pull_requests.forge,
-    "the facts of a branch": lambda folder: link_facts.facts(folder, {"kind": "branch", "target": "work"}),
-    "the log of a branch": lambda folder: link_facts.link_text(folder, {"kind": "branch", "target": "work"}),
-    "the facts of a commit": lambda folder: link_facts.facts(folder, commit(folder)),
-    "the diff of a commit": lambda folder: link_facts.link_text(folder, commit(folder)),
+    "the facts of a branch": lambda folder: git_links.facts(folder, {"kind": "branch", "target": "work"}),
+    "the log of a branch": lambda folder: git_links.link_text(folder, {"kind": "branch", "target": "work"}),
+    "the facts of a commit": lambda folder: git_links.facts(folder, commit(folder)),
+    "the diff of a commit": lambda folder: git_links.link_text(folder, commit(folder)),
     "the files of a tree": lambda folder: git_trees.blobs(folder, git_trees.tree_of(folder)),
     "the programs that are named": git.programs_named,
     "a review": lambda folder: reviewing.review(folder, "work"),
