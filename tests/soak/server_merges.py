@@ -24,7 +24,7 @@ from tui_tasks.core.store import Store
 
 KILLS: Final = 50
 _METHODS: Final = ("squash", "merge", "rebase", "ff")
-_TRIES: Final = 4
+_TRIES: Final = 12
 """Rounds at most for each wanted kill: a kill may come before the first entry, or after the last."""
 
 
