@@ -116,7 +116,7 @@ async def test_esc_closes_the_line_also_after_a_click_on_a_row_and_n_goes_on_in_
         await pilot.click("#tasks", offset=(5, 2))
         await press(app, pilot, "escape")
         assert not app.pane.quick_add.is_open
-        assert app.query_one("#list-head").is_on_screen
+        assert not app.query_one(AddWords).is_on_screen
 
 
 async def test_tasks_that_are_typed_while_a_write_has_to_wait_stand_in_their_order(app, plan, monkeypatch):

@@ -15,6 +15,8 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age, age_lasts, duration
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, request_lines
+from tui_tasks.tui.painting.line_painter import rule_parts
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
 from tui_tasks.tui.state.context import Context
 
@@ -51,7 +53,7 @@ class FleetNote(TextDrawing):
         return version is not None and self._whole == version
 
     def lines(self, width: int, height: int) -> list[Drawn]:
-        """Return the lines: the agent, its question, messages to it, then its words, newest last."""
+        """Return the lines: what it works on, its question, messages to it, then its words, newest last."""
         member, room = self._member, self._room()
         self._whole = self._drawn = None
         if member is None:
@@ -84,7 +86,7 @@ class FleetNote(TextDrawing):
     def _head(self, member: Member, width: int) -> list[Drawn]:
         now, room = self.context.clock.now(), max(8, width - 14)
         session = member.session
-        lines: list[Drawn] = [[(f" {agent_text.who(member.name, 40)}", "bold"), *self._about(session, width)]]
+        lines: list[Drawn] = []
         if member.paused:
             lines.append([(f" paused: {safe_line(member.message, room)}", "$state-skipped")])
         stuck = member.stuck
@@ -106,8 +108,16 @@ class FleetNote(TextDrawing):
         assert member.tool_since is not None
         return f"for {age(member.tool_since, self.context.clock.now())}"
 
-    def _about(self, session: AgentSession | None, width: int) -> Drawn:
-        """Return program, model, mode, folder, and what it has spent."""
+    def title(self, width: int) -> list[Part]:
+        """Return the rule above: the agent with program, model, mode, folder, and what it has spent."""
+        member = self._member
+        if member is None:
+            return rule_parts(self.context, width)
+        return rule_parts(
+            self.context, width, [(agent_text.who(member.name, 40), "bold"), *self._about(member.session, width)]
+        )
+
+    def _about(self, session: AgentSession | None, width: int) -> Sequence[Part]:
         if session is None:
             return ()
         spent = times.spent(session.tokens, session.cost_usd)
@@ -115,7 +125,7 @@ class FleetNote(TextDrawing):
         place = f"{session.cwd or '-'} on {machine}" if machine else session.cwd
         parts = (session.program, session.model, session.mode, place, spent)
         facts = " · ".join(safe_line(part, 60) for part in parts if part)
-        return [("   " + safe_line(facts, max(8, width - 44)), "$muted")]
+        return [("  " + safe_line(facts, max(8, width - 44)), "$muted")]
 
     def _ask(self, view: AskView, width: int, room: int) -> list[Drawn]:
         """Return the whole question and its options if they fit, else where they can be read."""

@@ -24,7 +24,7 @@ from tui_tasks.tui.agents.fleet_note import FleetNote
 from tui_tasks.tui.agents.fleet_rows import FleetList, FleetRow, FleetRows, GoneAgents
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.painting.line_painter import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
@@ -66,6 +66,7 @@ class Fleet(Overlay):
         self._elsewhere = NowLine(context, (COUNTS, FAILED, JOBS, LATE), id="agents-now")
         self._titles = FrameLine(context, self._rows.titles, id="titles")
         self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
+        self._note_title = FrameLine(context, self._note_text.title, id="under")
         self._note = TextLines(context, self._note_text, id="note")
         answers = FleetAnswers(self)
         self.controllers = (
@@ -94,7 +95,7 @@ class Fleet(Overlay):
         yield ChangesRule(self.context)
         yield self._titles
         yield self.window
-        yield rule(self.context, id="under")
+        yield self._note_title
         yield self._note
         yield FootLine(self.context, id="foot")
 
@@ -317,7 +318,7 @@ class Fleet(Overlay):
         sent = ask_queries.newest(self.context.db, name, MAX_MESSAGES) if name else []
         self._shown = self.view
         self._note_text.put(self.member, self._shown, words, sent)
-        for part in (self._note, self._head, self._elsewhere, self._titles):
+        for part in (self._note_title, self._note, self._head, self._elsewhere, self._titles):
             part.again()
         self.call_after_refresh(self._note_painted)
         if self.is_on_gone:

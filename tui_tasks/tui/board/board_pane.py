@@ -64,9 +64,9 @@ class BoardPane(TaskPane):
     BoardPane BoardTabs, BoardPane #board-keys { display: none; }
     BoardPane.-one BoardTabs, BoardPane.-one #board-keys { display: block; }
     BoardPane.-one ColumnHead { display: none; }
-    BoardPane Detail { display: none; height: 40%; border-top: solid $rule; }
+    BoardPane Detail { display: none; height: 40%; }
     BoardPane.-open Detail { display: block; }
-    BoardPane.-one.-open Detail { height: 1fr; border-top: none; }
+    BoardPane.-one.-open Detail { height: 1fr; }
     BoardPane.-one.-open #columns, BoardPane.-one.-open BoardTabs, BoardPane.-one.-open #board-keys { display: none; }
     """
 
@@ -163,6 +163,7 @@ class BoardPane(TaskPane):
         self.only = self.sort_actions.applied(self.only)
         self._counts.update(self.only)
         self.set_class(self.specs is NARROW, "-one")
+        self.detail.is_below = self.specs is not NARROW
         for spec, column in zip(self.specs, self._columns, strict=False):
             column.show(spec, self.source(spec))
         self.go(min(self.at, len(self.specs) - 1))

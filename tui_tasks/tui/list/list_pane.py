@@ -24,13 +24,12 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
-from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
 # The least lines of the detail below the rows.
-_LEAST_DETAIL = 4
+_LEAST_DETAIL = 3
 
 TasksInOrder: TypeAlias = TasksOfList | TasksByDue | SortedTasks
 
@@ -114,7 +113,6 @@ class ListPane(TaskPane):
         yield self._lines.rule
         with TransparentContainer(id="list-body"):
             with TransparentContainer(id="list-main"):
-                yield self._lines.head
                 yield self.filter_bar
                 yield self.quick_add
                 yield self.row_list
@@ -149,8 +147,8 @@ class ListPane(TaskPane):
 
     @property
     def _rows_around(self) -> int:
-        """The lines around the rows: the rule, the head, and on a wide screen the foot."""
-        return 2 + frame.is_wide(self.app.size)
+        """The lines around the rows: the rule, and on a wide screen the foot."""
+        return 1 + frame.is_wide(self.app.size)
 
     def _detail_height(self) -> int:
         """Return the lines of the detail below the rows: a quarter, less what is shown above the pane in its place."""
@@ -183,7 +181,7 @@ class ListPane(TaskPane):
         self.set_class(bool(side), "-beside")
         self._side.styles.width = side or "1fr"
         self._side.styles.height = "1fr" if side or self.is_open else self._detail_height()
-        self.detail.brief = not side and not self.is_open
+        self.detail.brief = self.detail.is_below = not side and not self.is_open
         self.screen.set_class(self.is_open and frame.is_compact(self.app.size), "-opened")
         self._lines.again()
 
@@ -324,7 +322,7 @@ class ListPane(TaskPane):
         event.stop()
         self._moves.drop(event)
 
-    # The filter and quick add, which replace the head
+    # The filter
 
     @override
     def nearby(self) -> Sequence[TaskLine]:
@@ -341,19 +339,7 @@ class ListPane(TaskPane):
         """Show all tasks, with the cursor where it was before the filter unless it was moved since."""
         event.stop()
         cursor = self.filter_actions.cursor_before if event.typing else self.row_list.cursor
-        self._show_head()
         self.row_list.refilter(self._source(self.sort_actions.applied()), cursor)
         self._matches.stop()
         self.focus_rows()
         self._lines.again()
-
-    def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
-        """Show the head again; `TaskPane` goes back to the rows."""
-        self._show_head()
-
-    @override
-    def make_room(self) -> None:
-        self._lines.head.add_class("-replaced")
-
-    def _show_head(self) -> None:
-        self._lines.head.set_class(self.filter_bar.is_open or self.quick_add.is_open, "-replaced")

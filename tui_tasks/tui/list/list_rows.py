@@ -138,7 +138,7 @@ class TaskRows(RowDrawing[TaskLine]):
 
 
 class ListLines:
-    """The lines around the list: a rule, a head, a foot, and the foot of the detail."""
+    """The lines around the list: a rule with its name, a foot, and the foot of the detail."""
 
     def __init__(self, context: Context, size: Callable[[], Size], sort: Callable[[], str]) -> None:
         """`size` returns the terminal's, and `sort` the order of the rows."""
@@ -146,53 +146,47 @@ class ListLines:
         self._sort = sort
         self._size = size
         self.rule = FrameLine(context, self._rule, id="list-rule")
-        self.head = FrameLine(context, self._name, self._new, id="list-head")
         self.foot = FrameLine(context, self._progress, self._new_below, id="list-foot")
         self.side_foot = FrameLine(context, self._under_detail, id="side-foot")
 
     def again(self) -> None:
         """Draw all again; only what differs is painted."""
-        for line in (self.rule, self.head, self.foot, self.side_foot):
+        for line in (self.rule, self.foot, self.side_foot):
             line.again()
 
     def _sign(self, name: str) -> str:
         return sign(name, ascii_only=self._context.ascii_only)
 
     def _rule(self, width: int) -> Sequence[Part]:
-        """Return the rule above the list, with a tee where the divider to the detail meets it."""
-        side = side_width(self._context.state.current_list, self._size())
-        if not side:
-            return rule_parts(self._context, width)
-        rule = self._sign("rule")
-        return [(rule * (width - side) + self._sign("tee") + rule * (side - 1), "$rule")]
+        """`─ Plan  9 tasks ──── • 4 changed since 19:58 ─`, with a tee where the divider to the detail meets it."""
+        context, home = self._context, self._context.state.current_list
+        if home is None or not home.total or frame.is_compact(self._size()):
+            return rule_parts(context, width)
+        side = side_width(home, self._size())
+        changed = changed_parts(context, self.rule, width, context.state.list_id)
+        above = rule_parts(context, width - side, self._name(home, width - side - 4), changed)
+        return [*above, (self._sign("tee") + self._sign("rule") * (side - 1), "$rule")] if side else above
 
-    def _name(self, width: int) -> Sequence[Part]:
-        """` Plan   9 tasks   2 other lists: [ or ]`: the other lists and the keys to them, if they fit."""
+    def _name(self, home: TaskList, width: int) -> Sequence[Part]:
+        """`Plan  9 tasks  2 other lists: [ or ]`: the other lists and the keys to them, if they fit."""
         context = self._context
-        home = context.state.current_list
-        if home is None:
-            return ()
         name = safe_line(home.name, max(8, width - 44))
-        archived = "   archived" if home.archived else ""
-        sorted_ = f"   {word}" if (word := sorted_by(self._sort())) else ""
-        parts = [(f" {name}", "bold"), (f"   {count(home.total, 'task')}{archived}{sorted_}", "$muted")]
+        archived = "  archived" if home.archived else ""
+        sorted_ = f"  {word}" if (word := sorted_by(self._sort())) else ""
+        parts = [(name, "bold"), (f"  {count(home.total, 'task')}{archived}{sorted_}", "$muted")]
         auto = context.state.autos.get(home.uid)
         if auto is not None and (text := work_queries.auto_text(auto)):
             if not auto.is_on:
                 # Why it has stopped matters more than all that could stand beside it.
                 room = width - sum(cell_len(part) for part, _ in parts) - 3
-                return [*parts, (f"   {safe_line(text, max(12, room))}", "$state-overdue")]
-            parts.append((f"   {safe_line(text, max(12, width - cell_len(name) - 44))}", "$muted"))
+                return [*parts, (f"  {safe_line(text, max(12, room))}", "$state-overdue")]
+            parts.append((f"  {safe_line(text, max(12, width - cell_len(name) - 44))}", "$muted"))
         others = context.state.others(context.state.list_id, _MAX_OTHERS + 1)
         if others and width >= cell_len(name) + 60:
             number = f"{_MAX_OTHERS}+ other lists" if others > _MAX_OTHERS else count(others, "other list")
             before, after = context.keymap.key_of("previous_list"), context.keymap.key_of("next_list")
-            parts += [(f"   {number}: ", "$muted"), (before, "$key"), (" or ", "$muted"), (after, "$key")]
+            parts += [(f"  {number}: ", "$muted"), (before, "$key"), (" or ", "$muted"), (after, "$key")]
         return parts
-
-    def _new(self, width: int) -> Sequence[Part]:
-        """`• 4 changed since 19:58`: what is new to the human."""
-        return changed_parts(self._context, self.head, width, self._context.state.list_id)
 
     def _progress(self, width: int) -> Sequence[Part]:
         """` progress ███████░░░░░  2/9 done · 1 skipped · 1 failed`; on a small screen the number of tasks."""

@@ -15,8 +15,7 @@ from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.pages.log_lines import KINDS, LogLine
 from tui_tasks.dialects.requests.filter_syntax import Language
-from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import cell_len, safe_copy
+from tui_tasks.text.safe import safe_copy
 from tui_tasks.text.times import count, moment
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
@@ -24,7 +23,7 @@ from tui_tasks.tui.log.log_actions import LogActions
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogRows
 from tui_tasks.tui.log.log_text import MARKS, text_of, who_of
-from tui_tasks.tui.painting.line_painter import FrameLine
+from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
@@ -188,28 +187,24 @@ class LogPane(Pane):
 
     def _draw_rule(self, width: int) -> Sequence[Part]:
         """`─ all agents · all kinds ────────── following ↓ newest last ─`."""
-        ascii_only = self.context.ascii_only
-        rule = sign("rule", ascii_only=ascii_only)
-        what = "" if self.only or width < frame.NARROW else " all agents · all kinds "
+        what = "" if self.only or width < frame.NARROW else "all agents · all kinds"
         if alone := self.context.state.projects.alone_parts():
-            what = f" {alone[0][0].strip()} "
-        what = what.replace(" · ", " - ") if ascii_only else what
-        state, ink = self._rule_state(width)
-        dashes = width - cell_len(what) - cell_len(state) - 2
-        return [(rule, "$rule"), (what, "$muted"), (rule * max(0, dashes), "$rule"), (state, ink), (rule, "$rule")]
+            what = alone[0][0].strip()
+        what = what.replace(" · ", " - ") if self.context.ascii_only else what
+        return rule_parts(self.context, width, [(what, "$muted")] if what else (), [self._rule_state(width)])
 
     def _rule_state(self, width: int) -> Part:
         """Return whether the newest entry is followed, else how many have been added below the screen."""
         is_narrow = width < frame.NARROW
         down = "v" if self.context.ascii_only else "↓"
         if self.following:
-            return (f" following {down} " if is_narrow else f" following {down} newest last "), "$muted"
+            return (f"following {down}" if is_narrow else f"following {down} newest last"), "$muted"
         # With a filter, this number includes entries that do not match.
         number = f"{self.below:,} " if not self.only else ""
         new = f"{number}new below" if self.below else ""
         key = f"{self.context.keymap.key_of('log_follow')} follows"
         words = ", ".join(part for part in (new, key if not is_narrow or not new else "") if part)
-        return f" {words} ", "$changed" if new else "$muted"
+        return words, "$changed" if new else "$muted"
 
     # Following
 

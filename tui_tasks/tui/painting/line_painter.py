@@ -308,8 +308,15 @@ def rule(context: Context, *, id: str | None = None) -> FrameLine:
     return FrameLine(context, lambda width: rule_parts(context, width), id=id)
 
 
-def rule_parts(context: Context, width: int, word: str = "") -> list[Part]:
-    """Return a rule of a width in cells, with a word in it if given."""
+def rule_parts(context: Context, width: int, title: Sequence[Part] = (), right: Sequence[Part] = ()) -> list[Part]:
+    """Return a rule of a width in cells: `─ Plan  9 tasks ──────── • 4 changed ─`.
+
+    `title` and `right` are safe text; `right` is dropped where there is no room for both.
+    """
     dash = sign("rule", ascii_only=context.ascii_only)
-    words: list[Part] = [(dash, "$rule"), (f" {word} ", "$muted")] if word else []
-    return [*words, (dash * max(0, width - sum(cell_len(text) for text, _ in words)), "$rule")]
+    begin: list[Part] = [(f"{dash} ", "$rule"), *title, (" ", "")] if title else []
+    end: list[Part] = [(" ", ""), *right, (f" {dash}", "$rule")] if right else []
+    room = width - sum(cell_len(text) for text, _ in begin + end)
+    if room < 0 and right:
+        return rule_parts(context, width, title)
+    return [*begin, (dash * max(0, room), "$rule"), *end]

@@ -148,13 +148,9 @@ class JobRows(RowDrawing[JobLine]):
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
 
 
-def titled_rule(context: Context, title: str, width: int) -> list[Part]:
+def titled_rule(context: Context, title: str, width: int, ink: str = "$muted") -> list[Part]:
     """Return a rule with a title in it, any text, which is made safe here: `─ next 24 h ──────`."""
-    if not title:
-        return rule_parts(context, width)
-    rule = sign("rule", ascii_only=context.ascii_only)
-    title = fit(title, min(cell_len(title), max(1, width - 4)))
-    return [(f"{rule} ", "$rule"), (title, "$muted"), (f" {rule * max(0, width - 3 - cell_len(title))}", "$rule")]
+    return rule_parts(context, width, [(safe_line(title, max(1, width - 4)), ink)] if title else ())
 
 
 # The width of a field's name in cells, with the space after it.
@@ -184,7 +180,7 @@ class JobDetail(TextDrawing):
             return [self._short(line, now, width)]
         titled = not self._is_titled
         lines = self._story(line, now, width, titled)
-        lines += self._times(line, now, width, brief=titled)
+        lines += self._times(line, now, width, brief=width < frame.WIDE)
         lines += self._field("prompt", line.job.prompt, width, 2)
         lines += self._field("system", line.job.system_prompt, width, 1)
         settings = " · ".join(part for part in (job_text.who_runs(line.job), job_text.settings(line.job)) if part)

@@ -173,15 +173,15 @@ class SchedulePane(Pane):
         self._show()
 
     def _title_of_job(self, width: int) -> Sequence[Part]:
-        """Return the rule above the detail; on a wide screen with number and name of the job."""
-        line = self.line if frame.is_wide(self.app.size) else None
+        """Return the rule above the detail, with number and name of the job if there is room."""
+        line = None if frame.is_compact(self.app.size) else self.line
         title = f"S{self._drawing.number(line.job.uid)} {line.job.name}" if line is not None else ""
-        return titled_rule(self.context, title, width)
+        return titled_rule(self.context, title, width, "bold")
 
     def _show(self) -> None:
         line, number = self.line, self._drawing.number
         of_line = number(line.job.uid) if line is not None else 0
-        is_titled = line is not None and frame.is_wide(self.app.size)
+        is_titled = line is not None and not frame.is_compact(self.app.size)
         self._detail_title.again()
         self._job_detail.put(line, of_line, is_titled=is_titled)
         self._detail.again()

@@ -20,7 +20,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.painting.line_painter import FrameLine
+from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
 from tui_tasks.tui.state.database_link import StateChanges
@@ -199,7 +199,7 @@ class DetailText(TextDrawing):
 
 
 class Detail(ResilientMessages, Vertical, NoRelayout):
-    """Shows one task. `brief`: in a few lines, for a place below a list."""
+    """Shows one task. `brief`: in a few lines; `is_below`: its head is the rule between it and what is above."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -209,6 +209,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         self.text = ScrollLines(context, self._drawing, id="detail-text")
         self._links = self._drawing.links = LinkLines(context, self, self.text.again)
         self.brief = False
+        self.is_below = False
         self._details: TaskDetails | None = None
         self._uid: str | None = None
         self._is_reading = False
@@ -219,21 +220,26 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         yield self.text
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` #5 Ship auth flow`; in a few lines, with the other facts."""
+        """` #5 Ship auth flow`; in a few lines, with the other facts; as a rule, with the state too."""
         details = self._details
         if details is None:
-            return ()
+            return rule_parts(self.context, width) if self.is_below else ()
         facts = self._facts(details) if self.brief else ""
-        room = width - sum(cell_len(text) for text, _ in self._state(width)) - cell_len(facts) - 2
+        state = self._state_of(details)
+        room = width - sum(cell_len(text) for text, _ in state) - cell_len(facts) - (8 if self.is_below else 4)
         title = safe_line(f"#{details.number} {details.task.name}", max(8, room))
+        if self.is_below:
+            return rule_parts(self.context, width, [(title, "bold"), (facts, "$muted")], state)
         return [(f" {title}", "bold"), (facts, "$muted")]
 
     def _state(self, width: int) -> Sequence[Part]:
+        details = self._details
+        return [(" ", ""), *self._state_of(details), (" ", "")] if details is not None and not self.is_below else ()
+
+    def _state_of(self, details: TaskDetails) -> Sequence[Part]:
         """`◐ in progress`."""
-        if self._details is None:
-            return ()
-        shown = look(self._details.state)
-        return [(f" {shown.mark(ascii_only=self.context.ascii_only)} {shown.word} ", shown.color)]
+        shown = look(details.state)
+        return [(f"{shown.mark(ascii_only=self.context.ascii_only)} {shown.word}", shown.color)]
 
     def _facts(self, details: TaskDetails) -> str:
         facts = [agent_text.who(details.line.who)] if details.line.who else []

@@ -165,7 +165,6 @@ class FilterActions(Controller):
         if not bar.is_open:
             self.cursor_before = self._pane.row_list.cursor
         bar.open(text)
-        self._pane.make_room()
 
     def completions(self) -> Mapping[str, Sequence[str]]:
         """Return the values that Tab completes to, by field."""

@@ -289,9 +289,6 @@ class TaskPane(Pane):
         if not self.row_list.move_to(uid):
             self.context.say("Added; the filter hides it.")
 
-    def make_room(self) -> None:
-        """Clear the line above the rows for the filter or quick add."""
-
     # What actions act on
 
     def target(self) -> str | None:

@@ -35,7 +35,7 @@ def changed_part(context: Context) -> Part:
 
 
 def changed_parts(context: Context, line: FrameLine, width: int, list_id: int | None = None) -> list[Part]:
-    """Return `• 4 changed, 1 deleted since 19:58 `: what agents have done to the tasks of a list, or of all, that the
+    """Return `• 4 changed, 1 deleted since 19:58`: what agents have done to the tasks of a list, or of all, that the
     human has not seen.
     """
     state, mark = context.state, sign("changed", ascii_only=context.ascii_only)
@@ -46,7 +46,7 @@ def changed_parts(context: Context, line: FrameLine, width: int, list_id: int | 
     # At midnight, "since 19:58" needs its day.
     line.lasts(DAY)
     since = f" since {context.clock.time_of(state.looked.at)}" if words and width >= _WITH_TIME else ""
-    return [(f"{mark} {words}{since} ", "$changed")] if words else []
+    return [(f"{mark} {words}{since}", "$changed")] if words else []
 
 
 class ChangesRule(FrameLine):
@@ -66,11 +66,8 @@ class ChangesRule(FrameLine):
         self._list_id = list_id
 
     def _rule(self, width: int) -> list[Part]:
-        changed = changed_parts(self.context, self, width, self._list_id())
-        if not changed:
-            return rule_parts(self.context, width, self._word())
-        room = width - sum(cell_len(text) for text, _ in changed) - 2
-        return [*rule_parts(self.context, room, self._word()), (" ", ""), *changed, *rule_parts(self.context, 1)]
+        title: list[Part] = [(word, "$muted")] if (word := self._word()) else []
+        return rule_parts(self.context, width, title, changed_parts(self.context, self, width, self._list_id()))
 
 
 TALL: Final = 30
