@@ -21,6 +21,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, wrapped
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.schedule import job_text
+from tui_tasks.tui.widgets.frame import WIDE
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -180,7 +181,7 @@ class JobDetail(TextDrawing):
             return [self._short(line, now, width)]
         titled = not self._is_titled
         lines = self._story(line, now, width, titled)
-        lines += self._times(line, now, width, brief=width < frame.WIDE)
+        lines += self._times(line, now, width, brief=width < WIDE)
         lines += self._field("prompt", line.job.prompt, width, 2)
         lines += self._field("system", line.job.system_prompt, width, 1)
         settings = " · ".join(part for part in (job_text.who_runs(line.job), job_text.settings(line.job)) if part)
