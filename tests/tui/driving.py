@@ -80,8 +80,9 @@ def above(app: TaskApp) -> str:
 
 
 def below(app: TaskApp) -> list[str]:
-    """The lines below the rule above the pane: the head of the list, then its rows."""
-    return lines(app)[_rule(app) + 1 :]
+    """The lines of the pane: its head, which is in the rule above a list, then its rows."""
+    at = _rule(app)
+    return lines(app)[at + (not lines(app)[at].startswith(("─ ", "- "))) :]
 
 
 def _rule(app: TaskApp) -> int:

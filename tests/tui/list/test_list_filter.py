@@ -107,7 +107,7 @@ async def test_a_word_that_means_nothing_is_told_beside_the_filter(app):
         await pilot.press("slash")
         await write(pilot, "status:opne ")
         await pilot.pause()
-        assert "opne" in below(app)[0]
+        assert "opne" in below(app)[1]
 
 
 async def test_a_task_that_comes_to_match_appears_and_one_that_no_more_does_goes(app, plan, agent):
@@ -273,7 +273,7 @@ async def test_where_a_list_stops_to_work_itself_off_its_head_and_the_foot_say_w
             await until(pilot, lambda: "auto 1" in shown(app))
             store.commit(StopAuto(home.uid, why), actor="system", now=NOW)
         await until(pilot, lambda: "auto is off" in shown(app))
-        head = next(line for line in lines(app) if line.startswith(f" {home.name} "))
+        head = next(line for line in lines(app) if line.startswith(f"─ {home.name} "))
         assert "auto is off: no git repository in /opt/repos/a" in head
         assert " ".join(line.strip() for line in lines(app)[-2:]) == f"{home.name}: auto is off: {why}"
 

@@ -127,8 +127,8 @@ async def test_a_list_that_fills_the_screen_keeps_its_rows_and_the_questions_sha
     by_agent(plan, "human", *(AddTask(f"More {number}", plan.list_uid) for number in range(40)))
     app = make_app(plan.path)
     async with opened(app, size):
-        # One line is taken from the detail.
-        assert len(above(app).splitlines()) == (4 if size == (120, 40) else 2)
+        # What is taken from the detail.
+        assert len(above(app).splitlines()) == (4 if size == (120, 40) else 3)
         assert "? claude-1 " in above(app) and "✗ " in above(app)
         assert "? 2 ask, 1 failed" in lines(app)[1] and "◐ claude-1 #5" in lines(app)[1]
 

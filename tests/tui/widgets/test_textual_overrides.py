@@ -11,11 +11,11 @@ from tui_tasks.tui.widgets.textual_overrides import CellsUpdate
 
 async def test_a_widget_is_painted_when_it_is_shown_though_its_place_was_asked_for_before(app):
     async with opened(app) as pilot:
-        head, compositor = app.query_one("#list-head"), app.screen._compositor
-        head.add_class("-replaced")
+        head, compositor = app.query_one("#list-rule"), app.screen._compositor
+        head.display = False
         await pilot.pause()
         compositor.render_partial_update()
-        head.remove_class("-replaced")
+        head.display = True
         compositor.update_widgets({head})
         assert head.is_on_screen
         assert head in compositor.reflow(app.screen, app.size).shown

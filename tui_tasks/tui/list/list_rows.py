@@ -171,21 +171,21 @@ class ListLines:
         """`Plan  9 tasks  2 other lists: [ or ]`: the other lists and the keys to them, if they fit."""
         context = self._context
         name = safe_line(home.name, max(8, width - 44))
-        archived = "  archived" if home.archived else ""
-        sorted_ = f"  {word}" if (word := sorted_by(self._sort())) else ""
-        parts = [(name, "bold"), (f"  {count(home.total, 'task')}{archived}{sorted_}", "$muted")]
+        archived = "   archived" if home.archived else ""
+        sorted_ = f"   {word}" if (word := sorted_by(self._sort())) else ""
+        parts = [(name, "bold"), (f"   {count(home.total, 'task')}{archived}{sorted_}", "$muted")]
         auto = context.state.autos.get(home.uid)
         if auto is not None and (text := work_queries.auto_text(auto)):
             if not auto.is_on:
                 # Why it has stopped matters more than all that could stand beside it.
                 room = width - sum(cell_len(part) for part, _ in parts) - 3
-                return [*parts, (f"  {safe_line(text, max(12, room))}", "$state-overdue")]
-            parts.append((f"  {safe_line(text, max(12, width - cell_len(name) - 44))}", "$muted"))
+                return [*parts, (f"   {safe_line(text, max(12, room))}", "$state-overdue")]
+            parts.append((f"   {safe_line(text, max(12, width - cell_len(name) - 44))}", "$muted"))
         others = context.state.others(context.state.list_id, _MAX_OTHERS + 1)
         if others and width >= cell_len(name) + 60:
             number = f"{_MAX_OTHERS}+ other lists" if others > _MAX_OTHERS else count(others, "other list")
             before, after = context.keymap.key_of("previous_list"), context.keymap.key_of("next_list")
-            parts += [(f"  {number}: ", "$muted"), (before, "$key"), (" or ", "$muted"), (after, "$key")]
+            parts += [(f"   {number}: ", "$muted"), (before, "$key"), (" or ", "$muted"), (after, "$key")]
         return parts
 
     def _progress(self, width: int) -> Sequence[Part]:
