@@ -227,3 +227,13 @@ def test_a_database_that_cannot_be_read_is_told_in_one_line(path, monkeypatch, c
     assert main([*command, "--db", str(path)]) == 1
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", f"tui-tasks: {path} cannot be read: disk I/O error\n")
+
+
+def test_a_blocked_task_shows_what_it_waits_for_and_done_says_that_it_was_still_waiting(tmp_path, capsys) -> None:
+    db = ["--db", str(tmp_path / "x.db"), "--list", "work", "--ascii", "--no-scheduler"]
+    assert main([*db, "add", "one", "--new"]) == 0
+    assert main([*db, "add", "two after #1"]) == 0
+    assert main([*db, "ls"]) == 0
+    assert ", after #1]" in capsys.readouterr().out.splitlines()[-1]
+    assert main([*db, "done", "2"]) == 0
+    assert "#2 was still waiting: after #1" in capsys.readouterr().err

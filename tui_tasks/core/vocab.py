@@ -10,6 +10,8 @@ from tui_tasks.core.errors import InvalidArgument
 STATUSES: Final = ("pending", "in_progress", "done", "failed", "skipped", "cancelled")
 # Not finished yet.
 OPEN: Final = ("pending", "in_progress")
+MAY_NEED: Final = (*OPEN, "done")
+"""The statuses of tasks that may need the human; one that failed or was dropped stands under what became of it."""
 CLOSED: Final = frozenset({"done", "failed", "skipped", "cancelled"})
 # A dependency in one of these does not block the tasks that wait for it (docs: protocol, section 6, `tasks`).
 RELEASING: Final = frozenset({"done", "skipped", "cancelled"})

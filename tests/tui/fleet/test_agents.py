@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, lines, said, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at, connect
 from tests.tui.sessions import Sessions
@@ -46,7 +46,7 @@ def answered(plan):
 
 def test_who_waits_for_the_human_who_works_who_does_nothing_and_who_is_gone(plan):
     assert states(with_agents(plan)) == {
-        "claude-1": "waiting",
+        "claude-1": "asking",
         "claude-2": "waiting",
         "codex-1": "gone",
         "watcher": "idle",
@@ -166,7 +166,7 @@ async def test_p_pauses_with_a_message_and_p_again_lets_it_go_on(plan, make_app)
         assert "paused" in row_of(app, "claude-1")
         await settle(pilot, "P")
         assert not ask_queries.agent(app.link.db, "claude-1").paused
-        assert "waiting" in row_of(app, "claude-1")
+        assert "asking" in row_of(app, "claude-1")
 
 
 async def test_leaving_the_question_of_a_pause_pauses_nobody(plan, make_app):
@@ -390,7 +390,7 @@ async def test_a_paused_agent_with_a_question_says_both_and_waits_for_you(plan, 
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert ("3 waiting for you" if size[0] >= 60 else "? 3") in shown(app)
+        assert ("2 waiting for you   1 asking" if size[0] >= 60 else "? 3") in shown(app)
         assert app.screen.listed.rows[0].name == "claude-3"
         assert "asks: " in row_of(app, "claude-3")
         assert size[0] < 60 or "paused" in row_of(app, "claude-3")
@@ -442,3 +442,25 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
 def asks_of(plan, agent: str):
     with Store(plan.path) as store:
         return [ask for ask in ask_queries.open_asks(store.db) if ask.agent == agent]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_one_that_asks_and_works_on_is_asking_and_shows_question_and_task(plan, make_app, size):
+    app = make_app(with_agents(plan).path)
+    by_agent(plan, "claude-1", LogTask(plan[5], "tests 15/22"))
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        row = row_of(app, "claude-1")
+        assert "? claude-1 asking" in row and "#4 jose" in row and "#5 Ship" in row
+        assert "waiting" in row_of(app, "claude-2")
+        assert "1 asking" in lines(app)[0] and "1 waiting" in lines(app)[0]
+
+
+async def test_an_agent_whose_task_has_changed_is_marked_until_all_is_seen(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert row_of(app, "claude-1").lstrip().removeprefix(">").startswith("•")
+        assert "•" not in row_of(app, "watcher")
+        await settle(pilot, "full_stop")
+        assert "•" not in row_of(app, "claude-1")

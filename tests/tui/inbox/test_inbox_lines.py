@@ -28,7 +28,7 @@ def every_kind(plan, report, tmp_path):
         store.commit(NoteStuck("watcher", "failure", "the same failure 3 times", NOW), actor="system", now=NOW)
         with store.db.transaction(write=True):
             connections.end(store.db, "claude-1", Process(), NOW)
-    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/31-rotate-keys")
+    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/9-rotate-keys")
     return plan
 
 

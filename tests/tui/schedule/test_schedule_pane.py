@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, named, said, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, lines, named, said, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import NOW, ZONE, at
 from tui_tasks.core import run_heartbeats
@@ -87,7 +87,11 @@ async def test_what_is_overdue_has_the_cursor_and_can_be_run_and_each_reason_is_
         assert app.pane.line.job.uid == jobs[3]
         assert "overdue 25m: no scheduler has started it" in shown(app)
         assert "r Run now" in shown(app)
-        assert "4h ago: smtp: 535 authentication failed" in row_of(app, "Digest mail")
+        assert "smtp: 535 authentication failed" in shown(app)
+        row, titles = row_of(app, "Digest mail"), next(line for line in lines(app) if "last run" in line)
+        assert "4h ago: smtp: 535 auth" in row
+        assert row.index("08:00 daily") == titles.index("when")
+        assert row.partition("4h ago")[0].removesuffix("failed ").endswith(" " * 2)
         await settle(pilot, "g")
         assert "Run now" not in shown(app), "the first job runs already"
 

@@ -27,6 +27,12 @@ RECORDED = Path(__file__).parents[2] / "hooks" / "recorded" / "claude-2.1.330-ed
 SIZES = ["120x40", "80x24", "40x12"]
 
 
+def named_as_its_work(plan) -> None:
+    """Let task 9 be the one that its branch is about."""
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[9], {"name": "Rotate keys"}), actor="human", now=NOW)
+
+
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     monkeypatch.setattr(review_screen, "SETTLE_SECONDS", 0.0)
@@ -50,8 +56,8 @@ def test_the_form_that_starts_an_agent(plan, make_app, draw, name):
 def test_an_agent_at_work_and_work_that_waits_to_be_merged(plan, make_app, draw, name):
     ready, working = begun(plan, 9), begun(plan, 8)
     counts = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
+    named_as_its_work(plan)
     with Store(plan.path) as store:
-        store.commit(EditTask(plan[9], {"name": "Rotate keys"}), actor="human", now=NOW)
         store.commit(CountWork(ready.uid, counts), WorkReady(ready.uid), actor="system", now=NOW)
         store.commit(LogTask(plan[8], "the dump is restored, counting rows"), actor=working.agent, now=NOW)
     app = make_app(plan.path)
@@ -65,9 +71,8 @@ def test_an_agent_at_work_and_work_that_waits_to_be_merged(plan, make_app, draw,
 
 @pytest.mark.parametrize("name", [f"review-of-work-{size}" for size in SIZES])
 def test_a_comment_below_its_line(plan, make_app, tmp_path, draw, name):
-    with Store(plan.path) as store:
-        store.commit(EditTask(plan[9], {"name": "Rotate keys"}), actor="human", now=NOW)
-    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/31-rotate-keys")
+    named_as_its_work(plan)
+    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/9-rotate-keys")
     app = make_app(plan.path)
 
     async def comment(pilot):
@@ -131,7 +136,8 @@ def test_space_shows_the_last_lines_of_an_agent(plan, make_app, draw, monkeypatc
 
 @pictured("work-checked")
 def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, make_app, tmp_path, draw, monkeypatch, name):
-    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/31-rotate-keys")
+    named_as_its_work(plan)
+    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/9-rotate-keys")
     checks = (Check("tests", "passed", gate=True), Check("types", "unproven"))
     monkeypatch.setattr(Acceptance, "checks", lambda *_: checks)
     app = make_app(plan.path)
@@ -153,7 +159,8 @@ def test_work_that_is_merged_leaves_a_task_that_is_done(plan, make_app, tmp_path
     place = keys_repository(tmp_path / "git")
     git(place.root, "config", "user.name", "Ada")
     git(place.root, "config", "user.email", "ada@example.org")
-    begin(plan, 9, place, branch="task/31-rotate-keys")
+    named_as_its_work(plan)
+    begin(plan, 9, place, branch="task/9-rotate-keys")
     app = make_app(plan.path, list_name=plan.list_uid)
 
     async def accept(pilot):

@@ -60,7 +60,7 @@ def keys_repository(folder: Path) -> Place:
     (root / "tests").mkdir()
     (root / "tests" / "test_keys.py").write_text("from src import keys\n")
     commit(root, "First", src__keys_py=KEYS)
-    git(root, "worktree", "add", "-q", "-b", "task/31-rotate-keys", str(tree))
+    git(root, "worktree", "add", "-q", "-b", "task/9-rotate-keys", str(tree))
     fresh = "    fresh = key.new()\n    store.put(fresh)  # before the old one goes\n    return fresh\n"
     commit(tree, "Keep the fresh key", src__keys_py=KEYS.replace("    return key.new()\n", fresh))
     test = "def test_rotate():\n    assert keys.rotate\n"

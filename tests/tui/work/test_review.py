@@ -24,7 +24,7 @@ from tui_tasks.work import comments
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.terminals import Terminals
 
-BRANCH = "task/31-rotate-keys"
+BRANCH = "task/9-rotate-keys"
 
 
 @pytest.fixture(autouse=True)

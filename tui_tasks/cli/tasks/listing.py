@@ -12,7 +12,7 @@ from tui_tasks.cli.options import left_now
 from tui_tasks.cli.person import task_lines
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
-from tui_tasks.core import names
+from tui_tasks.core import names, vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument
@@ -91,8 +91,10 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
             why = _why_needing(session, asks)
         for home, task in batch:
             proof = proofs.get(task.uid, "")
-            needs = (why or {}).get(task.uid, "") if task.finished_at is None else ""
-            print(_line(task, home, width, session.clock(), proof, ascii_only=ascii_only, needs=needs))
+            needs = (why or {}).get(task.uid, "") if task.status in vocab.MAY_NEED else ""
+            waits = ready_tasks.after_text(session.store.db, task) if task.blocked and task.status == "pending" else ""
+            facts = [words for words in (waits, proof) if words]
+            print(_line(task, home, width, session.clock(), facts, ascii_only=ascii_only, needs=needs))
     if not count:
         print("no tasks" if filter_ == EVERYTHING and not statuses else "no task matches", file=sys.stderr)
 
@@ -158,13 +160,15 @@ def _proof_text(found: Sequence[Check], *, ascii_only: bool) -> str:
     return proof_words(state, failed, ascii_only=ascii_only) if state is not None else ""
 
 
-def _line(task: Task, home: TaskList, width: int, now: int, proof: str, *, ascii_only: bool, needs: str = "") -> str:
+def _line(
+    task: Task, home: TaskList, width: int, now: int, facts: Sequence[str], *, ascii_only: bool, needs: str
+) -> str:
     waits = "held" if task.held else "blocked"
     style = look("needs_you" if needs else waits if task.blocked and task.status == "pending" else task.status)
-    who = needs or names.shown(task.who, 16)
+    who = needs or ("you" if task.who == vocab.HUMAN else names.shown(task.who, 16))
     when = ago(task.updated_at, now)
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
-    text += f", {proof}" if proof else ""
+    text += "".join(f", {words}" for words in facts)
     head = f"{f'#{task.number}':>{width}} {style.mark(ascii_only=ascii_only)}  {safe_line(task.name, 80)}"
     from tui_tasks.dialects.requests import quick_add_syntax
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,8 +13,9 @@ from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, Refusal
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.schema import task_fields, work_links
+from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.requests import quick_add_syntax
 from tui_tasks.text.safe import safe_line
 
@@ -127,8 +129,16 @@ _VERB_OF_STATUS: Final = {"in_progress": "started"}
 def set_status(session: Session, references: Sequence[str], status: str, reason: str, *, as_json: bool) -> None:
     """Set the status of tasks and log the reason, as one change."""
     uids = _uids(session, references)
+    blocked = [] if as_json or status != "done" else [task for uid in uids if (task := _task(session, uid)).blocked]
+    waited_for = [(task, ready_tasks.after_text(session.store.db, task)) for task in blocked]
     made = request(session, "shell:status", uids=uids, status=status, reason=reason)
     print_tasks(_VERB_OF_STATUS.get(status, status), made, as_json=as_json)
+    for task, after in waited_for:
+        print(f"#{task.number} was still waiting: {after}", file=sys.stderr)
+
+
+def _task(session: Session, uid: str) -> Task:
+    return task_queries.task(session.store.db, uid)
 
 
 def _uids(session: Session, references: Sequence[str]) -> list[str]:

@@ -136,11 +136,11 @@ def list_touched_last(db: Database) -> int | None:
     return row[0] if row else None
 
 
-def failed_last(db: Database, lists: Iterable[int]) -> TaskLine | None:
-    """Return the failed task of these lists that failed last; None if there is none."""
+def failed_last(db: Database, lists: Iterable[int], limit: int) -> list[TaskLine]:
+    """Return the failed tasks of these lists that failed last, newest first."""
     few = islice(lists, _MAX_LISTS)
     lines = (read_line(row) for number in few for row in db.all(_FAILED_OF_LIST, list=number, limit=_MAX_FAILED))
-    return max(lines, key=lambda task: task.finished_at or 0, default=None)
+    return sorted(lines, key=lambda task: task.finished_at or 0, reverse=True)[:limit]
 
 
 def due_tasks(db: Database, lists: Iterable[int], before: str) -> list[tuple[str, str]]:

@@ -164,6 +164,7 @@ LOOKS_OF_STATES: Final = {
     "left": Look("·", "gone", ".", "$state-overdue"),
     "stopped": LOOKS["stopped"],
     "waiting": LOOKS["needs_you"]._replace(word="waiting"),
+    "asking": LOOKS["needs_you"]._replace(word="asking"),
     "failed": LOOKS["failed"],
     "quiet": LOOKS["quiet"],
     "interrupted": LOOKS["interrupted"],
@@ -175,7 +176,7 @@ LOOKS_OF_STATES: Final = {
     "finished": Look("·", "finished", ".", "$muted"),
 }
 """How the state of an agent is shown, the worst first. One that has `left` is gone from a task in progress; for
-`finished` see `has_finished`.
+`finished` see `has_finished`. One that is `asking` works on meanwhile; one that is `waiting` does not.
 """
 RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
 
@@ -225,14 +226,17 @@ def shown_state(member: Member, context: Context, quiet_after: int) -> str:
 def reported_state(member: Member, now: int, quiet_after: int) -> str:
     """Return an agent's state without regard to its silence.
 
-    An agent that makes single calls from a shell is not connected between them. While it has a task or a question, it
-    is gone only after a silence. One that is stuck is so whatever it asks.
+    One that asked about something else than its task, and has done something since, is `asking`: it works on. An agent
+    that makes single calls from a shell is not connected between them. While it has a task or a question, it is gone
+    only after a silence. One that is stuck is so whatever it asks.
     """
     if member.state == "waiting" and member.stuck is not None and member.stuck.cause not in (None, "human"):
         return "stuck"
     if member.state == "gone" and member.calls_alone and not member.has_left(now, quiet_after):
-        return "waiting" if member.ask is not None else "working" if member.task is not None else "gone"
-    return member.state
+        state = "waiting" if member.ask is not None else "working" if member.task is not None else "gone"
+    else:
+        state = member.state
+    return "asking" if state == "waiting" and member.goes_on else state
 
 
 def has_finished(member: Member) -> bool:
@@ -273,10 +277,12 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     now = context.clock.now()
     session = member.session
     last = (session.last_message if session is not None else None) or latest_words(member.word)
-    asks = state in ("waiting", "paused") or (state == "gone" and member.task is None)
+    asks = state in ("waiting", "asking", "paused") or (state == "gone" and member.task is None)
     if asks and member.ask is not None:
         many = f"{member.questions} questions: " if member.questions > 1 else ""
         verb = "asks: " if state == "paused" and not many else ""
+        if state == "asking" and not many and (about := live_task(context.db, member.ask.task_uid or "")) is not None:
+            verb = f"#{about.number} "
         return f"{many}{verb}{request_line(member.ask, ascii_only=context.ascii_only)}", "$state-needs-you"
     if state in ("stuck", "failed") and member.stuck is not None:
         # A turn that ended at a limit of the model's service has failed, and waits.
@@ -326,7 +332,7 @@ def besides(member: Member, context: Context, primary: str, state: str) -> list[
     ask, task = member.ask if state == "waiting" else None, member.task
     about = context.state.asked_about.get(ask.uid) if ask is not None else None
     if task is not None and about not in (None, task.uid):
-        found.append((f"at work on #{task.number} {task.name}", ""))
+        found.append((f"in progress: #{task.number} {task.name}", ""))
     if member.near is not None and member.near not in primary:
         found.append((member.near, "$state-overdue"))
     session, word = member.session, member.word

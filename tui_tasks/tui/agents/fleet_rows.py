@@ -34,7 +34,7 @@ _PURPOSE: Final = 40
 _SPENT: Final = 11
 _WIDEST: Final = 400
 # The states of agents whose words may take several lines.
-_LONG: Final = ("waiting", "failed", "stuck", "working")
+_LONG: Final = ("waiting", "asking", "failed", "stuck", "working")
 # In cells: what is before a name.
 _HEAD: Final = 4
 # How many lines what matters most has below its first one, and in cells the least text that is worth showing.
@@ -157,7 +157,8 @@ class FleetRows(RowDrawing[FleetRow]):
         self._tick(row, state, now)
         is_small, old = look.width < NARROW, "$muted" if state == "gone" else ""
         head: list[Part] = [
-            (f"{sign('cursor') if look.cursor else ' '} ", "$primary bold" if look.focused else "$muted"),
+            (sign("cursor") if look.cursor else " ", "$primary bold" if look.focused else "$muted"),
+            (self._flag(row), "$changed"),
             (shown.mark(ascii_only=context.ascii_only), shown.color),
             (f" {fit_ends(agent_text.who(row.name), sizes.who - 1)} ", old),
         ]
@@ -167,11 +168,15 @@ class FleetRows(RowDrawing[FleetRow]):
         matter = self._matter(row, state, sizes, room)
         if is_small:
             number = f"{task} " if (task := self._task(row).partition(" ")[0]).startswith("#") else ""
+            if state == "asking":
+                number = ""  # it begins with that of the task that is asked about
             what = fit(number + (matter.whole or shown.word), sizes.matter)
             return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, matter.color)]
         what = matter.first
         if self.heights.get(row.name, 1) <= len(matter.rest):
-            is_question = state == "waiting" and row.ask is not None and not agent_text.is_permission(row.ask)
+            is_question = (
+                state in ("waiting", "asking") and row.ask is not None and not agent_text.is_permission(row.ask)
+            )
             cut = safe_question if is_question else safe_line
             what = cut(matter.whole, sizes.matter - 1, ascii_only=context.ascii_only)
         head += [
@@ -245,17 +250,24 @@ class FleetRows(RowDrawing[FleetRow]):
             (fit(words, max(1, look.width - 3 - len(text))), "$muted"),
         ]
 
+    def _flag(self, row: Member) -> str:
+        """Return the mark of an agent whose task has changed since the human looked."""
+        task = self._task_of(row)
+        is_new = task is not None and task.uid in self.context.state.new
+        return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
+
     def _task(self, row: Member) -> str:
-        """Return number and name of the task that an agent asks about, else of that which it is at; without a task,
-        what it was asked for.
-        """
-        asked = self._asked.get(row.ask.uid) if row.ask is not None and row.state in ("waiting", "paused") else None
-        is_stuck = agent_text.shown_state(row, self.context, self._quiet_after) == "stuck"
-        task = row.task or asked if is_stuck else asked or row.task
-        if task is not None:
+        """Return number and name of an agent's task; without a task, what it was asked for."""
+        if (task := self._task_of(row)) is not None:
             return f"#{task.number} {task.name}"
         prompt = row.session.last_prompt if row.session is not None and row.state != "gone" else None
         return f'"{safe_line(prompt, _PURPOSE)}"' if prompt else ""
+
+    def _task_of(self, row: Member) -> TaskLine | None:
+        """Return the task that an agent waits with, else that which it is at."""
+        asked = self._asked.get(row.ask.uid) if row.ask is not None and row.state in ("waiting", "paused") else None
+        is_at_its_own = agent_text.shown_state(row, self.context, self._quiet_after) in ("stuck", "asking")
+        return row.task or asked if is_at_its_own else asked or row.task
 
     def _tick(self, row: Member, state: str, now: int) -> None:
         """Set how long the line stays true: until an age, the pulse or the quiet state changes."""

@@ -139,7 +139,7 @@ class Fleet(Overlay):
         if isinstance(member, GoneAgents):
             return (agent_text.RANKS["gone"], 0, "", "")
         now_in = agent_text.reported_state(member, self.context.clock.now(), self._quiet_after)
-        asks = member.ask if now_in in ("waiting", "paused") else None
+        asks = member.ask if now_in in ("waiting", "asking", "paused") else None
         since = asks.opened_at if asks is not None else member.since or 0 if now_in == "waiting" else 0
         shown = agent_text.shown_state(member, self.context, self._quiet_after)
         if shown not in ("stuck", "left", "stopped", "ready"):
@@ -226,8 +226,10 @@ class Fleet(Overlay):
             [(f" {text}  ", ink) for text, ink in agent_text.totals(counts, is_short=at)] for at in (False, True)
         )
         marks: list[Part] = []
+        # Those that ask have one mark.
+        in_short = counts + Counter(waiting=counts["asking"], asking=-counts["asking"])
         for state, shown in agent_text.LOOKS_OF_STATES.items():
-            if count := counts[state]:
+            if count := in_short[state]:
                 marks.append((f" {shown.mark(ascii_only=ascii_only)} {count} ", shown.color))
         parts: list[Part] = [(" Agents ", "bold")]
         if width >= NARROW:
@@ -282,6 +284,10 @@ class Fleet(Overlay):
             self.window.again()
         self._take()
         self._show()
+
+    def all_seen(self) -> None:
+        """Draw the agents without the marks of what was new."""
+        self.window.again()
 
     def agents_changed(self) -> None:
         """Update after something without a journal entry, such as an agent's activity or connection."""

@@ -223,7 +223,7 @@ class GlobalActions(Controller):
         """Nothing is new any more."""
         context = self._context
         looked = context.state.all_seen(context.clock.now())
-        context.navigation.pane.refreshed()
+        context.navigation.all_seen()
         context.redraw_frame()
         await context.link.remember(key_values.LOOKED, {"seq": looked.seq, "at": looked.at})
 

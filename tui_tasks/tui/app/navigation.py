@@ -207,6 +207,13 @@ class Navigation:
             if isinstance(screen, Overlay):
                 screen.list_turned()
 
+    def all_seen(self) -> None:
+        """Draw what is shown without the marks of what was new."""
+        self.pane.refreshed()
+        for screen in self._app.screen_stack[1:]:
+            if isinstance(screen, Overlay):
+                screen.all_seen()
+
     def outdate_panes(self) -> None:
         """Make all panes read again when they are shown."""
         for pane in self.made_panes():
@@ -247,8 +254,11 @@ class Navigation:
     # Panes
 
     def show_pane(self, name: str) -> None:
-        """Show a pane; make it the first time."""
+        """Show a pane, without the message that was about the one before; make it the first time."""
         self.close_overlays()
+        if name != self.pane_name:
+            for foot in self._app.screen_stack[0].query(FootLine):
+                foot.hush()
         self._open_in_turn(self._show_pane(name))
 
     def filter_by(self, text: str) -> None:

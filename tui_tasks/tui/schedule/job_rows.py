@@ -34,6 +34,8 @@ _WIDEST: Final = 400
 # In cells: the longest words for a schedule, and the least for the last run.
 _WHEN: Final = 30
 _LAST: Final = 18
+# In cells: the least for the words for a schedule where a job has failed, with two spaces after them.
+_LEAST_WHEN: Final = 15
 # In cells: in less, a line has only the name and the next time.
 _COLUMNS_FROM: Final = 60
 
@@ -48,15 +50,17 @@ class Columns(NamedTuple):
     history: int
 
 
-def columns(width: int, name: int, when: int) -> Columns:
-    """Divide a width into columns; `name` and `when` are the widths of the longest ones.
+def columns(width: int, name: int, when: int, failure: int = 0) -> Columns:
+    """Divide a width into columns; `name`, `when` and `failure` are the widths of the longest ones.
 
-    What they leave is for the last run, and the reason of its failure.
+    What they leave is for the last run. The reason of its failure narrows the words for the schedule.
     """
     history, next_ = (job_lines.HISTORY + 1, 14) if width >= 100 else (0, 12)
     rest = width - _HEAD - next_ - history
     task = min(max(name, 4) + 2, rest * 2 // 5)
-    when = min(max(when, 4) + 2, _WHEN, rest - task - _LAST)
+    when = min(max(when, 4) + 2, _WHEN)
+    last = min(max(failure + 2, _LAST), rest - task - min(when, _LEAST_WHEN))
+    when = min(when, rest - task - last)
     return Columns(task, when, rest - task - when, next_, history)
 
 
@@ -66,15 +70,17 @@ class JobRows(RowDrawing[JobLine]):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._numbers: dict[str, int] = {}
-        self._longest = (0, 0)
+        self._longest = (0, 0, 0)
 
     def fit(self, lines: Iterable[JobLine]) -> bool:
-        """Make room for the names and schedules of these jobs; return whether columns have moved."""
-        before, names, whens = self._longest, [0], [0]
+        """Make room for the names, schedules and failures of these jobs; return whether columns have moved."""
+        before, names, whens, failures, now = self._longest, [0], [0], [0], self.context.clock.now()
         for line in lines:
             names.append(cell_len(safe_line(line.job.name, _WIDEST)))
             whens.append(cell_len(safe_line(job_text.when(line.job), _WIDEST)))
-        self._longest = max(names), max(whens)
+            if line.failing and line.running is None:
+                failures.append(cell_len(_in_short(job_text.last(line, now, with_reason=True))))
+        self._longest = max(names), max(whens), max(failures)
         return before != self._longest
 
     def titles(self, width: int) -> list[Part]:
@@ -126,12 +132,11 @@ class JobRows(RowDrawing[JobLine]):
         )
 
     def _last(self, row: JobLine, sizes: Columns, now: int) -> tuple[Part, Part]:
-        """Return the schedule and how the last run went; the reason of a failure takes the place of the schedule."""
+        """Return the schedule and how the last run went; of a failure without the word where its reason needs room."""
         when, said = job_text.when(row.job), job_text.last(row, now, with_reason=True)
         ink = "$state-failed" if row.failing else "$state-in-progress" if row.running is not None else "$muted"
-        if row.failing and row.running is None and cell_len(safe_line(said, _WIDEST)) >= sizes.last:
-            short = said.removeprefix(f"{look('error').word} ")
-            return ("", ""), (fit(short, sizes.when + sizes.last - 2) + "  ", ink)
+        if row.failing and row.running is None and cell_len(safe_line(said, _WIDEST)) > sizes.last - 2:
+            said = _in_short(said)
         return (fit(when, sizes.when - 2) + "  ", "$muted"), (fit(said, sizes.last - 2) + "  ", ink)
 
     def _history(self, row: JobLine) -> list[Part]:
@@ -147,6 +152,11 @@ class JobRows(RowDrawing[JobLine]):
         more = ": by a cron schedule, by dates, or run by hand" if width >= 60 else ""
         text = ("   Nothing is scheduled.", "", f"   {new:<5} add a job{more}")
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
+
+
+def _in_short(failure: str) -> str:
+    """Return how a run failed without the word for it, which the mark of the line says."""
+    return safe_line(failure.removeprefix(f"{look('error').word} "), _WIDEST)
 
 
 def titled_rule(context: Context, title: str, width: int, ink: str = "$muted") -> list[Part]:

@@ -15,12 +15,11 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.job_lines import FailingJob
 from tui_tasks.core.read.key_values import Looked
 from tui_tasks.core.read.overview import Change
-from tui_tasks.core.read.pages.board_pages import MAY_NEED
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.core.vocab import HUMAN, RESERVED_AGENTS
+from tui_tasks.core.vocab import HUMAN, MAY_NEED, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
@@ -30,6 +29,8 @@ from tui_tasks.tui.state.row_places import RowPlaces
 MAX_NEW: Final = 10_000
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
+# At most so many failed tasks are named.
+MAX_FAILED: Final = 3
 # At most so many jobs, and so many tasks, that are late are counted.
 MAX_NEXT_JOBS: Final = 10
 MAX_DUE: Final = 100
@@ -57,7 +58,7 @@ class AppState:
     - `has_work`: whether an agent was ever started on a task.
     - `next_task`: the next task that can start. `next_jobs`: the names and the instants of the next jobs.
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
-    - `failed_last`: the task that failed last, and the reason. `failing`: the jobs whose last run failed.
+    - `failed_last`: the tasks that failed last, each with the reason. `failing`: the jobs whose last run failed.
     - `spoke`: the instant at which each agent last wrote.
     - `new`: uid to list of each task that agents have changed since the human `looked`. `deleted`: the same for tasks
       that they have deleted, except those that they had created since.
@@ -102,7 +103,7 @@ class AppState:
         self.autos: dict[str, Auto] = {}
         self.next_task: Task | None = None
         self.next_jobs: list[tuple[str, int]] = []
-        self.failed_last: tuple[TaskLine, str] | None = None
+        self.failed_last: list[tuple[TaskLine, str]] = []
         self.failing: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
         self.spoke: dict[str, int] = {}
@@ -315,13 +316,13 @@ class AppState:
         self.due = overview.due_tasks(self._db, open_lists, soon)[:MAX_DUE]
 
     def _read_failed_last(self) -> None:
-        task = overview.failed_last(self._db, [home.id for home in self.shelf if home.failed])
-        self.failed_last = (task, task_records.end_reason(self._db, task)) if task is not None else None
+        tasks = overview.failed_last(self._db, [home.id for home in self.shelf if home.failed], MAX_FAILED)
+        self.failed_last = [(task, task_records.end_reason(self._db, task)) for task in tasks]
 
     def _follow_failures(self, entries: Iterable[Change]) -> None:
-        """Read again which task failed last, after entries about failed tasks or about that one."""
-        known = self.failed_last[0].uid if self.failed_last is not None else None
-        if any(entry.entity == "list" or entry.status == "failed" or entry.task == known for entry in entries):
+        """Read again which tasks failed last, after entries about failed tasks or about those."""
+        known = {task.uid for task, _ in self.failed_last}
+        if any(entry.entity == "list" or entry.status == "failed" or entry.task in known for entry in entries):
             self._read_failed_last()
 
     def see(self, changes: StateChanges, was_new: Collection[str], on_screen: Collection[str]) -> set[str]:

@@ -150,6 +150,9 @@ class Overlay(ClosesOnce, Actor, CellsScreen[None]):
     def list_turned(self) -> None:
         """Handle that the App shows another list."""
 
+    def all_seen(self) -> None:
+        """Handle that nothing is new any more."""
+
     def do_back(self) -> None:
         """Go back to the pane."""
         self.dismiss()

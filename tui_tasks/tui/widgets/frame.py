@@ -31,20 +31,23 @@ _NAME_STEPS: Final = ((40, 20), (24, 16), (16, 12), (10, 8), (0, 8), (0, 0))
 
 
 def next_parts(context: Context, line: FrameLine, room: int) -> list[Part]:
-    """Return `next #8 Backup drill  ◷ Nightly audit in 12h` for the right of a line, as much as there is room for."""
+    """Return `next #8 Backup drill │ ◷ Nightly audit in 12h` for the right of a line, as much as there is room for."""
     if context.link.as_of is not None:
         return []
     ways = ([*next_task(context, task), *next_job(context, line.lasts, job)] for task, job in _NAME_STEPS)
-    fitting = (parts for parts in ways if sum(cell_len(text) for text, _ in parts) < room)
+    fitting = (parts for parts in (*ways, next_task(context, 0)) if sum(cell_len(text) for text, _ in parts) < room)
     found = next(fitting, [])
     return [*found, (" ", "")] if found else []
 
 
 def next_task(context: Context, cells: int) -> list[Part]:
-    """Return the task that is suggested next; its name takes up to so many cells, 0: none."""
+    """Return the task that is suggested next, or that none of those that are left can start; its name takes up to so
+    many cells, 0: none.
+    """
     task = context.state.next_task
     if task is None:
-        return []
+        is_left = any(home.pending for home in context.state.of_project)
+        return [("  next no task is ready" if cells else "  next none", "$muted")] if is_left else []
     name = f" {safe_line(task.name, cells, ascii_only=context.ascii_only)}" if cells else ""
     return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
 
@@ -68,7 +71,10 @@ def next_job(context: Context, lasts: Callable[[int], None], cells: int, *, has_
     if has_time and not late:
         words = f"{context.clock.time_of(when)}, {words}"
     name = f"{safe_line(name, cells, ascii_only=ascii_only)} " if cells else ""
-    return [(f"  {mark} {name}{words}", "$state-overdue" if late else "$muted")]
+    gap: Part = (f" {sign('divider', ascii_only=ascii_only)} ", "$muted")
+    if context.state.next_task is None:
+        gap = ("  ", "")
+    return [gap, (f"{mark} {name}{words}", "$state-overdue" if late else "$muted")]
 
 
 NARROW: Final = 60
@@ -146,7 +152,7 @@ class TopLine(FrameLine):
         return parts
 
     def _state(self, width: int) -> Sequence[Part]:
-        """`auth.db  live  next #8 Backup drill  ◷ audit 09:00, in 12h`, as much as there is room for.
+        """`auth.db  live  next #8 Backup drill │ ◷ audit 09:00, in 12h`, as much as there is room for.
 
         In the past, its moment.
         """

@@ -20,7 +20,7 @@ from tui_tasks.tui.widgets.now_line import NEEDS_YOU, Act, Line, add_entries
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# The lines of the screen for each line here, and the most lines of one text.
+# The lines of the screen for each line here, rounded up, and the most lines of one text.
 _SHARE: Final = 5
 _MOST_OF_ONE: Final = 4
 # In cells: an age with the gap before it.
@@ -132,7 +132,7 @@ class NeedsLines(TextLines):
             return 0
         height = size.height - AROUND
         free = height - self.context.navigation.pane.rows_wanted(height)
-        return max(0, min(free, size.height // _SHARE))
+        return max(0, min(free, -(-size.height // _SHARE)))
 
     @property
     def is_shown(self) -> bool:

@@ -21,7 +21,8 @@ from tui_tasks.text.glyphs import Look, look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, age, age_lasts, count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.state.app_state import MAX_DUE
+from tui_tasks.tui.state.app_state import MAX_DUE, MAX_FAILED
+from tui_tasks.tui.tasks.task_note import failed_check
 from tui_tasks.tui.widgets.now_entry import ASKS, COUNTS, FAILED, JOBS, LATE, OTHERS, TROUBLE, WHO, WORK, Entry
 
 if TYPE_CHECKING:
@@ -35,7 +36,19 @@ _MOST_ASKS: Final = 40
 # In cells: the longest name of the task of a failed check or of work to review.
 _SHORT_NAME: Final = 24
 # The states of agents, most urgent first.
-_RANKS: Final = ("stuck", "gone", "stopped", "failed", "quiet", "working", "paused", "waiting", "ready", "idle")
+_RANKS: Final = (
+    "stuck",
+    "gone",
+    "stopped",
+    "failed",
+    "quiet",
+    "working",
+    "asking",
+    "paused",
+    "waiting",
+    "ready",
+    "idle",
+)
 
 
 class Health(NamedTuple):
@@ -71,7 +84,7 @@ class NowEntries:
         return found, Health(len(found), tuple(troubles), kinds.count("failed"))
 
     def sums(self, agents_failed: int) -> list[tuple[str, Look]]:
-        """Return how many things need the human, have failed, or are late: `2 ask`, `1 failed`, each with its look."""
+        """Return how many things need the human, have failed, or are late: `2 ask`, each with its look."""
         state, now = self.context.state, self.context.clock.now()
         asking, asks = len({ask.agent for ask in state.asks}), len(state.asks)
         tasks = len(self.late_tasks())
@@ -106,6 +119,9 @@ class NowEntries:
             yield Entry(ASKS, mark, looks.color, "", (text,), self.act("asks"), number=others, label="ask", whole=text)
         if failed := len(state.unproven):
             first, more = self._named(state.unproven[0]), _more(failed)
+            task = list_pages.line(self.context.db, state.unproven[0])
+            reason = failed_check(self.context, task) if task is not None else None
+            more = f": {reason[0]}{more}" if reason is not None else more
             text = f"{count(failed, 'check')} failed"
             yield self._counted(
                 "needs_you", text, "asks", failed, why=first, label="check failed", whole=f"{first}{more}"
@@ -156,7 +172,7 @@ class NowEntries:
             return self._starting(member, now)
         if shown == "idle" and not is_ready and member.session is not None and member.task is not None:
             return self._at_rest(member, member.session, member.task, now)
-        is_there = member.is_there or shown in ("waiting", "working")
+        is_there = member.is_there or shown in ("waiting", "asking", "working")
         if not is_there or (member.task is None and shown != "working"):
             return None
         if is_ready and member.tool is None:
@@ -166,11 +182,11 @@ class NowEntries:
         return self._at_work(member, shown)
 
     def _of_other(self, member: Member, shown: str) -> Entry:
-        """Return the entry of an agent that asks, whose work is ready, or that does nothing."""
+        """Return the entry of an agent that waits for an answer, whose work is ready, or that does nothing."""
         if shown == "waiting":
             about = self.context.state.asked_about.get(member.ask.uid) if member.ask is not None else None
             task = list_pages.line(self.context.db, about) if about is not None else None
-            return self._entry(OTHERS, member, shown, (f"asks #{task.number}" if task is not None else "asks",))
+            return self._entry(OTHERS, member, shown, (f"waiting #{task.number}" if task is not None else "waiting",))
         if self._is_ready(member) and member.task is not None:
             return self._entry(OTHERS, member, "ready", (f"#{member.task.number} to review",))
         return self._entry(OTHERS, member, "idle", ("idle",))
@@ -198,19 +214,13 @@ class NowEntries:
     def _at_work(self, member: Member, shown: str) -> Entry | None:
         """Return the entry of an agent at work: its task and its last word."""
         task = member.task
-        if shown == "waiting":
-            ask = next((one for one in reversed(self.context.state.asks) if one.agent == member.name), None)
-            # One that has asked about something else, and has done something since, goes on with its task.
-            goes_on = ask is not None and task is not None and ask.task_uid not in (None, task.uid)
-            if not (goes_on and ask is not None and member.session is None and member.last_seen > ask.opened_at):
-                return None
-        elif shown != "working":
+        if shown not in ("working", "asking"):
             return None
         said = self._said(member)
         if task is None:
             prompt = member.session.last_prompt if member.session is not None and member.tool is not None else None
-            return self._entry(WORK, member, "working", (said or "at work", *([_quoted(prompt)] if prompt else [])))
-        return self._entry(WORK, member, "working", (*self._about(task), *([said] if said else [])))
+            return self._entry(WORK, member, shown, (said or "at work", *([_quoted(prompt)] if prompt else [])))
+        return self._entry(WORK, member, shown, (*self._about(task), *([said] if said else [])))
 
     def _said(self, member: Member) -> str:
         """Return the last word of an agent: its tool, else what it said, about its task if it has one."""
@@ -233,12 +243,14 @@ class NowEntries:
         looks, task = agent_text.LOOKS_OF_STATES[shown], member.task
         color = "$state-overdue" if shown == "gone" else looks.color
         act = (
-            self._go_to(task.uid) if task is not None and shown in ("gone", "working", "paused") else self.act("agents")
+            self._go_to(task.uid)
+            if task is not None and shown in ("gone", "working", "asking", "paused")
+            else self.act("agents")
         )
         text_color = color if kind == TROUBLE else ""
         mark = looks.mark(ascii_only=self.context.ascii_only)
         rank = _RANKS.index(shown)
-        noun = {"waiting": "asks", "ready": "ready", "idle": "idle"}.get(shown, "")
+        noun = {"waiting": "waiting", "ready": "ready", "idle": "idle"}.get(shown, "")
         return Entry(kind, mark, color, member.name, tuple(map(_line, texts)), act, text_color, rank=rank, noun=noun)
 
     def _of_ask(self, ask: Ask) -> Entry:
@@ -279,26 +291,31 @@ class NowEntries:
         return Entry(kind, mark, looks.color, "", texts, act, looks.color, number, 0, label, whole, brief, since, noun)
 
     def _failures(self) -> Iterator[Entry]:
-        """Yield how many tasks and jobs have failed, and why the last one did."""
+        """Yield how many tasks and jobs have failed, and why the last ones did."""
         state = self.context.state
         if number := state.failed:
-            task, reason = state.failed_last or (None, "")
-            named = f"#{task.number} " if task is not None else ""
-            why = f"{named}{_line(reason or task.name)}" if task is not None else ""
-            whole = f"{named}{_line(task.name, 40)}{': ' if reason else ''}{_line(reason)}" if task else ""
-            since = task.updated_at if task is not None else None
-            brief = f"task {named}{_line(reason)}{_more(number)}" if reason else ""
+            shown, more = state.failed_last, _more(number - len(state.failed_last) + 1)
+            why = "; ".join(f"#{task.number} {_line(reason or task.name)}" for task, reason in shown)
+            named = (
+                f"#{task.number} {_line(task.name, 40)}{': ' * bool(reason)}{_line(reason)}" for task, reason in shown
+            )
+            whole, brief = f"{'; '.join(named)}{more}", f"task {why}{more}"
+            since = shown[0][0].updated_at if shown else None
             text, noun = f"{count(number, 'task')} failed", count(number, "task")
             yield self._counted(
                 "failed", text, "attention", number, FAILED, why=why,
-                noun=noun, label="failed", whole=f"task {whole}{_more(number)}", brief=brief, since=since,
+                noun=noun, label="failed", whole=f"task {whole}", brief=brief, since=since,
             )  # fmt: skip
         if state.failing:
-            number, (name, reason, since) = len(state.failing), state.failing[0]
-            first = _line(name, _SHORT_NAME)
+            number, first = len(state.failing), _line(state.failing[0].name, _SHORT_NAME)
             text = f"job {first} failed" if number == 1 else f"{count(number, 'job')} failed"
-            why = _line(reason) if number == 1 else f"{first}: {_line(reason)}"
-            whole = f"{first}{': ' if reason else ''}{_line(reason)}{_more(number)}"
+            named = (
+                f"{_line(name, _SHORT_NAME)}{': ' * bool(reason)}{_line(reason)}"
+                for name, reason, _ in state.failing[:MAX_FAILED]
+            )
+            since, more = state.failing[0][2], _more(number - MAX_FAILED + 1)
+            whole = f"{'; '.join(named)}{more}"
+            why = _line(state.failing[0].why) if number == 1 else whole
             yield self._counted(
                 "failed", text, "pane_schedule", number, JOBS, why=why,
                 noun=count(number, "job"), label="failed", whole=f"job {whole}", since=since,

@@ -70,7 +70,7 @@ class NowLine(FrameLine):
     # With room for words
 
     def _in_words(self, width: int) -> list[Part]:
-        """`? 2 ask, 1 failed   ◐ claude-1 #5 Ship auth flow "tests 14/22"   ? claude-2 asks #7   ○ watcher idle`."""
+        """`? 2 ask   ? claude-1 #5 Ship auth flow "tests 14/22"   ? claude-2 waiting #7   ○ watcher idle`."""
         is_alone, is_elsewhere, line = is_compact(self.app.size), self._is_elsewhere(), Line()
         agents, health = self._entries.of_agents()
         kinds = (*NEEDS_YOU, *AGENTS) if is_alone else self._kinds
@@ -141,7 +141,12 @@ class NowLine(FrameLine):
             self.lasts(age_lasts(member.last_seen, now))
             what = f"#{member.task.number}" if member.task is not None else safe_ends(entry.name, 8)
             more = f" +{len(work) - 1}" if len(work) > 1 else ""
-            yield [(f"{entry.mark} ", entry.color), (f"{what} {age(member.last_seen, now)}{more}", "")], entry.act
+            # Of one that asks, its task is told here; its question counts with the others.
+            shown = look("in_progress")
+            is_asking = entry.color == look("needs_you").color
+            mark = shown.mark(ascii_only=self.context.ascii_only) if is_asking else entry.mark
+            ink = shown.color if is_asking else entry.color
+            yield [(f"{mark} ", ink), (f"{what} {age(member.last_seen, now)}{more}", "")], entry.act
         if not work and not trouble:
             yield [("idle", "$muted")], None
         if state.need_you:
@@ -277,7 +282,7 @@ def _number(entries: Iterable[Entry]) -> int:
 
 
 def _counted(entries: Sequence[Entry]) -> str:
-    """Return how many things the entries of a kind stand for: `? 2`, `✗ 1 job`, `1 asks, 2 idle`."""
+    """Return how many things the entries of a kind stand for: `? 2`, `✗ 1 job`, `1 waiting, 2 idle`."""
     if entries[0].kind == OTHERS:
         nouns = [entry.noun for entry in entries]
         return ", ".join(f"{nouns.count(noun)} {noun}" for noun in dict.fromkeys(nouns))

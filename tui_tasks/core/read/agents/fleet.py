@@ -61,7 +61,8 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     first. `projects` are those of its session, or of its connections to the channel. `is_there`: its session has not
     ended, or it is connected to the channel.
     `calls_alone`: it has neither session nor connection, as it makes single calls from a shell. `no_task`: why its last
-    prompt became no task. `near`: the limit that it is near to, for people.
+    prompt became no task. `near`: the limit that it is near to, for people. `goes_on`: all that it asks is about others
+    than its own task, and it was heard since.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     no_task: str | None = None
     questions: int = 0
     near: str | None = None
+    goes_on: bool = False
 
     @property
     def word(self) -> Word | None:
@@ -218,7 +220,16 @@ class _Found:
             no_task=seen.activity.no_task if seen is not None else None,
             questions=len(self._open_asks.get(name, ())),
             near=self._near.get(name),
+            goes_on=seen is None and self._goes_on(name, task),
         )
+
+    def _goes_on(self, name: str, task: TaskLine | None) -> bool:
+        """Return whether an agent of the channel was heard since it asked, and asks nothing about its own task."""
+        asks = self._open_asks.get(name)
+        if not asks or task is None:
+            return False
+        is_about_others = all(one.task_uid not in (None, task.uid) for one in asks)
+        return is_about_others and self._last_seen(name) > asks[-1].opened_at
 
     def _projects_of(self, name: str, seen: Seen | None) -> tuple[str, ...]:
         if seen is not None:

@@ -21,15 +21,13 @@ from tui_tasks.core.read.pages.list_pages import FIRST, LAST, LINE, TaskLine, re
 from tui_tasks.core.read.tasks.task_queries import LIVE
 from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.tables import TaskRow
-from tui_tasks.core.vocab import OPEN
+from tui_tasks.core.vocab import MAY_NEED, OPEN
 
 # With a filter, reading stops early after so many cards: each letter reads every column, and must not block for long.
 MAX_PASSED: Final = 2_000
 
 NEEDS_YOU: Final = "needs_you"
 PARTS: Final = (*OPEN, NEEDS_YOU, "failed", "done", "skipped", "cancelled")
-MAY_NEED: Final = (*OPEN, "done")
-"""The statuses of tasks that may need the human; one that failed or was dropped stands under what became of it."""
 
 
 class Card(TaskLine, frozen=True, gc=False):

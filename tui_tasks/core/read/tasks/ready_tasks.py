@@ -228,6 +228,12 @@ def waiting_on(db: Database, task: Task) -> list[Task]:
     return [on for on in there if on.list_id == task.list_id or not task_queries.list_by_id(db, on.list_id).deleted]
 
 
+def after_text(db: Database, task: Task) -> str:
+    """Return `after #5 +1`: a task that blocks another, a failed one first, and how many more; empty if none does."""
+    first, more = _waits_for(db, task), len(waiting_on(db, task)) - 1
+    return f"after #{first.number}{f' +{more}' if more > 0 else ''}" if first is not None else ""
+
+
 def _waits_for(db: Database, task: Task) -> Task | None:
     """Return the task that blocks another, a failed one first; None if none does."""
     holding = waiting_on(db, task)
