@@ -54,7 +54,7 @@ async def test_the_digest_has_whole_reasons_and_what_is_next(
         assert "test_dst_gap: expected 02:30" in text
         assert "jose is maintained but heavier; pyjwt is" in text.split("needs you")[1]
         assert "next #8 Backup restore" in text.splitlines()[0]
-        assert "◐ claude-1 #5" in text.splitlines()[1]
+        assert "? claude-1 #5" in text.splitlines()[1]
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -33,9 +33,9 @@ async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan
 @pytest.mark.parametrize(
     ("width", "words"),
     [
-        (160, "auth.db  live  next #8 Backup restore drill  ! Backup drill 25m late"),
-        (120, "auth.db  live  next #8 Backup restore drill  ! Backup drill 25m late"),
-        (80, "next #8  ! Backup drill 25m late"),
+        (160, "auth.db  live  next #8 Backup restore drill │ ! Backup drill 25m late"),
+        (120, "auth.db  live  next #8 Backup restore drill │ ! Backup drill 25m late"),
+        (80, "next #8 │ ! Backup drill 25m late"),
     ],
 )
 async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs, make_app, width, words):
