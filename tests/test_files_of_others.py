@@ -29,7 +29,7 @@ from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.follower import RecordWatch
 from tui_tasks.hooks.programs import claude as claude_status
 from tui_tasks.settings import config
-from tui_tasks.settings.remote_access import Tokens
+from tui_tasks.settings.http_tokens import Tokens
 from tui_tasks.todo_tool import TodoTool
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.painting import theme_file

@@ -11,7 +11,7 @@ from tui_tasks import clock
 from tui_tasks.agent_runs.codex import CodexDriver
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.read import ask_queries as messages
-from tui_tasks.runner.profiles import AgentSettings
+from tui_tasks.runner.runner_settings import AgentSettings
 
 WHOLE, PLAIN = "codex-0.169.0-whole", "codex-0.169.0-plain"
 THREAD = {"id": 2, "result": {"thread": {"id": "t-1"}, "model": "gpt"}}

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW, bring, counts, filled, lost, names, out, read
+from tui_tasks.core.agent_names import shown
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance import doctor_checks
-from tui_tasks.core.names import shown
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, EnsureList, LogTask, SetListReview
 from tui_tasks.core.read.tasks import task_queries, task_records

@@ -39,7 +39,7 @@ from tui_tasks.hooks import ended_processes, intake
 from tui_tasks.mcp_server import http as over_http
 from tui_tasks.mcp_server import http_limits
 from tui_tasks.runner import processes
-from tui_tasks.settings.remote_access import Tokens
+from tui_tasks.settings.http_tokens import Tokens
 from tui_tasks.state import person_check
 
 

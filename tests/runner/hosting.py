@@ -16,16 +16,16 @@ from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
-from tui_tasks.runner import profiles
+from tui_tasks.runner import runner_settings
 from tui_tasks.runner.launch import Launcher
 from tui_tasks.runner.service import SchedulerService
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def runners(**table: object) -> profiles.Runners:
+def runners(**table: object) -> runner_settings.Runners:
     """Runners from the keys of `[runner]`."""
-    made, wrong = profiles.read(table, "the file")
+    made, wrong = runner_settings.read(table, "the file")
     assert not wrong
     return made
 
@@ -58,7 +58,7 @@ class Host:
 
 
 @contextlib.contextmanager
-def hosted(path: str, made: profiles.Runners, **more: object) -> Iterator[SchedulerService]:
+def hosted(path: str, made: runner_settings.Runners, **more: object) -> Iterator[SchedulerService]:
     """A scheduler that serves in a thread of its own."""
     service = SchedulerService(path, lambda: made, **more)
     thread = threading.Thread(target=service.run, daemon=True)

@@ -9,7 +9,7 @@ import pytest
 
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
-from tui_tasks.runner import profiles
+from tui_tasks.runner import runner_settings
 from tui_tasks.runner.checks import check_profiles
 from tui_tasks.settings import config
 from tui_tasks.settings.live_settings import CheckSettings, review_settings
@@ -51,7 +51,7 @@ def test_what_is_wrong_is_told_with_its_line_and_the_check_is_left_out(tmp_path,
     file = written(tmp_path, f'[check.a]\n{text}\n[check.b]\ncommand = ["true"]\n')
     settings, problems = config.load(file)
     assert [(problem.line, problem.message) for problem in problems] == [(line, told)]
-    found = profiles.read_checks(settings.check, str(file))[0]
+    found = runner_settings.read_checks(settings.check, str(file))[0]
     assert (set(found.profiles), found.unreadable) == ({"b"}, {"a"})
 
 

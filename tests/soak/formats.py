@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.soak.budget import Budget
 from tui_tasks.cli import main as program
-from tui_tasks.core.names import IMPORTED
+from tui_tasks.core.agent_names import IMPORTED
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task

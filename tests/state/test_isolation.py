@@ -19,7 +19,7 @@ from tests.contract.client import DEADLINE, environment, program
 from tests.started import Started
 from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
-from tui_tasks.settings.remote_access import Tokens
+from tui_tasks.settings.http_tokens import Tokens
 
 NOBODY = 65534
 # What an agent that means ill tries, with nothing but Python; it prints what came of each as JSON.

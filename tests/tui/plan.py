@@ -15,7 +15,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
-from tui_tasks.core.read import key_values
+from tui_tasks.core.read import screen_memory
 from tui_tasks.core.store import Store
 
 ZONE = ZoneInfo("Europe/Berlin")
@@ -74,7 +74,7 @@ class Plan:
         self._do("human", at(19, 14), EditTask(self[8], {"description": "On the standby."}))
         with self._store.db.transaction(write=False):
             seq = journal.newest(self._store.db)
-        key_values.put(self._store.db, key_values.LOOKED, {"seq": seq, "at": at(19, 58)})
+        screen_memory.put(self._store.db, screen_memory.LOOKED, {"seq": seq, "at": at(19, 58)})
         self._status("claude-2", at(19, 58, 20), 3, "in_progress")
         self._do(
             "claude-2",

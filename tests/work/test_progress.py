@@ -22,8 +22,8 @@ from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.work_settings import LimitSettings
 from tui_tasks.work import comments, progress
+from tui_tasks.work.agent_terminals import Terminals
 from tui_tasks.work.progress import most_used
-from tui_tasks.work.terminals import Terminals
 
 MINUTE = 60_000_000
 

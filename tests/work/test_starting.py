@@ -21,7 +21,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import progress, starting, terminals
+from tui_tasks.work import agent_terminals, progress, starting
 from tui_tasks.work.git import worktrees
 from tui_tasks.work.starting import Request, Starter, last_lines, parse_auto
 
@@ -288,7 +288,7 @@ def test_without_a_tmux_that_is_new_enough_agents_run_without_a_terminal(store, 
     configure(COMMITS, 'terminal = "tmux"')
     config = Path(starter._environ["TUI_TASKS_CONFIG"])
     config.write_text(config.read_text().replace('terminal = "none"\n', ""))
-    monkeypatch.setattr(terminals, "version", lambda: (2, 9))
+    monkeypatch.setattr(agent_terminals, "version", lambda: (2, 9))
     work, notes = starter.start(task, ROBOT)
     assert (work.terminal, work.state) == (None, "ready")
     assert notes == ("Without a terminal: tmux 2.9 is too old: install 3.0 or newer",)

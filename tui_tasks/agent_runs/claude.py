@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.agent_runs.driver import (
+from tui_tasks.agent_runs.program_protocol import (
     DriverEvent,
     HumanRequest,
     Message,
@@ -37,7 +37,7 @@ from tui_tasks.core.operations.sessions import (
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.programs.fields import number, table, tables, text
 from tui_tasks.hooks.replies import hook_output
-from tui_tasks.runner.profiles import AgentSettings
+from tui_tasks.runner.runner_settings import AgentSettings
 
 # Hooks for the rest are not needed: permissions come as `can_use_tool`, the agent's texts as messages.
 _HOOKS: Final = (

@@ -13,7 +13,7 @@ import msgspec
 
 from tui_tasks.agent_runs import codex_messages
 from tui_tasks.agent_runs.codex_messages import RequestReplies
-from tui_tasks.agent_runs.driver import (
+from tui_tasks.agent_runs.program_protocol import (
     DriverEvent,
     HumanRequest,
     Message,
@@ -42,7 +42,7 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.hooks.programs.fields import number, table, tables, text
 from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
-from tui_tasks.runner.profiles import AgentSettings
+from tui_tasks.runner.runner_settings import AgentSettings
 
 # Frequent notifications that are not needed.
 _UNUSED_NOTIFICATIONS: Final = (

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.agent_runs.driver import Message
+from tui_tasks.agent_runs.program_protocol import Message
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.hooks.programs.fields import table, tables, text
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.agent_runs.driver import HumanRequest
+from tui_tasks.agent_runs.program_protocol import HumanRequest
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk

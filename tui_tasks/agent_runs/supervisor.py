@@ -22,7 +22,8 @@ import msgspec
 from tui_tasks import clock
 from tui_tasks.agent_runs.claude import ClaudeDriver
 from tui_tasks.agent_runs.codex import CodexDriver
-from tui_tasks.agent_runs.driver import (
+from tui_tasks.agent_runs.human_requests import OpenRequests
+from tui_tasks.agent_runs.program_protocol import (
     AgentDriver,
     DriverEvent,
     HumanRequest,
@@ -35,7 +36,6 @@ from tui_tasks.agent_runs.driver import (
     TurnFinished,
     limit_reached,
 )
-from tui_tasks.agent_runs.human_requests import OpenRequests
 from tui_tasks.core.agent_snapshots import HumanMessage
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import DeliverMessages
@@ -51,8 +51,8 @@ from tui_tasks.hooks.replies.outbox import message_text
 from tui_tasks.runner import processes, run_context, supervisor
 from tui_tasks.runner.command import MAX_LINE, RESULT, RunProcess
 from tui_tasks.runner.launch import Assignment
-from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
+from tui_tasks.runner.runner_settings import AgentSettings
 from tui_tasks.settings import config, paths, project
 from tui_tasks.settings.config import SessionSettings
 from tui_tasks.settings.project import ProjectRefused

@@ -220,18 +220,18 @@ def agent_name(given: str | None, tool: str = "") -> str | None:
     """
     if given is None or given in _allowed_names:
         return given
-    from tui_tasks.core import names  # most channels have one agent, and commands have none
+    from tui_tasks.core import agent_names  # most channels have one agent, and commands have none
 
-    if whose := names.reserved(given):
-        speaker = "an imported author" if whose == names.IMPORT else f"the {whose}"
+    if whose := agent_names.reserved(given):
+        speaker = "an imported author" if whose == agent_names.IMPORT else f"the {whose}"
         message = f"the name {given} is reserved: no agent speaks as {speaker}; leave agent out, or give your own name"
         raise ReservedName(message, tool=tool[: vocab.MAX_NAME])
     if given != given.strip():
         raise InvalidRequest(f"the agent's name {given!r} begins or ends with a blank")
-    hidden = next(filter(names.is_invisible, given), None)
+    hidden = next(filter(agent_names.is_invisible, given), None)
     if hidden is not None:
         raise InvalidRequest(f"the agent's name {given!a} holds U+{ord(hidden):04X}, which cannot be seen")
-    if (mixed := names.mixed_letter(given)) is not None:
+    if (mixed := agent_names.mixed_letter(given)) is not None:
         raise InvalidRequest(
             f"the agent's name {given!a} mixes two alphabets in a word, and U+{ord(mixed):04X} in it reads as Latin: "
             "write each word in one alphabet"

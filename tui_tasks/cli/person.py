@@ -264,7 +264,7 @@ def task_lines(db: Database, task: Task, *, with_log: bool = True) -> list[str]:
     """Return all that is accepted with a task, and its log."""
     import msgspec
 
-    from tui_tasks.core import names
+    from tui_tasks.core import agent_names
     from tui_tasks.core.read.tasks import task_queries, task_records
     from tui_tasks.core.rules.agents.request_text import decided_line
     from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
@@ -286,7 +286,7 @@ def task_lines(db: Database, task: Task, *, with_log: bool = True) -> list[str]:
             *quoted(dependency.name if dependency else uid),
         ]
     for entry in task_records.logs(db, task.uid) if with_log else ():
-        lines += [f"Logged by {names.shown(entry.agent)}:", *quoted(entry.message)]
+        lines += [f"Logged by {agent_names.shown(entry.agent)}:", *quoted(entry.message)]
     return lines
 
 

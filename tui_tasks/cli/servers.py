@@ -27,14 +27,14 @@ from tui_tasks.cli.options import (
     session_of,
     table_of,
 )
-from tui_tasks.core import names
+from tui_tasks.core import agent_names
 
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Table
     from tui_tasks.runner.checks.check_keeper import Authority
-    from tui_tasks.settings.remote_access import Token
+    from tui_tasks.settings.http_tokens import Token
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
@@ -164,7 +164,7 @@ def _serve_mcp(options: argparse.Namespace) -> int:
 
 def _over_http(options: argparse.Namespace, store: Store, table: Table) -> int:
     from tui_tasks.mcp_server import http
-    from tui_tasks.settings.remote_access import Tokens
+    from tui_tasks.settings.http_tokens import Tokens
 
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
     if (options.tls_cert is None) is not (options.tls_key is None):
@@ -211,14 +211,16 @@ def _change_tokens(options: argparse.Namespace) -> int:
 
     from tui_tasks.channel import request_fields
     from tui_tasks.settings import paths
-    from tui_tasks.settings.remote_access import Tokens
+    from tui_tasks.settings.http_tokens import Tokens
     from tui_tasks.text.safe import safe_line
 
     tokens = Tokens(paths.database(options.db))
     if options.action == "list":
         for token in tokens.all():
             made = datetime.fromtimestamp(token.created_at)
-            print(f"{names.shown(token.agent):24} {'read-only' if token.read_only else 'agent':10} {made:%Y-%m-%d}")
+            print(
+                f"{agent_names.shown(token.agent):24} {'read-only' if token.read_only else 'agent':10} {made:%Y-%m-%d}"
+            )
         return 0
     if options.name is None:
         print(f"tui-tasks token {options.action}: name the agent", file=sys.stderr)
@@ -231,7 +233,7 @@ def _change_tokens(options: argparse.Namespace) -> int:
     agent = request_fields.agent_name(request_fields.name("NAME", options.name))
     assert agent is not None
     what = "to read" if options.read_only else "to write"
-    _record(options, f"Let {names.shown(agent)} use this database over HTTP, {what}")
+    _record(options, f"Let {agent_names.shown(agent)} use this database over HTTP, {what}")
     print(tokens.add(agent, read_only=options.read_only, now=int(time.time())))
     return 0
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from tui_tasks.core import names
+from tui_tasks.core import agent_names
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import job_queries
@@ -187,4 +187,4 @@ def _log(db: Database, uid: str) -> list[LogEntry]:
 
 def _as_written(entry: LogEntry) -> LogEntry:
     """Return a log entry with the author that the file of its import names."""
-    return structs.replace(entry, agent=entry.agent.removeprefix(names.IMPORTED))
+    return structs.replace(entry, agent=entry.agent.removeprefix(agent_names.IMPORTED))

@@ -32,7 +32,7 @@ from tui_tasks.http_connections import ConnectionGuard, guarded, listen
 from tui_tasks.mcp_server import server
 from tui_tasks.mcp_server.async_sessions import AsyncSession, AsyncSessions
 from tui_tasks.mcp_server.http_limits import RequestLimits
-from tui_tasks.settings.remote_access import LOOPBACK, Token, Tokens
+from tui_tasks.settings.http_tokens import LOOPBACK, Token, Tokens
 
 _log = logging.getLogger(__name__)
 

@@ -204,9 +204,9 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
 
 def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> list[SettingsProblem]:
     # Imported only for such a table, as it would delay the start of all that reads the settings.
-    from tui_tasks.runner import profiles
+    from tui_tasks.runner import runner_settings
 
-    read = profiles.read_checks if name == "check" else profiles.read
+    read = runner_settings.read_checks if name == "check" else runner_settings.read
     problems = []
     for wrong in read(table, str(path))[1]:
         place, _, key = wrong.key.rpartition(".")

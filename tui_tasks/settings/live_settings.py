@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_tasks.core.rules.agents.answer_rules import AnswerRule
-    from tui_tasks.runner.profiles import Runners
+    from tui_tasks.runner.runner_settings import Runners
     from tui_tasks.settings.config import Config
 
 
@@ -62,7 +62,7 @@ class CheckSettings:
 
         import msgspec
 
-        from tui_tasks.runner.profiles import read_checks
+        from tui_tasks.runner.runner_settings import read_checks
         from tui_tasks.settings import config, work_settings
 
         settings, problems = config.load(Path(file))
@@ -136,9 +136,9 @@ def ask_limits(find: Callable[[], str | Path] = paths.configuration_path) -> Cur
 
 def runners() -> Runners:
     """Read the configured runners; an edit of the file applies from the next start of a run."""
-    from tui_tasks.runner import profiles
+    from tui_tasks.runner import runner_settings
     from tui_tasks.settings import config
 
     file = paths.configuration()
     settings, _ = config.load(file)
-    return profiles.read(settings.runner, str(file))[0]
+    return runner_settings.read(settings.runner, str(file))[0]

@@ -27,7 +27,7 @@ from textual_serve.download_manager import DownloadManager
 
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.http_connections import ConnectionGuard, guarded, listen
-from tui_tasks.settings.remote_access import LOOPBACK
+from tui_tasks.settings.http_tokens import LOOPBACK
 
 MAX_TABS: Final = 20
 _HOST: Final = "127.0.0.1"

@@ -23,9 +23,9 @@ from tui_tasks.default_paths import data_folder
 from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
+from tui_tasks.work.agent_terminals import Terminals
 from tui_tasks.work.git import worktrees
 from tui_tasks.work.git.worktrees import Kept
-from tui_tasks.work.terminals import Terminals
 
 WORKTREE: Final = "worktree"
 """The key of `kept` under which is what brings a worktree back."""

@@ -21,8 +21,8 @@ from tui_tasks.core.vocab import HUMAN
 from tui_tasks.default_paths import data_folder
 from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.work import clean_up
+from tui_tasks.work.agent_terminals import Terminals
 from tui_tasks.work.starting import Starter
-from tui_tasks.work.terminals import Terminals
 
 PROMPT: Final = "Go on: the human has written to you."
 _AT_REST: Final = ("idle", "interrupted", "failed")

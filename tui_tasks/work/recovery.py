@@ -21,8 +21,8 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.default_paths import data_folder
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import agent_worktrees, clean_up, merge_steps
+from tui_tasks.work.agent_terminals import Terminals
 from tui_tasks.work.agent_worktrees import Place
-from tui_tasks.work.terminals import Terminals
 
 START_SECONDS: Final = 900
 """After so many seconds a start that is not over was interrupted; a setup command may take long."""

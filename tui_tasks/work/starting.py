@@ -35,12 +35,12 @@ from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.text.safe import safe_line
-from tui_tasks.work import agent_worktrees, programs, terminals
+from tui_tasks.work import agent_terminals, agent_worktrees, programs
+from tui_tasks.work.agent_terminals import Terminals, is_there
 from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.git import worktrees
 from tui_tasks.work.launcher import LaunchFile
 from tui_tasks.work.programs import prompt
-from tui_tasks.work.terminals import Terminals, is_there
 
 LAUNCHER: Final = "tui_tasks.work.launcher"
 
@@ -328,7 +328,7 @@ def _notes(
     """Return what the human should know of the place of work."""
     notes = []
     if found.terminal == "tmux" and not is_there():
-        notes.append(f"Without a terminal: {terminals.why_not()}")
+        notes.append(f"Without a terminal: {agent_terminals.why_not()}")
     if place.is_new and repository.has_changes:
         notes.append(f"The uncommitted changes of {repository.root} are not in the worktree")
     if place.is_new and repository.has_submodules:

@@ -202,7 +202,7 @@ def test_a_list_that_others_use_since_is_not_taken_back(store, do):
     (home,) = do(EnsureList("x", "task"))
     change = newest(store)
     do(AddTask("task", home.uid), actor="other")
-    with pytest.raises(CannotUndo, match=f"what change {change} madewas used by others since"):
+    with pytest.raises(CannotUndo, match=f"what change {change} made was used by others since"):
         do(Undo(change))
 
 

@@ -20,7 +20,7 @@ from tui_tasks.hooks.replies import answer_file
 from tui_tasks.hooks.spool import Spool
 from tui_tasks.tui.agents.answering import AskView, request_lines
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.work import terminal
+from tui_tasks.tui.work import attaching
 
 PAYLOAD = b"""{"session_id": "s-1", "hook_event_name": "PermissionRequest", "tool_name": "Bash",
  "tool_input": {"command": "make"}, "permission_suggestions": [{"type": "setMode", "mode": "acceptEdits"}]}"""
@@ -74,8 +74,8 @@ async def test_no_answer_is_offered_for_a_permission_of_gemini_cli_and_none_can_
 @pytest.mark.parametrize("size", SIZES)
 async def test_enter_goes_to_the_terminal_where_alone_a_permission_can_be_answered(empty, make_app, size, monkeypatch):
     attached: list[str] = []
-    monkeypatch.setattr(terminal, "why_not", lambda context, agent: None)
-    monkeypatch.setattr(terminal, "attach", lambda context, agent: attached.append(agent))
+    monkeypatch.setattr(attaching, "why_not", lambda context, agent: None)
+    monkeypatch.setattr(attaching, "attach", lambda context, agent: attached.append(agent))
     with Store(empty) as store, Spool(empty, make=True) as spool:
         spool.put({"program": "gemini", "at": NOW, "answer": None, "wait": 0}, GEMINI)
         intake.process_payloads(store, NOW)

@@ -16,14 +16,14 @@ from tests.tui.driving import said, settle
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.runner import processes
 from tui_tasks.tui.agents.fleet_screen import Fleet
-from tui_tasks.tui.work import terminal
-from tui_tasks.tui.work.terminal import Pane, Place
-from tui_tasks.work import terminals
+from tui_tasks.tui.work import attaching
+from tui_tasks.tui.work.attaching import Pane, Place
+from tui_tasks.work import agent_terminals
 
 HERE = SimpleNamespace(machine="")
 """All that is asked of the database: the session comes from the test."""
 
-needs_tmux = pytest.mark.skipif(not terminals.is_there(), reason="tmux is not installed")
+needs_tmux = pytest.mark.skipif(not agent_terminals.is_there(), reason="tmux is not installed")
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def of_process(monkeypatch: pytest.MonkeyPatch, pid: int) -> None:
 def test_an_agent_in_somebodys_own_tmux_is_found_by_its_processs_terminal(pane, monkeypatch):
     socket, pid = pane
     of_process(monkeypatch, pid)
-    assert terminal.find(HERE, "claude-1") == Place(Pane(socket, "mine", "%0"))
+    assert attaching.find(HERE, "claude-1") == Place(Pane(socket, "mine", "%0"))
 
 
 @needs_tmux
@@ -61,15 +61,15 @@ def test_a_screen_in_the_same_tmux_switches_to_it_and_another_attaches_in_its_pl
     socket, pid = pane
     of_process(monkeypatch, pid)
     ran, told = [], []
-    monkeypatch.setattr(terminal, "_runs", lambda words: ran.append(list(words)) or True)
-    monkeypatch.setattr(terminal, "_in_place", lambda context, agent, words: ran.append(list(words)))
+    monkeypatch.setattr(attaching, "_runs", lambda words: ran.append(list(words)) or True)
+    monkeypatch.setattr(attaching, "_in_place", lambda context, agent, words: ran.append(list(words)))
     context = SimpleNamespace(db=HERE, say=told.append)
     monkeypatch.setenv("TMUX", f"{socket},1,0")
-    terminal._go_to_other(context, "claude-1")
+    attaching._go_to_other(context, "claude-1")
     assert ran.pop() == ["tmux", "-S", socket, "switch-client", "-t", "%0"]
     assert told == ["claude-1 is in mine of your tmux."]
     monkeypatch.delenv("TMUX")
-    terminal._go_to_other(context, "claude-1")
+    attaching._go_to_other(context, "claude-1")
     assert ran.pop() == ["env", "-u", "TMUX", "tmux", "-S", socket, "attach-session", "-t", "%0"]
 
 
@@ -85,12 +85,12 @@ def test_another_terminal_is_shown_by_a_command_of_the_settings_or_says_why_not(
     tty, settings, told, monkeypatch, tmp_path
 ):
     of_process(monkeypatch, os.getpid())
-    monkeypatch.setattr(terminal, "_output", lambda *words: f"{tty}\n" if words[0] == "ps" else "")
+    monkeypatch.setattr(attaching, "_output", lambda *words: f"{tty}\n" if words[0] == "ps" else "")
     file = tmp_path / "config.toml"
     file.write_text(f"[work]\n{settings}\n")
     file.chmod(0o600)
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(file))
-    found = terminal.find(HERE, "claude-1")
+    found = attaching.find(HERE, "claude-1")
     if isinstance(told, tuple):
         assert found == Place(None, tuple(word.replace("PID", str(os.getpid())) for word in told))
     else:

@@ -22,7 +22,7 @@ from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.work import comments
 from tui_tasks.work.accepting import Acceptance
-from tui_tasks.work.terminals import Terminals
+from tui_tasks.work.agent_terminals import Terminals
 
 BRANCH = "task/9-rotate-keys"
 

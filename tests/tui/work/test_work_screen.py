@@ -17,7 +17,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents import agent_actions
 from tui_tasks.tui.agents.fleet_screen import Fleet
-from tui_tasks.tui.work import agent_screens, terminal
+from tui_tasks.tui.work import agent_screens, attaching
 from tui_tasks.tui.work.agent_screens import Peek
 from tui_tasks.tui.work.work_forms import StartForm
 from tui_tasks.work import starting
@@ -165,7 +165,7 @@ async def test_space_peeks_at_the_last_lines_and_enter_goes_to_the_terminal(plan
     attached: list[str] = []
     monkeypatch.setattr(starting, "last_lines", lambda *_: list(texts))
     monkeypatch.setattr(agent_screens, "PEEK_SECONDS", 0.1)
-    monkeypatch.setattr(terminal, "attach", lambda context, agent: attached.append(agent))
+    monkeypatch.setattr(attaching, "attach", lambda context, agent: attached.append(agent))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])

@@ -141,9 +141,9 @@ def summary(store: Store, *, replays: bool = False) -> str:
 
 def _runners(settings: Path) -> Iterator[str]:
     """Return programs of runners that are not found where runs would look for them."""
-    from tui_tasks.runner import profiles
+    from tui_tasks.runner import runner_settings
 
-    runners, _ = profiles.read(config.load(settings)[0].runner, str(settings))
+    runners, _ = runner_settings.read(config.load(settings)[0].runner, str(settings))
     for name, profile in runners.profiles.items():
         program = profile.command[0]
         if "/" in program and not program.startswith("/"):

@@ -11,7 +11,7 @@ from tui_tasks.cli import person
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
 from tui_tasks.cli.options import left_now, open_store, require_database
 from tui_tasks.cli.streams import print_json
-from tui_tasks.core import names
+from tui_tasks.core import agent_names
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation, TakeBack
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
@@ -71,7 +71,7 @@ def _line(agent: dict[str, Any], left: list[str], paused: str | None) -> str:
     if left:
         state += f", left {' '.join(left)} in progress"
     at = agent["tool"] or agent["last_message"] or agent["last_prompt"] or ""
-    words = [names.shown(agent["agent"]), state, agent["project"] or agent["cwd"] or "", at]
+    words = [agent_names.shown(agent["agent"]), state, agent["project"] or agent["cwd"] or "", at]
     return "  ".join(safe_line(word, _WORDS) for word in words if word)
 
 
@@ -87,9 +87,9 @@ def _commit_action(
             delivery = {"state": "sent" if until is None else "queued", "until": until} if is_message else {}
             print_json({"agent": options.name, "action": options.action, **delivery})
         elif is_message and until is not None:
-            print(f"queued: {names.shown(options.name)} reads it when {until}")
+            print(f"queued: {agent_names.shown(options.name)} reads it when {until}")
         else:
-            print(f"{word}: {names.shown(options.name)}")
+            print(f"{word}: {agent_names.shown(options.name)}")
 
     return run
 
@@ -122,7 +122,7 @@ def _commit_and_pass_on(
     from tui_tasks.hooks import screen_presence
     from tui_tasks.hooks.replies.outbox import Outbox, reads_when
 
-    person.commit(options, store, operation, what=[f"{options.action.capitalize()} {names.shown(options.name)}"])
+    person.commit(options, store, operation, what=[f"{options.action.capitalize()} {agent_names.shown(options.name)}"])
     Outbox(store).look(clock.now())
     has_screen = screen_presence.is_open(store.path)
     is_prompted = work_queries.is_prompted(store.db, agent["agent"])

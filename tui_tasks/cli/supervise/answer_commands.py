@@ -21,7 +21,7 @@ from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, 
 from tui_tasks.cli.person import quoted, task_lines
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks.lookup import find_task, titled
-from tui_tasks.core import names
+from tui_tasks.core import agent_names
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import Conflict, DatabaseRefused, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation
@@ -47,7 +47,7 @@ from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.snapshots import Task, full_task, iso
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
-from tui_tasks.dialects.shell import SHELL as TOOLS
+from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.hooks.redaction import REDACTED
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.hooks.replies.outbox import why_unanswerable
@@ -113,7 +113,7 @@ def to_json(ask: Ask) -> dict[str, Any]:
 def _lines(store: Store, ask: Ask) -> Iterator[str]:
     task = task_queries.any_task(store.db, ask.task_uid) if ask.task_uid else None
     about = f", about #{task.number} {safe_line(task.name, 60)}" if task is not None else ""
-    yield f"{ask.uid[:SHORT_ID]}  {names.shown(ask.agent, 30)} asks{about}  [{ago(ask.opened_at, clock.now())}]"
+    yield f"{ask.uid[:SHORT_ID]}  {agent_names.shown(ask.agent, 30)} asks{about}  [{ago(ask.opened_at, clock.now())}]"
     yield from (f"  {line}" for line in safe_text("\n".join(ask_lines(ask))).splitlines())
     if (why := _why_not_here(store, ask)) is not None:
         yield f"  {safe_line(why)}"
@@ -140,14 +140,14 @@ def _answer(options: argparse.Namespace, store: Store) -> None:
             f"not all of question {ask.uid[:SHORT_ID]} can be shown: answer it in words of your own, or deny it"
         )
     given = None if options.input is None else _edited(ask, answer, options.input)
-    what = [f"{names.shown(ask.agent)} asks:", *(f"│ {line}" for line in ask_lines(ask))]
+    what = [f"{agent_names.shown(ask.agent)} asks:", *(f"│ {line}" for line in ask_lines(ask))]
     what += ["The answer:", *quoted(answer, is_prose=False)]
     what += ["The tool is given instead:", *quoted(json.dumps(given), is_prose=False)] if given is not None else []
     (ask,) = person.commit(options, store, AnswerAsk(ask.uid, answer, given, choices), what=what)
     if options.json:
         print_json(to_json(ask))
     else:
-        print(f"answered {ask.uid[:SHORT_ID]}  {names.shown(ask.agent, 30)}: {safe_line(answer)}")
+        print(f"answered {ask.uid[:SHORT_ID]}  {agent_names.shown(ask.agent, 30)}: {safe_line(answer)}")
 
 
 def _found(store: Store, reference: str) -> Ask:
@@ -360,7 +360,7 @@ def _decide_held(name: str, options: argparse.Namespace) -> int:
         session = session_of(options, store, TOOLS)
         task = find_task(session, options.task)
         other = find_task(session, options.into) if name == "join" else None
-        head = f"#{task.number}, version {task.version}, of {names.shown(task.created_by)}:"
+        head = f"#{task.number}, version {task.version}, of {agent_names.shown(task.created_by)}:"
         what = [head, *task_lines(store.db, task)]
         if name == "accept":
             _agree(options, store, task, what)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from tui_tasks import clock
 from tui_tasks.cli.options import USAGE, left_now, open_store, require_database
 from tui_tasks.cli.streams import print_json
-from tui_tasks.core import names
+from tui_tasks.core import agent_names
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.watch import Watch
@@ -100,7 +100,7 @@ def lines(found: Digest, now: int) -> Iterator[str]:
             more = f" and {len(line.entries) - _NAMED:,} more" if len(line.entries) > _NAMED else ""
             where = f"  [{entries}{more}]" if entries else ""
             name = "" if line.name == line.who else f"{safe_line(line.title, _WORDS)}: "
-            who = f"{names.shown(line.who, 30)}  " if line.who else ""
+            who = f"{agent_names.shown(line.who, 30)}  " if line.who else ""
             yield f"  {who}{name}{safe_line(line.text, _WORDS)}  {ago(line.at, now)}{where}"
     if not found.lines:
         yield "\nNothing has come to need you, and nothing was done."
@@ -154,7 +154,7 @@ def _wait(watch: Watch) -> None:
 
 def sentence(db: Database, entry: Entry) -> str:
     """Return one journal entry in plain words, with the local time."""
-    who = "You" if entry.actor == HUMAN else names.shown(entry.actor, CELLS)
+    who = "You" if entry.actor == HUMAN else agent_names.shown(entry.actor, CELLS)
     at = datetime.fromtimestamp(entry.at // 1_000_000)
     return f"{at:%H:%M:%S} {who} {_deed_text(entry)}."
 

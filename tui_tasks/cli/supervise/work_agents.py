@@ -27,7 +27,7 @@ from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK
-from tui_tasks.dialects.shell import SHELL as TOOLS
+from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago
 
@@ -241,7 +241,7 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _attach(options: argparse.Namespace) -> None:
-    from tui_tasks.work.terminals import DETACH_WORDS, Terminals
+    from tui_tasks.work.agent_terminals import DETACH_WORDS, Terminals
 
     with open_store(options) as store:
         task, work = work_of(session_of(options, store, TOOLS), options.task)

@@ -27,7 +27,7 @@ from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.vocab import SHELL
-from tui_tasks.dialects.shell import SHELL as TOOLS
+from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 

@@ -50,7 +50,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         print("tui-tasks check: say TASK [NAME], give TASK NAME, take TASK NAME or default TASK", file=sys.stderr)
         return USAGE
     require_database(options)
-    from tui_tasks.dialects.shell import SHELL as TOOLS
+    from tui_tasks.dialects.command_tools import SHELL as TOOLS
 
     with open_store(options) as store:
         session = session_of(options, store, TOOLS)

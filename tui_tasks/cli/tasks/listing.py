@@ -12,7 +12,7 @@ from tui_tasks.cli.options import left_now
 from tui_tasks.cli.person import task_lines
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
-from tui_tasks.core import names, vocab
+from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument
@@ -114,9 +114,9 @@ def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, str]:
 
     db = session.store.db
     about = ask_queries.asked_about(asks, {who: task.uid for who, task in activity.working(db).items()})
-    who = {about[ask.uid]: f"{names.shown(ask.agent, 16)} asks" for ask in reversed(asks) if ask.uid in about}
+    who = {about[ask.uid]: f"{agent_names.shown(ask.agent, 16)} asks" for ask in reversed(asks) if ask.uid in about}
     left = left_now(db, session.clock())
-    return who | {uid: f"{names.shown(agent, 16)} is gone" for uid, agent in left.items()}
+    return who | {uid: f"{agent_names.shown(agent, 16)} is gone" for uid, agent in left.items()}
 
 
 def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
@@ -165,7 +165,7 @@ def _line(
 ) -> str:
     waits = "held" if task.held else "blocked"
     style = look("needs_you" if needs else waits if task.blocked and task.status == "pending" else task.status)
-    who = needs or ("you" if task.who == vocab.HUMAN else names.shown(task.who, 16))
+    who = needs or ("you" if task.who == vocab.HUMAN else agent_names.shown(task.who, 16))
     when = ago(task.updated_at, now)
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
     text += "".join(f", {words}" for words in facts)
@@ -227,7 +227,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     print(f"{titled(task.number, task.name)}\n{task.uid}  {task.status}  in {safe_line(home.name)}")
     from tui_tasks.dialects.requests import quick_add_syntax
 
-    words = quick_add_syntax.fields(task.tags, task.priority, task.agent and names.shown(task.agent), ())
+    words = quick_add_syntax.fields(task.tags, task.priority, task.agent and agent_names.shown(task.agent), ())
     if words:
         print(safe_line(words))
     for text in field_texts(task, session.clock(), long=True):
@@ -243,7 +243,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         print("", *task_lines(db, task, with_log=False), sep="\n")
         print(f"`tui-tasks accept {task.number} --version {task.version}` accepts exactly this")
     for entry in log:
-        who = safe_ends(names.shown(entry.agent), 30)
+        who = safe_ends(agent_names.shown(entry.agent), 30)
         print(f"\n{ago(entry.at, session.clock())}  {who}  {safe_text(entry.message)}", end="")
     print()
 

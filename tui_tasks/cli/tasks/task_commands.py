@@ -57,7 +57,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         database, project = paths.database(options.db), project_of(options) or ""
         json_listing.print_json(database, options.list, options.status, project, read_only=options.read_only)
         return 0
-    from tui_tasks.dialects.shell import SHELL as VERBS
+    from tui_tasks.dialects.command_tools import SHELL as VERBS
 
     with open_store(options) as store:
         _check_named(name, options, store.db)

@@ -19,7 +19,7 @@ from tui_tasks.core.rules.tasks.held_rules import reviewed_lists
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
-    from tui_tasks.core.names import Lookalikes
+    from tui_tasks.core.agent_names import Lookalikes
 
 # The fields that determine a task's place.
 _PLACE: Final = frozenset({"list_id", "rank", "deleted"})
@@ -104,13 +104,13 @@ class StateCache:
         """Return the agent that has spoken and whom a new agent's name would be taken for, or None."""
         if name in self._speakers:
             return None
-        from tui_tasks.core import names  # for the first request of an agent alone
+        from tui_tasks.core import agent_names  # for the first request of an agent alone
 
-        if names.has_spoken(self._db, name):
+        if agent_names.has_spoken(self._db, name):
             self._speakers.add(name)
             return None
         if self._lookalikes is None:
-            self._lookalikes = names.Lookalikes()
+            self._lookalikes = agent_names.Lookalikes()
         return self._lookalikes.find(self._db, name, self.seq, self.hash)
 
     def messages_waiting_for(self, agent: str) -> tuple[HumanMessage, ...]:

@@ -31,7 +31,7 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 
 
 def parse(db: Database, text: str, now: int, zone: tzinfo | None = None) -> Moment:
-    """Return the moment that a person means: the number of an entry, or an instant as `instants.past` takes it.
+    """Return the moment that a person means: the number of an entry, or an instant as `times.past` takes it.
 
     Raises:
         InvalidArgument: it is neither, lies in the future, or is earlier than the journal.

@@ -19,7 +19,7 @@ _MODULES: Final = (
     "tasks.record_rules",
     "tasks.list_rules",
     "tasks.claim_rules",
-    "tasks.review_rules",
+    "tasks.acceptance_rules",
     "agents.ask_rules",
     "job_rules",
     "run_rules",

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 def looks_of(name: str) -> set[str]:
     """Return forms of a list's name. Names with a common form look alike, whatever their case."""
-    from tui_tasks.core import names  # where something is under review alone
+    from tui_tasks.core import agent_names  # where something is under review alone
 
     # To a skeleton, a capital i is an l.
-    return {names.skeleton(name).casefold(), names.skeleton(name.casefold())}
+    return {agent_names.skeleton(name).casefold(), agent_names.skeleton(name.casefold())}
 
 
 EVERY_LIST: Final = "*"

@@ -276,7 +276,7 @@ def _invert(tx: Transaction, change: int, parts: _Parts) -> None:
         tx.pause()
     tx.undoes = None
     if tx.entries == before:
-        raise Conflict(f"what change {change} madewas used by others since", seq=parts.last)
+        raise Conflict(f"what change {change} made was used by others since", seq=parts.last)
 
 
 def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:

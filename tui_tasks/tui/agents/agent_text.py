@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Final
 
-from tui_tasks.core import machine_leases, names, vocab
+from tui_tasks.core import agent_names, machine_leases, vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import work_queries
@@ -27,7 +27,7 @@ from tui_tasks.tui.state.context import Context
 
 def who(name: str, limit_cells: int | None = None) -> str:
     """Return an actor's name for people: "you" is the human alone; others as `names.shown` has them."""
-    return "you" if name == vocab.HUMAN else names.shown(name, limit_cells)
+    return "you" if name == vocab.HUMAN else agent_names.shown(name, limit_cells)
 
 
 _YES: Final = frozenset(

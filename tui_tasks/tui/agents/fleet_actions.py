@@ -22,7 +22,7 @@ from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.work import terminal, work_actions
+from tui_tasks.tui.work import attaching, work_actions
 from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class FleetActions(Controller):
             self._fleet.turn_gone()
         elif self._fleet.to_review is not None:
             work_actions.review(self._context, self._fleet.to_review.task_uid, member.name)
-        elif (why := terminal.why_not(self._context, member.name)) is None:
-            terminal.attach(self._context, member.name)
+        elif (why := attaching.why_not(self._context, member.name)) is None:
+            attaching.attach(self._context, member.name)
         else:
             self._context.navigation.show_log(member.name)
             self._context.say(f"Its log: {why}.")

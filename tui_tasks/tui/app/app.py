@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.read import key_values, overview, work_queries
+from tui_tasks.core.read import overview, screen_memory, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy, safe_line
@@ -232,7 +232,7 @@ class TaskApp(Actor, ResilientApp):
 
     def _tell_renamed_keys(self) -> None:
         """Tell once which ids of the human's own keys are others now."""
-        known = key_values.get(self.link.db, _TOLD) or []
+        known = screen_memory.get(self.link.db, _TOLD) or []
         if new := [text for text in renamed(self.context.config.keys) if text not in known]:
             self.frame.say_problems(new)
             self.context.run(self.link.remember(_TOLD, [*known, *new]))
@@ -248,7 +248,7 @@ class TaskApp(Actor, ResilientApp):
         self.link.on_writing = lambda writing: None
         with contextlib.suppress(Refusal, *READ_ERRORS):
             looked = self.state.all_seen(self.context.clock.now())
-            await self.link.remember(key_values.LOOKED, {"seq": looked.seq, "at": looked.at})
+            await self.link.remember(screen_memory.LOOKED, {"seq": looked.seq, "at": looked.at})
         self.link.stop()
 
     # Changes

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.operations import Redo, Undo
-from tui_tasks.core.read import key_values
+from tui_tasks.core.read import screen_memory
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries
@@ -225,7 +225,7 @@ class GlobalActions(Controller):
         looked = context.state.all_seen(context.clock.now())
         context.navigation.all_seen()
         context.redraw_frame()
-        await context.link.remember(key_values.LOOKED, {"seq": looked.seq, "at": looked.at})
+        await context.link.remember(screen_memory.LOOKED, {"seq": looked.seq, "at": looked.at})
 
     def do_attention(self) -> None:
         """Go to the next task that needs attention: questions, work, failed checks, then what failed.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
-from tui_tasks.core import names, schema
+from tui_tasks.core import agent_names, schema
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.maintenance import moments
@@ -75,7 +75,7 @@ class PastActions(Controller):
         more = f"  (and {count(newest - before - 1, 'more', 'more')})" if newest - before > 1 else ""
         if line is None:
             # Entries that the log does not show are internal to the scheduler.
-            return f"{clock.time_of(entry.at)}  {names.shown(entry.actor)}  {entry.kind}{more}"
+            return f"{clock.time_of(entry.at)}  {agent_names.shown(entry.actor)}  {entry.kind}{more}"
         name = f"{safe_line(line.name or '', 40)}: " if names_task(line) else ""
         return f"{clock.time_of(entry.at)}  {who_of(line)}  {line.word}  {name}{text_of(line)}{more}"
 

@@ -12,7 +12,7 @@ from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint
-from tui_tasks.tui.work import terminal
+from tui_tasks.tui.work import attaching
 
 if TYPE_CHECKING:
     from tui_tasks.tui.inbox.inbox_screen import Inbox
@@ -94,7 +94,7 @@ class RowActions(Controller):
         elif ask.state != "open":
             inbox.go_to_next()
         elif inbox.is_for_terminal(ask):
-            terminal.attach(inbox.context, ask.agent)
+            attaching.attach(inbox.context, ask.agent)
         elif task is not None and agent_text.live_task(inbox.context.db, task) is not None:
             inbox.do_back()
             inbox.context.navigation.go_to(task)

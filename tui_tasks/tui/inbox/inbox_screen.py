@@ -17,7 +17,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.read import ask_queries, key_values
+from tui_tasks.core.read import ask_queries, screen_memory
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading
 from tui_tasks.tui.app.list_actions import ProjectActions
@@ -40,7 +40,7 @@ from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.now_entry import FAILED, JOBS
 from tui_tasks.tui.widgets.now_line import AGENTS
 from tui_tasks.tui.widgets.screen_head import TALL, ScreenHead
-from tui_tasks.tui.work import terminal
+from tui_tasks.tui.work import attaching
 
 KEPT: Final = "inbox"
 """Under this key `key_values` keeps what was put off, and answers typed half."""
@@ -68,7 +68,7 @@ class Inbox(Overlay):
         self._lines = InboxLines(context, self.sources)
         self.listed = self._lines.listed
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
-        self.unsent = UnsentAnswers(key_values.get(context.db, KEPT) or {})
+        self.unsent = UnsentAnswers(screen_memory.get(context.db, KEPT) or {})
         self.tasks = AskedTasks(context)
         self._views = AskViews(context, self.tasks, self.unsent, self._show)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
@@ -359,7 +359,7 @@ class Inbox(Overlay):
 
     def is_for_terminal(self, ask: Ask) -> bool:
         """Return whether a question can be answered in its agent's terminal alone, and there is a way to that."""
-        return self.view_of(ask).why_closed is not None and terminal.why_not(self.context, ask.agent) is None
+        return self.view_of(ask).why_closed is not None and attaching.why_not(self.context, ask.agent) is None
 
     def unfold(self, folded: FoldedAsks) -> None:
         """List each of the folded questions."""
@@ -380,7 +380,7 @@ class Inbox(Overlay):
             self._head.again()
             return
         kept = self.unsent.to_keep({ask.uid for ask in self.context.state.asks})
-        if kept != (UnsentAnswers({}).to_keep(set()) | (key_values.get(self.context.db, KEPT) or {})):
+        if kept != (UnsentAnswers({}).to_keep(set()) | (screen_memory.get(self.context.db, KEPT) or {})):
             self.context.run(self.context.link.remember(KEPT, kept))
         super().do_back()
 

@@ -9,13 +9,13 @@ from typing import Final
 from tui_tasks.core.agent_snapshots import Ask, Auto
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import ask_queries, check_queries, job_lines, key_values, overview, work_queries
+from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, screen_memory, work_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.job_lines import FailingJob
-from tui_tasks.core.read.key_values import Looked
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.screen_memory import Looked
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
@@ -112,7 +112,7 @@ class AppState:
         self._made: set[str] = set()
         # When the human said that all was seen, since the screen was opened.
         self.seen_at = 0
-        self.looked = key_values.looked(db) or Looked(0 if is_past else journal.newest(db), now)
+        self.looked = screen_memory.looked(db) or Looked(0 if is_past else journal.newest(db), now)
         self._read_all(now)
         self._note_new(overview.changes(db, self.looked.seq, MAX_NEW))
 

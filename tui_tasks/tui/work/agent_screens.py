@@ -33,7 +33,7 @@ from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.work import terminal
+from tui_tasks.tui.work import attaching
 from tui_tasks.tui.work.review_rows import SideRow, SideRows
 from tui_tasks.work import starting
 
@@ -124,13 +124,13 @@ class Peek(Overlay):
 
     def do_peek_terminal(self) -> None:
         """Go to the terminal."""
-        from tui_tasks.tui.work import terminal
+        from tui_tasks.tui.work import attaching
 
-        why = terminal.why_not(self.context, self._agent)
+        why = attaching.why_not(self.context, self._agent)
         if why is not None:
             self.context.say(f"{agent_text.who(self._agent, 30)}: {why}")
         else:
-            terminal.attach(self.context, self._agent)
+            attaching.attach(self.context, self._agent)
 
 
 LOOK_SECONDS: Final = 1.0
@@ -261,7 +261,7 @@ class TranscriptScreen(Overlay):
     def why_not(self, action: Action) -> str | None:
         """Not every agent has a terminal to go to."""
         if action.id == "work_terminal":
-            return terminal.why_not(self.context, self.agent)
+            return attaching.why_not(self.context, self.agent)
         return super().why_not(action)
 
     def do_record_follow(self) -> None:
@@ -290,7 +290,7 @@ class TranscriptScreen(Overlay):
 
     def do_work_terminal(self) -> None:
         """Go to the agent's terminal."""
-        terminal.attach(self.context, self.agent)
+        attaching.attach(self.context, self.agent)
 
     def do_back(self) -> None:
         """Show all items again, else go back."""

@@ -27,7 +27,7 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
-from tui_tasks.tui.work import review_rows, terminal
+from tui_tasks.tui.work import attaching, review_rows
 from tui_tasks.tui.work.review_rows import Comment
 from tui_tasks.work.accepting import Acceptance, Outcome
 
@@ -177,7 +177,7 @@ class ReviewActions(Controller):
         if action.id == "work_send" and work.state == "merging":
             return "it is being merged"
         if action.id == "work_terminal":
-            return terminal.why_not(self._context, work.agent)
+            return attaching.why_not(self._context, work.agent)
         if action.id in ("work_next", "work_previous") and screen.facts.places < 2:
             return "there is no other work on this task"
         return None
@@ -323,7 +323,7 @@ class ReviewActions(Controller):
 
     def do_work_terminal(self) -> None:
         """Go to the agent's terminal; what changed there is read afterwards."""
-        terminal.attach(self._context, self._screen.work.agent)
+        attaching.attach(self._context, self._screen.work.agent)
         self._screen.read_again()
 
     def do_work_next(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import connections, names, vocab
+from tui_tasks.core import agent_names, connections, vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
@@ -67,13 +67,13 @@ _ACTIVE = Statement(
     )
 )
 
-_SPEAKERS = f"""{names.ACTORS}
+_SPEAKERS = f"""{agent_names.ACTORS}
 SELECT known.name, last.seq, last.at FROM known
 JOIN journal AS last ON last.seq = (SELECT max(seq) FROM journal WHERE actor = known.name)
 """
 
 
-_FIRST_AND_LAST = f"""{names.ACTORS}
+_FIRST_AND_LAST = f"""{agent_names.ACTORS}
 SELECT known.name, first.at, last.at FROM known
 JOIN journal AS first ON first.seq = (SELECT min(seq) FROM journal WHERE actor = known.name)
 JOIN journal AS last ON last.seq = (SELECT max(seq) FROM journal WHERE actor = known.name)

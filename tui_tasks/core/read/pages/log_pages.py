@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import names, vocab
+from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.agents import session_queries
@@ -34,7 +34,7 @@ _TEXTS: Final = ("message", "question", "answer", "text", "name", "title", "desc
 
 def actors(db: Database) -> list[str]:
     """Return every actor that has an entry, and those that always may."""
-    return [*names.agents(db), *sorted(vocab.RESERVED_AGENTS)]
+    return [*agent_names.agents(db), *sorted(vocab.RESERVED_AGENTS)]
 
 
 def _actors_of(db: Database, term: Term) -> list[str]:

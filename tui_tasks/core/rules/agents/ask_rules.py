@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
-from tui_tasks.core import names, phone_answers, vocab
+from tui_tasks.core import agent_names, phone_answers, vocab
 from tui_tasks.core.agent_snapshots import Agent, Ask, HumanMessage
 from tui_tasks.core.commit import database_clock
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Problem
@@ -56,7 +56,7 @@ def unseen(text: str) -> str | None:
     """
     before = " "
     for char in text:
-        if names.is_invisible(char) and char not in _BIDI:
+        if agent_names.is_invisible(char) and char not in _BIDI:
             joins = char in _JOINING and not before.isspace() and before not in _JOINING
             if not joins:
                 return char

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import names
+from tui_tasks.core import agent_names
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.vocab import SHELL
@@ -362,7 +362,7 @@ def _deceptive(text: str, is_prose: bool, ascii_only: bool) -> Iterator[int]:
     for match in _WORD.finditer(text):
         word, first = match[0], match.start()
         if word[0].isalnum() or word[0] == "_":
-            alike = [at for at, char in enumerate(word, first) if names.looks_like_ascii(char)]
+            alike = [at for at, char in enumerate(word, first) if agent_names.looks_like_ascii(char)]
             is_mixed = re.search("[A-Za-z]", word) is not None
             others = len(word) - len(alike) - len(re.findall(r"[0-9_]", word))
             if is_prose and is_mixed:
@@ -374,7 +374,7 @@ def _deceptive(text: str, is_prose: bool, ascii_only: bool) -> Iterator[int]:
             for at, char in enumerate(word, first):
                 # Terminals without glyphs have no pictures of control characters, either.
                 is_glyph = not char.isascii() or not char.isprintable()
-                if names.looks_like_ascii(char) or (ascii_only and is_glyph):
+                if agent_names.looks_like_ascii(char) or (ascii_only and is_glyph):
                     yield at
 
 

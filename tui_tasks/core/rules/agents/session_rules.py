@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tui_tasks.core import names
+from tui_tasks.core import agent_names
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.operations.sessions import (
@@ -55,7 +55,7 @@ def agent_of(tx: Transaction, report: SessionReport) -> str:
         return started.uid
     number = session_queries.last_number(tx.db, report.program) + 1
     # An agent on the control channel may have taken the name.
-    while names.has_spoken(tx.db, f"{report.program}-{number}"):
+    while agent_names.has_spoken(tx.db, f"{report.program}-{number}"):
         number += 1
     return f"{report.program}-{number}"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import asdict
 
-from tui_tasks.core import names
+from tui_tasks.core import agent_names
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.tasks import AddTask, ImportDeletion, ImportList, ImportLog, ImportTask
@@ -171,7 +171,7 @@ def import_log(tx: Transaction, op: ImportLog) -> bool:
         uid=op.uid,
         task_uid=task.uid,
         at=op.at,
-        agent=names.IMPORTED + op.agent,
+        agent=agent_names.IMPORTED + op.agent,
         message=op.message,
         deleted=False,
     )

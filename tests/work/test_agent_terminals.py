@@ -14,10 +14,10 @@ import pytest
 
 from tests.started import until
 from tui_tasks.core.errors import Conflict
-from tui_tasks.work import terminals
-from tui_tasks.work.terminals import Terminals
+from tui_tasks.work import agent_terminals
+from tui_tasks.work.agent_terminals import Terminals
 
-needs_tmux = pytest.mark.skipif(not terminals.is_there(), reason="tmux is not installed")
+needs_tmux = pytest.mark.skipif(not agent_terminals.is_there(), reason="tmux is not installed")
 
 
 @pytest.fixture
@@ -68,10 +68,10 @@ def test_a_folder_that_others_may_enter_is_refused(tmux: Terminals, tmp_path: Pa
 
 @pytest.mark.parametrize(("found", "told"), [(None, "tmux is not installed"), ((1, 8), "tmux 1.8 is too old")])
 def test_no_tmux_or_an_old_one_says_what_to_do(found, told, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(terminals, "version", lambda: found)
+    monkeypatch.setattr(agent_terminals, "version", lambda: found)
     with pytest.raises(Conflict, match=told):
         Terminals(str(tmp_path / "tasks.db")).start("x", ["true"], tmp_path)
-    assert not terminals.is_there()
+    assert not agent_terminals.is_there()
 
 
 # It takes an Enter within 30 ms of another key as a new line, and takes its keys late.
@@ -117,7 +117,7 @@ open(sys.argv[1] + ".answered", "w").close()
 
 @needs_tmux
 def test_a_dialog_that_does_not_show_what_is_typed_is_not_answered(tmux: Terminals, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(terminals, "_SHOWN_SECONDS", 0.3)
+    monkeypatch.setattr(agent_terminals, "_SHOWN_SECONDS", 0.3)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     tmux.start("work-1-abc", [sys.executable, "-c", _DIALOG, str(fifo)], tmp_path)

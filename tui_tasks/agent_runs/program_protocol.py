@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from tui_tasks.core.operations.sessions import InputRequested, SessionReport
-from tui_tasks.runner.profiles import AgentSettings
+from tui_tasks.runner.runner_settings import AgentSettings
 
 Message = dict[str, Any]
 Send = Callable[[Message], None]

@@ -20,7 +20,7 @@ from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings.work_settings import expand
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.work import starting
-from tui_tasks.work.terminals import DETACH_WORDS, Terminals
+from tui_tasks.work.agent_terminals import DETACH_WORDS, Terminals
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

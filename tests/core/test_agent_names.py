@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import START
 from tui_tasks.channel.request_fields import agent_name
-from tui_tasks.core import names, vocab
+from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.errors import InvalidRequest, ReservedName
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.tui.agents import agent_text
@@ -75,10 +75,10 @@ MIXED = ("human\u0578", "h\u0443bot", "ag\u0435nt", "c\u0430laude", "r\u0435view
 
 @pytest.mark.parametrize("name", OF_THE_HUMAN, ids=ascii)
 def test_what_reads_as_the_human_is_the_humans_name(name):
-    assert names.reserved(name) == "human"
+    assert agent_names.reserved(name) == "human"
     with pytest.raises(ReservedName):
         agent_name(name)
-    assert name == "human" or names.shown(name)[0] == '"'
+    assert name == "human" or agent_names.shown(name)[0] == '"'
 
 
 @pytest.mark.parametrize("name", [*OF_THE_PROGRAM, *OF_IMPORTS], ids=ascii)
@@ -95,24 +95,28 @@ def test_a_name_of_an_import_is_refused_by_what_it_reads_as():
 @pytest.mark.parametrize("name", FREE, ids=ascii)
 def test_what_reads_otherwise_is_nobodys(name):
     assert agent_name(name) == name
-    assert names.shown(name) == name
+    assert agent_names.shown(name) == name
 
 
 @pytest.mark.parametrize("name", MIXED, ids=ascii)
 def test_a_word_of_two_alphabets_is_no_name(name):
     with pytest.raises(InvalidRequest, match="mixes two alphabets"):
         agent_name(name)
-    assert names.shown(name) == f'"{name}"'
+    assert agent_names.shown(name) == f'"{name}"'
 
 
 def test_each_character_of_unicodes_table_is_read_as_the_letter_it_looks_like():
-    letters = {chr(code): like for code, like in names._confusables().items() if like.isascii() and like.isalpha()}
+    letters = {
+        chr(code): like for code, like in agent_names._confusables().items() if like.isascii() and like.isalpha()
+    }
     assert len(letters) > 1_000
-    missed = [char for char, like in letters.items() if names.skeleton(f"x{char}x") != names.skeleton(f"x{like}x")]
+    missed = [
+        char for char, like in letters.items() if agent_names.skeleton(f"x{char}x") != agent_names.skeleton(f"x{like}x")
+    ]
     assert missed == []
     for letter in "human":
         for char in (char for char, like in letters.items() if like == letter):
-            assert names.reserved("human".replace(letter, char)) == "human", ascii(char)
+            assert agent_names.reserved("human".replace(letter, char)) == "human", ascii(char)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +128,7 @@ def test_each_character_of_unicodes_table_is_read_as_the_letter_it_looks_like():
     ids=ascii,
 )
 def test_names_that_look_the_same_have_one_skeleton(other):
-    assert names.skeleton(other).casefold() == names.skeleton("claude") or other == "\u217claude"
+    assert agent_names.skeleton(other).casefold() == agent_names.skeleton("claude") or other == "\u217claude"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +142,7 @@ def test_no_new_agent_looks_like_one_that_has_spoken(store, name):
 
 def test_names_that_differ_to_the_eye_have_not():
     told = ["claude", "Claude", "claude-1", "claude-2", "claude 1", "codex", "\u9b8d\u52c3", "\u4f50\u85e4"]
-    assert len(set(map(names.skeleton, told))) == len(told)
+    assert len(set(map(agent_names.skeleton, told))) == len(told)
 
 
 def test_you_stands_for_the_human_alone():
@@ -150,6 +154,6 @@ def test_you_stands_for_the_human_alone():
 
 @pytest.mark.parametrize("name", sorted(vocab.RESERVED_AGENTS))
 def test_an_imported_author_is_shown_as_imported(name):
-    assert names.shown(names.IMPORTED + name) == f"imported:{name}"
-    assert names.shown(names.IMPORTED + name + "\u2060") == f'imported:"{name}<U+2060>"'
-    assert agent_text.who(names.IMPORTED + "claude") == "imported:claude"
+    assert agent_names.shown(agent_names.IMPORTED + name) == f"imported:{name}"
+    assert agent_names.shown(agent_names.IMPORTED + name + "\u2060") == f'imported:"{name}<U+2060>"'
+    assert agent_text.who(agent_names.IMPORTED + "claude") == "imported:claude"
