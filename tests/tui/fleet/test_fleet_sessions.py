@@ -395,7 +395,7 @@ async def test_the_agent_of_the_now_line_is_told_to_be_paused(plan, make_app):
         by_agent(plan, "human", PauseAgent("claude-1", "wait"))
         await until(pilot, lambda: "– claude-1 paused #5" in shown(app).splitlines()[1])
         by_agent(plan, "human", ResumeAgent("claude-1"))
-        await until(pilot, lambda: "◐ claude-1 #5" in shown(app).splitlines()[1])
+        await until(pilot, lambda: "? claude-1 #5" in shown(app).splitlines()[1])
 
 
 def many(plan) -> None:

@@ -51,7 +51,7 @@ async def test_a_click_on_the_footer_does_what_it_says(app):
 
 async def test_a_click_on_the_now_line_goes_to_the_task(app, plan):
     async with opened(app) as pilot:
-        await pilot.click("#now", offset=(lines(app)[1].index("◐"), 0))
+        await pilot.click("#now", offset=(lines(app)[1].index("claude-1 #5"), 0))
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.pane.row_list.cursor == plan[5]

@@ -66,8 +66,8 @@ async def test_a_narrow_line_has_what_happened_before_the_name_of_its_task_and_a
         text = shown(app)
         assert " 19:58:41  ✗ fail     claude-2   #3  test_dst_gap: expected 02:30, got 03:30" in text
         assert f"✗ fail     #7  {reason}" in text, "who reported it gives way"
-        (row,) = (line for line in text.splitlines() if line.startswith(" 17:01:00"))
-        assert "#1  pending -> done " in row and row.rstrip().endswith(" Inventory GA usage")
+        (row,) = (line for line in text.splitlines() if line.startswith(" 20:01:00"))
+        assert "#5  pending -> in_progress " in row and row.rstrip().endswith(" Ship auth flow")
 
 
 async def test_a_reason_and_an_open_question_have_their_colours_in_the_log(plan, make_app):
