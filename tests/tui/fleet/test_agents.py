@@ -305,7 +305,7 @@ async def test_the_task_of_one_that_is_stuck_is_given_back_by_one_key(plan, make
         task = task_queries.task(app.link.db, plan[5])
         assert (task.status, task.agent) == ("pending", None)
         await settle(pilot, "s")
-        assert "claude-1has no task" in said(app)
+        assert "claude-1 has no task" in said(app)
 
 
 def test_a_note_makes_nobody_the_worker_of_a_task(plan):
@@ -405,7 +405,7 @@ async def test_an_idle_agent_does_not_read_as_at_work(plan, make_app):
         await settle(pilot, "A")
         row = row_of(app, "claude-1")
         assert "idle" in row
-        assert "last: " in row
+        assert "last: in progress #5" in row
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -313,8 +313,14 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     if member.word is not None and member.word.kind == "asked" and last == member.word.text:
         return f"asked: {last}", "$muted"
     if state == "idle" and last and (session is None or not session.last_message):
-        return f"last: {last}", "$muted"
+        return f"last: {last}{_on_task(member.word, context)}", "$muted"
     return last, "$muted"
+
+
+def _on_task(word: Word | None, context: Context) -> str:
+    """Return ` #3`, the task whose status an agent has set last; else nothing."""
+    task = live_task(context.db, word.task) if word is not None and word.kind == "status" and word.task else None
+    return f" #{task.number}" if task is not None else ""
 
 
 def _said_since(member: Member) -> str:

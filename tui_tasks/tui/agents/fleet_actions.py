@@ -57,7 +57,7 @@ class FleetActions(Controller):
             if member.state in ("idle", "failed", "interrupted"):
                 return f"{name} is {member.state}: it has no turn to end"
         if action.id == "agent_give_back" and member.task is None:
-            return f"{name}has no task"
+            return f"{name} has no task"
         return None
 
     async def do_agent_stop(self) -> None:
