@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import START
-from tui_tasks.core import names as names_of_agents
+from tui_tasks.core import agent_names as names_of_agents
 from tui_tasks.core.commit import state_cache
 from tui_tasks.core.commit.journal import newest
 from tui_tasks.core.commit.state_cache import StateCache
