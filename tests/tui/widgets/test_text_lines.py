@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import rich.cells
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_tasks.text.safe import cell_len, safe_text
-from tui_tasks.tui.painting.line_painter import changed_span
+from tui_tasks.tui.painting.line_painter import changed_span, rule_parts
 from tui_tasks.tui.painting.text_lines import broken_whole, wrapped
 
 
@@ -74,3 +76,9 @@ def test_no_line_begins_with_a_non_joiner_and_none_is_lost() -> None:
         assert not [
             line for line in (*broken_whole(text, width), *wrapped(text, width)) if line.strip()[:1] == "\u200c"
         ]
+
+
+def test_a_name_in_a_rule_cannot_look_as_if_the_rule_ended():
+    parts = rule_parts(SimpleNamespace(ascii_only=False), 40, [("Plan ── ┤ ok ├ ──", "bold")])
+    line = "".join(text for text, _ in parts)
+    assert line == "─ Plan -- - ok - -- " + "─" * 20

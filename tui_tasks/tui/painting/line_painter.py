@@ -308,12 +308,17 @@ def rule(context: Context, *, id: str | None = None) -> FrameLine:
     return FrameLine(context, lambda width: rule_parts(context, width), id=id)
 
 
+_AS_DASH: Final = dict.fromkeys(range(0x2500, 0x2580), "-")
+
+
 def rule_parts(context: Context, width: int, title: Sequence[Part] = (), right: Sequence[Part] = ()) -> list[Part]:
     """Return a rule of a width in cells: `─ Plan  9 tasks ──────── • 4 changed ─`.
 
-    `title` and `right` are safe text; `right` is dropped where there is no room for both.
+    `title` and `right` are safe text; `right` is dropped where there is no room for both. What looks like a rule in a
+    title is shown as `-`: a name cannot end the rule.
     """
     dash = sign("rule", ascii_only=context.ascii_only)
+    title = [(text.translate(_AS_DASH), ink) for text, ink in title]
     begin: list[Part] = [(f"{dash} ", "$rule"), *title, (" ", "")] if title else []
     end: list[Part] = [(" ", ""), *right, (f" {dash}", "$rule")] if right else []
     room = width - sum(cell_len(text) for text, _ in begin + end)
