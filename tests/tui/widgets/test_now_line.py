@@ -67,7 +67,7 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
         assert "? claude-1 #5" in lines(app)[1]
         agent(OpenAsk("Which port?", (), plan[5]))
         await until(pilot, lambda: "claude-1 waiting" in above(app))
-        assert lines(app)[1] == " ? 3 questions, 1 failed   ? claude-1 waiting #4   ? claude-2 waiting #7"
+        assert lines(app)[1] == " ? 3 questions, 1 failed, 0 stuck   ? claude-1 waiting #4   ? claude-2 waiting #7"
         assert "? claude-1  #5 Which port?" in above(app)
 
 
@@ -110,7 +110,7 @@ QUESTIONS = (
 async def test_questions_and_failures_stand_whole_above_the_pane_where_it_leaves_rows_free(app):
     async with opened(app, (120, 40)):
         said = '? claude-1 #5 Ship auth flow "running tests 14/22"'
-        assert lines(app)[1] == f" ? 2 ask, 1 failed   {said}   ? claude-2 waiting #7"
+        assert lines(app)[1] == f" ? 2 ask, 1 failed, 0 stuck   {said}   ? claude-2 waiting #7"
         for line, words, waits in zip(above(app).splitlines()[1:], QUESTIONS, ("9m", "4m", "17m"), strict=True):
             assert line.startswith(words) and line.endswith(f" {waits}")
 

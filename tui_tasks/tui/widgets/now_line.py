@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # In cells: the least of a text that is worth showing on a wide screen.
 _LEAST_WIDE: Final = 12
+_NONE_STUCK: Final = ", 0 stuck"
 
 NEEDS_YOU: Final = (ASKS, COUNTS, FAILED, JOBS, LATE)
 """The kinds that need the human, and what has failed or is late."""
@@ -78,11 +79,15 @@ class NowLine(FrameLine):
         # A question names its agent.
         asking = {ask.agent for ask in self.context.state.asks} if ASKS in kinds and not is_elsewhere else set()
         here = [one for one in agents if one.kind in kinds and not (one.kind == OTHERS and one.who in asking)]
+        has_said = False
         if WORK in kinds:
             has_sums = is_elsewhere or (ASKS in kinds and not needs)
-            self._add_health(line, health, has_sums=has_sums, has_needs=bool(needs))
+            has_said = self._add_health(line, health, has_sums=has_sums, has_needs=bool(needs))
         entries = sorted((*here, *needs), key=_kind)
+        sums = len(line.parts)
         add_entries(line, entries, width, ascii_only=self.context.ascii_only)
+        if health.total and has_said and not health.troubles and line.size + len(_NONE_STUCK) < width:
+            line.insert(sums, (_NONE_STUCK, "$muted"))
         if ASKS in kinds and not is_elsewhere and not any(entry.kind in (ASKS, COUNTS) for entry in entries):
             is_bad = bool(health.troubles) or any(entry.kind in (FAILED, JOBS, LATE) for entry in entries)
             words = "no questions" if is_bad else "nothing needs you"
@@ -91,12 +96,12 @@ class NowLine(FrameLine):
         self._acts = line.acts
         return line.parts
 
-    def _add_health(self, line: Line, health: Health, *, has_sums: bool, has_needs: bool) -> None:
-        """Add that all is well; else what is not. `has_needs`: the line shows that by itself."""
+    def _add_health(self, line: Line, health: Health, *, has_sums: bool, has_needs: bool) -> bool:
+        """Add that all is well; else what is not, and return True. `has_needs`: the line shows that by itself."""
         is_past, act = self.context.link.as_of is not None, self._entries.act("agents")
         sums, agents = self._entries.sums(health.failed), count(health.total, "agent")
         if is_past and health.total:
-            return  # who was connected then is not known
+            return False  # who was connected then is not known
         if not health.total:
             line.add([("no agent at work" if is_past else "no agent connected", "$muted")], act, "")
         elif not health.troubles and not sums:
@@ -108,6 +113,7 @@ class NowLine(FrameLine):
             line.add([*self._mark(said[0][1]), *parts[1:], *of_all], act, "   ")
         elif health.total and sums and not has_needs:
             line.add([(agents, "$muted")], act, "")
+        return bool(said)
 
     def _mark(self, looks: Look) -> list[Part]:
         return [(f"{looks.mark(ascii_only=self.context.ascii_only)} ", looks.color)]
@@ -202,6 +208,11 @@ class Line:
             self.acts.append(None)
         self.parts += parts
         self.acts += [act] * len(parts)
+
+    def insert(self, at: int, part: Part) -> None:
+        """Add a part to the group that ends before an index; a click on it does the same."""
+        self.parts.insert(at, part)
+        self.acts.insert(at, self.acts[at - 1])
 
     @property
     def size(self) -> int:
