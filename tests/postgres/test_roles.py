@@ -270,14 +270,13 @@ def test_an_agent_gives_no_claim_of_another_back(roles):
         ("kept_reply", '["claude-1","k"]', "{}"),
         ("session_name", '["claude","s"]', '{"agent": "claude-1"}'),
         ("session_name", '["claude","s"]', "{}"),
-        ("view", '["until:phone:host-1"]', '{"value": 1}'),
     ],
 )
 def test_an_agent_keeps_no_reply_and_names_no_session_of_another(roles, kind, key, value):
     with pytest.raises(errors.InsufficientPrivilege, match="is the agent robin and may not write"):
         append(roles.agent, NOTHING, [], [(kind, key, value)])
     append(roles.agent, NOTHING, [], [(kind, key, None)])
-    own = key.replace("claude-1", "robin").replace("human", "robin").replace("phone", "machine")
+    own = key.replace("claude-1", "robin").replace("human", "robin")
     append(roles.agent, NOTHING, [], [(kind, own, '{"agent": "robin"}')])
 
 
@@ -341,6 +340,117 @@ def test_an_agent_does_not_end_leases_by_telling_that_much_time_has_passed(roles
     append(roles.agent, NOTHING, [], passed=1 << 60)
     (passed,) = roles.owner.execute("SELECT passed FROM tui_tasks.head").fetchone()
     assert 100 <= passed < 100 + 600_000_000
+
+
+def test_nobody_lets_more_time_pass_than_has_passed_on_the_server(roles):
+    append(roles.human, NOTHING, [], passed=100)
+    append(roles.human, NOTHING, [], passed=1 << 60)
+    (passed,) = roles.owner.execute("SELECT passed FROM tui_tasks.head").fetchone()
+    assert 100 <= passed < 100 + 600_000_000
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"new": "[]"},
+        {"new": "zz{"},
+        {"new": "7"},
+        {"old": "[]"},
+        {"old": "zz{"},
+        {"image": "zz{"},
+        {"image": "[]"},
+        {"why": "zz{"},
+        {"why": '"x"'},
+    ],
+    ids=str,
+)
+def test_an_agents_values_are_objects(roles, given):
+    with pytest.raises((errors.InsufficientPrivilege, errors.InvalidTextRepresentation)):
+        write(roles.agent, actor="robin", **given)
+    write(roles.human, actor="robin", **given)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ('["looked"]', '{"value": "1"}'),
+        ('["elapsed"]', '{"value": "1"}'),
+        ('["inbox"]', '{"value": "{}"}'),
+        ('["inbox"]', None),
+        ('["until:phone:host-1"]', '{"value": "1"}'),
+        ('[ "until:phone:host-1"]', '{"value": "1"}'),
+        ('["\\u0075ntil:phone:host-1"]', '{"value": "1"}'),
+        ('["until:phon\\u0065:host-1"]', '{"value": "1"}'),
+        ('["until:machine:host-1"]', '{"value": "{}"}'),
+        ('["until:machine:host-1"]', "{}"),
+        ('["until:machine:host-2"]', '{"value": "1"}'),
+        ('["until:c"]', '{"value": "1"}'),
+        ('["until:c"]', None),
+        ('["until:a"]', '{"value": "1"}'),
+        ('["until:a"]', None),
+    ],
+)
+def test_an_agent_writes_only_when_leases_of_its_own_end(roles, key, value):
+    head = write(roles.team, actor="it's-1", entity="claim", kind="claim.taken", uid="c", new='{"agent": "it\'s-1"}')
+    head = write(
+        roles.human, head, actor="it's-1", entity="ask", kind="ask.opened", uid="a", new='{"agent": "it\'s-1"}'
+    )
+    lasting = [("view", f'["until:{uid}"]', f'{{"value": "{1 << 59}"}}') for uid in ("c", "a", "machine:host-2")]
+    append(roles.human, head, [], lasting)
+    with pytest.raises(errors.InsufficientPrivilege, match="may not write when others' leases end"):
+        append(roles.agent, head, [], [("view", key, value)])
+    append(roles.team, head, [], [("view", '["until:c"]', '{"value": "2"}'), ("view", '["until:a"]', '{"value": "2"}')])
+    ended = [("view", '["until:c"]', None), ("view", '["until:a"]', None)]
+    append(roles.agent, head, [], [*ended, lasting[2]])
+
+
+OTHERS = {
+    "ask": {"entity": "ask", "kind": "ask.opened", "new": '{"agent": "it\'s-1", "state": "open", "expires_at": null}'},
+    "message": {"entity": "human_message", "kind": "message.sent", "new": '{"agent": "it\'s-1", "text": "stop"}'},
+    "state": {"entity": "state", "kind": "state.saved", "new": '{"agent": "it\'s-1", "approach": "a"}'},
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        ("ask", {"entity": "ask", "kind": "ask.withdrawn", "new": '{"state": "withdrawn"}'}),
+        ("ask", {"entity": "ask", "kind": "ask.timeout", "actor": "system", "new": '{"state": "timeout"}'}),
+        ("message", {"entity": "human_message", "kind": "message.delivered", "new": '{"delivered_at": 1}'}),
+        ("state", {"entity": "state", "kind": "state.saved", "new": '{"approach": "b"}'}),
+        ("state", {"entity": "state", "kind": "state.saved", "old": None, "new": '{"agent": "it\'s-1"}'}),
+        ("state", {"entity": "stuck", "kind": "agent.stuck", "actor": "system", "uid": "it's-1", "new": "{}"}),
+        ("state", {"entity": "task", "kind": "task.updated", "new": '{"updated_by": "human"}'}),
+    ],
+)
+def test_an_agent_delivers_withdraws_and_changes_nothing_of_anothers(roles, made, given):
+    head = write(roles.human, **{"actor": "human", "uid": "x", **OTHERS[made]})
+    given = {"actor": "robin", "uid": "x", "old": "{}", **given}
+    with pytest.raises(errors.InsufficientPrivilege, match="another's"):
+        write(roles.agent, head, **given)
+    if given["entity"] != "task":
+        write(roles.team, head, **{**given, "actor": "system" if given["actor"] == "system" else "it's-1"})
+
+
+def test_an_agent_ends_a_question_of_another_that_has_run_out(roles):
+    new = '{"agent": "it\'s-1", "state": "open", "expires_at": 1}'
+    head = write(roles.human, entity="ask", kind="ask.opened", uid="x", new=new)
+    given = {"entity": "ask", "kind": "ask.timeout", "uid": "x", "old": "{}", "new": '{"state": "timeout"}'}
+    write(roles.agent, head, actor="system", **given)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [("kept_reply", '["it\'s-1", "k"]'), ("asker", '["x"]'), ("session_name", '["claude", "s"]')],
+)
+def test_an_agent_deletes_no_reply_asker_or_name_of_another(roles, kind, key):
+    head = write(roles.human, **{"actor": "human", "uid": "x", **OTHERS["ask"]})
+    value = '{"agent": "it\'s-1", "at": 1000000000000000}'
+    append(roles.team, head, [], [(kind, key, value)])
+    for given in (None, '{"agent": "robin", "at": 1}'):
+        with pytest.raises(errors.InsufficientPrivilege):
+            append(roles.agent, head, [], [(kind, key, given)])
+    append(roles.team, head, [], [(kind, key, None)])
 
 
 def test_a_human_writes_as_anybody_and_any_kind(roles):

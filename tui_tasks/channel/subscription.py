@@ -120,7 +120,7 @@ class Subscription:
             nonlocal passed, message, count
             for entry in entries:
                 passed, count = entry.seq, count + 1
-                if entry.kind == "message.sent" and entry.new is not None and entry.new["agent"] == self._agent:
+                if entry.kind == "message.sent" and entry.new is not None and entry.new.get("agent") == self._agent:
                     message = entry.seq
                 if self._is_visible(entry):
                     yield entry

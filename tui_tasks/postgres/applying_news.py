@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
-
 from tui_tasks import clock
 from tui_tasks.core.commit import database_clock, journal
-from tui_tasks.core.commit.apply import TOUCHING, apply, touch
+from tui_tasks.core.commit.shared_entries import apply_entry
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.schema.tables import STATE
 from tui_tasks.postgres import companions
 
 _SECOND: Final = 1_000_000
@@ -20,7 +17,6 @@ _NAMES: Final = (
     *("change", "undoes", "old", "new", "image", "why"),
 )
 ENTRY_COLUMNS: Final = f"{', '.join(_NAMES)}, hash"
-_decode = msgspec.json.Decoder().decode
 
 
 def apply_news(db: Database, news: Any, ahead: int) -> None:
@@ -39,20 +35,11 @@ def apply_news(db: Database, news: Any, ahead: int) -> None:
         if row[0] != seq + 1 or (linked := journal.append(db, last, values)) != bytes(row[-1]):
             raise other_history(db.path)
         seq, last = seq + 1, linked
-        _apply_row(db, row)
+        apply_entry(db, row)
     if not news.is_complete:
         return
     companions.apply(db, news.companions)
     _advance(db, news.head.passed, ahead)
-
-
-def _apply_row(db: Database, row: tuple[Any, ...]) -> None:
-    """Apply the change of an entry, as replay does."""
-    _, at, actor, _, entity, uid, task, _, _, old, new, image, *_ = row
-    if new is not None and entity in STATE:
-        apply(db, entity, uid, None if old is None else _decode(old), _decode(new))
-    if entity in TOUCHING and task is not None and image is not None:
-        touch(db, task, _decode(image)["version"], at, actor)
 
 
 def _advance(db: Database, passed: int, ahead: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
@@ -15,30 +15,51 @@ from tui_tasks.core.read import screen_memory
 NUMBER: Final = "server:number"
 """The view of a replica that has the number of the newest companion that was applied."""
 
-# By table: its key, its other columns, and which rows travel.
-_TABLES: Final = {
-    "kept_reply": (("agent", "key"), ("fingerprint", "reply", "at"), ""),
-    "session_name": (("program", "session"), ("agent", "part"), ""),
-    "taken_in": (("name",), ("at",), ""),
-    # Git's counts, which only the machine with the worktree can know.
-    "work_count": (
-        ("uid",),
-        ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty", "near", "at"),
-        "",
-    ),
-    # That a question was sent; its answers are taken by the machine that sent it.
-    "phone_message": (("ask",), ("sent_at",), ""),
-    "asker": (("ask",), ("boot", "namespace", "pid", "born"), ""),
-    # Who holds a run; that it is still there is known to its machine alone.
-    "beat": (("run_uid",), ("supervised", "boot", "namespace", "pid", "born", "at"), ""),
-    # A lost machine's are taken over and undone by another.
-    "unfinished_change": (("change",), ("actor", "lock"), ""),
-    "view": (("key",), ("value",), "{row}.key >= 'until:' AND {row}.key < 'until;'"),
-}
 # An integer of SQLite.
 _Integer = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-_read_key = msgspec.json.Decoder(list[str | _Integer]).decode
-_read_value = msgspec.json.Decoder(dict[str, str | _Integer | float | bool | None]).decode
+
+
+class _Table(NamedTuple):
+    """The columns of a table's key, the other columns, and which rows travel."""
+
+    keys: dict[str, Any]
+    others: dict[str, Any]
+    condition: str = ""
+
+
+_TABLES: Final = {
+    "kept_reply": _Table({"agent": str, "key": str}, {"fingerprint": str, "reply": str, "at": _Integer}),
+    "session_name": _Table({"program": str, "session": str}, {"agent": str, "part": str}),
+    "taken_in": _Table({"name": str}, {"at": _Integer}),
+    # Git's counts, which only the machine with the worktree can know.
+    "work_count": _Table(
+        {"uid": str},
+        {
+            "head": str | None,
+            **dict.fromkeys(("ahead", "behind", "files", "insertions", "deletions", "dirty"), _Integer | None),
+            "near": str | None,
+            "at": _Integer,
+        },
+    ),
+    # That a question was sent; its answers are taken by the machine that sent it.
+    "phone_message": _Table({"ask": str}, {"sent_at": _Integer | None}),
+    "asker": _Table({"ask": str}, {"boot": str, "namespace": str, "pid": _Integer, "born": str}),
+    # Who holds a run; that it is still there is known to its machine alone.
+    "beat": _Table(
+        {"run_uid": str},
+        {"supervised": _Integer, "boot": str, "namespace": str, "pid": _Integer, "born": str, "at": _Integer},
+    ),
+    # A lost machine's are taken over and undone by another.
+    "unfinished_change": _Table({"change": _Integer}, {"actor": str, "lock": str}),
+    # When leases end. All other keys are of one machine's screen.
+    "view": _Table(
+        {"key": Annotated[str, msgspec.Meta(pattern="^until:")]},
+        {"value": Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,18}\Z")]},
+        "{row}.key >= 'until:' AND {row}.key < 'until;'",
+    ),
+}
+_read_key = msgspec.json.Decoder(list[str | int]).decode
+_read_value = msgspec.json.Decoder(dict[str, str | int | float | bool | None]).decode
 
 
 def collect(db: Database) -> None:
@@ -95,7 +116,7 @@ def apply(db: Database, rows: Iterable[tuple[str, str, str | None, int]]) -> Non
     before = newest = number(db)
     for kind, key, value, its_number in rows:
         if its_number > newest:
-            with contextlib.suppress(msgspec.DecodeError, sqlite3.IntegrityError):
+            with contextlib.suppress(msgspec.DecodeError, ValueError, sqlite3.IntegrityError):
                 _put(db, kind, key, value)
             newest = its_number
     if newest != before:
@@ -103,13 +124,16 @@ def apply(db: Database, rows: Iterable[tuple[str, str, str | None, int]]) -> Non
 
 
 def _put(db: Database, table: str, key: str, value: str | None) -> None:
-    keys, others, _ = _TABLES.get(table, ((), (), ""))
-    named, fields = _read_key(key), None if value is None else _read_value(value)
-    if not keys or len(named) != len(keys):
+    if table not in _TABLES:
         return
+    keys, others, _ = _TABLES[table]
+    # The names of columns are never a role's.
+    row = {name: msgspec.convert(held, keys[name]) for name, held in zip(keys, _read_key(key), strict=True)}
+    fields = None if value is None else _read_value(value)
+    named = tuple(row.values())
+    if fields is not None:
+        row |= {name: msgspec.convert(fields[name], kind) for name, kind in others.items() if name in fields}
     db.sql(f"DELETE FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in keys)}", named)
     if fields is not None:
-        # The names of columns are never a role's.
-        row = {**dict(zip(keys, named, strict=True)), **{name: fields[name] for name in others if name in fields}}
         marks = ", ".join("?" * len(row))
         db.sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))

@@ -16,11 +16,11 @@ import psycopg
 
 from tui_tasks import clock
 from tui_tasks.core.commit import compaction, database_clock, journal
+from tui_tasks.core.commit.shared_entries import apply_entry
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import sync_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance import backup, doctor_checks
-from tui_tasks.core.maintenance.replay import apply_entries
 from tui_tasks.core.operations import ChangeMachine
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -182,15 +182,14 @@ def _pull(connection: Connection, db: Database, report: Report) -> None:
             ).fetchall()
             newest, passed = connection.execute("SELECT seq, passed FROM tui_tasks.head").fetchone() or (0, 0)
             beside = [] if len(rows) == PAGE else connection.execute(COMPANIONS, (companions.number(db),)).fetchall()
-        after = seq
         for row in rows:
             if row[0] != seq + 1 or journal.link(before, row[:-1]) != bytes(row[-1]):
                 raise DatabaseRefused(f"entry {row[0]:,} of the server does not follow from the one before it")
             seq, before = row[0], bytes(row[-1])
         with db.transaction(write=True):
             db.write_many(insert, rows)
-            for _ in apply_entries(db, db, after, seq):
-                pass
+            for row in rows:
+                apply_entry(db, row)
             companions.apply(db, beside)
             if len(rows) < PAGE and passed:
                 # Leases go on by the time that has passed on the server.

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import psycopg
 
 from tui_tasks.core.commit import database_clock, journal
+from tui_tasks.core.commit.shared_entries import PASSED_OVER
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.errors import DatabaseRefused
@@ -44,7 +45,8 @@ def strip(db: Database) -> None:
     with db.transaction(write=True):
         for table in _OWN:
             db.sql(f"DELETE FROM {table}")
-        db.sql("DELETE FROM view WHERE NOT (key >= 'until:' AND key < 'until;')")
+        shared = ("until:", "until;", PASSED_OVER, f"{PASSED_OVER[:-1]};")
+        db.sql("DELETE FROM view WHERE NOT (key >= ? AND key < ?) AND NOT (key >= ? AND key < ?)", shared)
 
 
 def put(file: Path, connection: Connection, covered: Covered, report: Report) -> None:

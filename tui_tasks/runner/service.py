@@ -82,8 +82,13 @@ class StuckWatch:
         notes = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in stuck.items()]
         notes = [note for note in notes if noted.get(note.agent) != note.cause]
         notes += [NoteStuck(name, None) for name in sorted(noted.keys() - stuck.keys())]
-        if notes:
+        if notes and not store.db.machine:
             store.commit(*notes, actor=SYSTEM, now=now)
+        elif notes:
+            # The role of an agent notes nothing of others.
+            for note in notes:
+                with contextlib.suppress(RoleRefused):
+                    store.commit(note, actor=SYSTEM, now=now)
         return self._next if agents else None
 
 

@@ -59,7 +59,7 @@ _LATER_OLD = Statement(
 _BEGUN = Statement(lambda: J.select(J.actor, J.undoes).where(J.seq == slot("seq")))
 _PART = Statement(
     lambda: (
-        J.select(J.seq, J.change, J.kind, J.uid, J.task, fn.json_extract(J.new, "$.rank").is_null(False))
+        J.select(J.seq, J.change, J.kind, J.uid, J.task, value_of(J.new, "rank").is_null(False))
         .where((J.actor == slot("actor")) & (J.seq > slot("after")))
         .order_by(J.seq)
         .limit(slot("limit"))
@@ -70,12 +70,23 @@ _ONE = Statement(lambda: J.select(*COLUMNS).where(J.seq == slot("seq")))
 _said = itemgetter(*_HASHED)
 
 _read = reader(Entry, J)
+UNREADABLE: Final = (AttributeError, LookupError, OverflowError, TypeError, ValueError)
+"""What reading values raises that no program wrote. A server's journal may have such values (`shared_entries`)."""
 _encode = msgspec.json.Encoder().encode
 
 
 def read_entry(db: Database, row: Any) -> Entry:
-    """Build the snapshot of an entry from its row; the image of a new task is read from the task's own row."""
-    entry = _read((*as_text(row[:-1]), row[-1]))
+    """Build the snapshot of an entry from its row; the image of a new task is read from the task's own row.
+
+    Values that cannot be read are absent.
+    """
+    try:
+        return _with_image(db, _read((*as_text(row[:-1]), row[-1])))
+    except UNREADABLE:
+        return _read((*as_text(row[:9]), None, None, None, None, row[-1]))
+
+
+def _with_image(db: Database, entry: Entry) -> Entry:
     image = entry.image
     if image is None:
         return entry
@@ -85,6 +96,19 @@ def read_entry(db: Database, row: Any) -> Entry:
         return msgspec.structs.replace(entry, image=image_since(image, number))
     made = full_task(Task(**entry.new), image["list"], image.get("checks", ()), image.get("works", ()))
     return msgspec.structs.replace(entry, image=made)
+
+
+def value_of(column: Any, name: str) -> Any:
+    """Return the expression for a value of a JSON column, NULL where the column is no JSON."""
+    return fn.IIF(fn.json_valid(column), fn.json_extract(column, f"$.{name}"), None)
+
+
+def values_of(text: str | None) -> dict[str, Any]:
+    """Return the values of a JSON column; none where it is no object."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any]) if text else {}
+    except msgspec.DecodeError:
+        return {}
 
 
 def as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -240,7 +264,7 @@ def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
     values: dict[str, Any] = {name: entry.new[name] for name in absent if entry.new and name in entry.new}
     with closing(db.each(_LATER_OLD, task=entry.task, seq=entry.seq)) as later:
         for (old,) in later:
-            earlier = msgspec.json.decode(old)
+            earlier = values_of(old)
             values = {**{name: earlier[name] for name in absent if name in earlier}, **values}
             if len(values) == len(absent):
                 break

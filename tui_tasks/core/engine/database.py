@@ -379,6 +379,8 @@ class Database:
 
     def end_savepoint(self) -> None:
         """Keep what the savepoint holds."""
+        if self._sums:
+            self._write_sums()
         self._cursor.execute("RELEASE one")
 
     def fail_savepoint(self) -> None:

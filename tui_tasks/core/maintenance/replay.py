@@ -16,6 +16,7 @@ import msgspec
 
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.commit.apply import apply, insert_many, touch
+from tui_tasks.core.commit.shared_entries import passed_over
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.schema.tables import STATE, model_of
 
@@ -24,7 +25,8 @@ PAGE: Final = 2_000
 # With the task's version after the entry, for `touch`, only for entries about `TOUCHING` entities.
 _ENTRIES: Final = """
 SELECT seq, at, actor, entity, uid, task, old, new,
-    CASE WHEN entity IN ('log', 'state') THEN json_extract(image, '$.version') END
+    CASE WHEN entity IN ('log', 'state') AND NOT EXISTS (SELECT 1 FROM view WHERE key = 'passed_over:' || seq)
+        THEN json_extract(image, '$.version') END
 FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?
 """
 _decode = msgspec.json.Decoder().decode
@@ -49,9 +51,10 @@ def apply_entries(source: Database, target: Database, after: int, upto: int) -> 
     Raises:
         msgspec.DecodeError: an entry is damaged.
     """
+    skipped = passed_over(source)
     for seq, at, actor, entity, uid, task, old, new, version in read_entries(source, after, upto):
         yield seq
-        if new is not None and entity in STATE:
+        if new is not None and entity in STATE and seq not in skipped:
             apply(target, entity, uid, None if old is None else _decode(old), _decode(new))
         if version is not None and task is not None:
             touch(target, task, version, at, actor)
@@ -93,9 +96,10 @@ def apply_together(source: Database, target: Database, after: int, upto: int) ->
         msgspec.DecodeError: an entry is damaged.
     """
     changes = _RowChanges(target)
+    skipped = passed_over(source)
     for seq, at, actor, entity, uid, task, old, new, version in read_entries(source, after, upto):
         yield seq
-        if new is not None and entity in STATE:
+        if new is not None and entity in STATE and seq not in skipped:
             changes.add(entity, uid, old, new)
         if version is not None and task is not None:
             changes.update("task", task, {"version": version, "updated_at": at, "updated_by": actor})

@@ -170,11 +170,12 @@ def spent(events: list[EventEntry]) -> Iterator[DigestLine]:
         new = event.values if event.entity == "session" else {}
         if new.get("tokens") is None and new.get("cost_usd") is None:
             continue
-        old = msgspec.json.decode(event.old) if event.old else {}
+        old = journal.values_of(event.old)
         cost = costs.setdefault(event.uid, _Cost())
         for name in ("tokens", "cost_usd"):
-            if new.get(name) is not None:
-                setattr(cost, name, getattr(cost, name) + new[name] - (old.get(name) or 0))
+            if isinstance(used := new.get(name), int | float):
+                before = old.get(name)
+                setattr(cost, name, getattr(cost, name) + used - (before if isinstance(before, int | float) else 0))
         cost.at = event.at
         cost.entries.append(event.seq)
     for agent, cost in costs.items():

@@ -17,19 +17,22 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import verified
 
+# A server's journal may have entries that are no JSON.
+_NEW: Final = "iif(json_valid(journal.new), journal.new, NULL)"
 # Quotes within a text are escaped in JSON, so `instr` rules out nearly all entries cheaply. What a person or an agent
 # says of a failure is in the entry that follows.
-_STATUSES: Final = """
-SELECT journal.seq, journal.at, journal.actor, journal.uid, json_extract(journal.new, '$.status') AS become,
+_STATUSES: Final = f"""
+SELECT journal.seq, journal.at, journal.actor, journal.uid, json_extract({_NEW}, '$.status') AS become,
     iif(instr(journal.new, '"status":"failed"'), coalesce(
-        (SELECT json_extract(said.new, '$.message') FROM journal AS said WHERE said.seq = journal.seq + 1
-            AND said.change = journal.change AND said.task = journal.task AND said.kind = 'task.logged'),
-        json_extract(journal.new, '$.result')), NULL),
+        (SELECT json_extract(iif(json_valid(said.new), said.new, NULL), '$.message') FROM journal AS said
+            WHERE said.seq = journal.seq + 1 AND said.change = journal.change AND said.task = journal.task
+            AND said.kind = 'task.logged'),
+        json_extract({_NEW}, '$.result')), NULL),
     task.name, task.status, task.deleted, task.list_id, task.checks
 FROM journal JOIN task ON task.uid = journal.uid
 WHERE journal.seq > ? AND journal.at >= ? AND journal.entity = 'task'
     AND (instr(journal.new, '"status":"done"') OR instr(journal.new, '"status":"failed"'))
-    AND json_extract(journal.new, '$.status') IN ('done', 'failed')
+    AND json_extract({_NEW}, '$.status') IN ('done', 'failed')
 ORDER BY journal.seq
 """
 _AGENTS: Final = f"actor NOT IN ({', '.join(repr(name) for name in sorted(vocab.RESERVED_AGENTS))})"
@@ -46,7 +49,7 @@ WHERE journal.seq > ? AND journal.at >= ? AND (
     OR journal.entity = 'session'
     OR (journal.kind = 'ask.answered' AND instr(journal.new, '"rule":"'))
     OR (journal.entity = 'run' AND journal.kind != 'job.pruned'
-        AND json_extract(journal.new, '$.outcome') IN ('error', 'interrupted'))
+        AND json_extract({_NEW}, '$.outcome') IN ('error', 'interrupted'))
 )
 ORDER BY journal.seq
 """
@@ -86,8 +89,7 @@ class EventEntry(NamedTuple):
     @property
     def values(self) -> dict[str, Any]:
         """Return the values that it set."""
-        decoded: dict[str, Any] = msgspec.json.decode(self.new) if self.new else {}
-        return decoded
+        return journal.values_of(self.new)
 
 
 def statuses(db: Database, after: int, since: int) -> list[StatusEntry]:

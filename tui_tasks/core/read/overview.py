@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Case, Statement, fn, slot
 from tui_tasks.core.read import check_queries
@@ -125,7 +126,10 @@ def changes(db: Database, since: int, limit: int) -> list[Change]:
 
 def _read_change(row: Any) -> Change:
     seq, at, actor, kind, entity, uid, task, list_id, rank, status, old = row
-    before = None if old is None else _moved(old)
+    try:
+        before = None if old is None else _moved(old)
+    except msgspec.DecodeError:
+        before = None
     was = None if before is None else (before.list_id or list_id, before.rank or rank)
     return Change(seq, at, actor, kind, entity, uid, task, list_id, rank, status, was)
 
@@ -178,9 +182,9 @@ KINDS: Final = frozenset(
 """The kinds of journal entry that may be an alert."""
 
 _IN: Any = J.kind.in_(sorted(KINDS))
-_FAILED: Any = fn.json_extract(J.new, "$.status") == "failed"
-_CHECK_FAILED: Any = (J.kind == "check.finished") & (fn.json_extract(J.new, "$.state") == "failed")
-_ERROR: Any = fn.json_extract(J.new, "$.outcome") == "error"
+_FAILED: Any = journal.value_of(J.new, "status") == "failed"
+_CHECK_FAILED: Any = (J.kind == "check.finished") & (journal.value_of(J.new, "state") == "failed")
+_ERROR: Any = journal.value_of(J.new, "outcome") == "error"
 
 
 class Alert(msgspec.Struct, frozen=True, gc=False):
@@ -201,10 +205,10 @@ _ALERTS = Statement(
             J.kind,
             fn.IIF(J.kind == "terminal.used", J.uid, J.actor),
             fn.COALESCE(
-                fn.json_extract(J.new, "$.question"), fn.json_extract(J.new, "$.command"), JobRow.name, TaskRow.name, ""
+                journal.value_of(J.new, "question"), journal.value_of(J.new, "command"), JobRow.name, TaskRow.name, ""
             ),
             J.task,
-            fn.json_extract(J.new, "$.name"),
+            journal.value_of(J.new, "name"),
             J.seq,
             J.at,
         )
@@ -259,7 +263,7 @@ def between(db: Database, since: int, upto: int) -> list[Alert]:
 def terminals(db: Database, since: int, upto: int) -> list[dict[str, Any]]:
     """Return what the entries `since < seq <= upto` tell of terminals that used the human's name, oldest first."""
     rows = db.all(_TERMINALS, since=max(since, upto - STRETCH), upto=upto, limit=MAX)
-    return [msgspec.json.decode(new) for (new,) in rows]
+    return [journal.values_of(new) for (new,) in rows]
 
 
 def overdue(db: Database, after: int, upto: int) -> list[Alert]:

@@ -108,6 +108,13 @@ def events(db: Database, list_id: int, low: int, high: int) -> list[TaskEvent]:
     return [_event(*row) for row in db.all(_EVENTS, list=list_id, low=low, high=high)]
 
 
+def _status(values: str | None) -> str | None:
+    try:
+        return _state(values or "{}").status
+    except msgspec.DecodeError:
+        return None
+
+
 def _event(
     at: int,
     actor: str,
@@ -121,7 +128,7 @@ def _event(
 ) -> TaskEvent:
     before: str | None = status
     after: str | None = status
-    held, became = _state(old or "{}").status, _state(new or "{}").status
+    held, became = _status(old), _status(new)
     if kind == "task.created":
         # One that comes in as done, as by an import, was not done here.
         before, after = None if became in OPEN else became, became

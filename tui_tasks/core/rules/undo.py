@@ -292,7 +292,7 @@ def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
             # Extending a claim changes nothing of the task; claiming and releasing have entries of the task's own.
             continue
         same_row = entity == entry.entity and uid == entry.uid
-        overlap = same_row and new is not None and fields & msgspec.json.decode(new).keys()
+        overlap = same_row and new is not None and fields & journal.values_of(new).keys()
         if overlap or (made_or_gone and entry.entity in ("task", "job")):
             raise Conflict(f"{actor} has changed {_what(tx, entry)} since", id=entry.task or entry.uid, seq=later)
 

@@ -136,7 +136,10 @@ def words(db: Database, name: str, limit: int) -> list[Word]:
             break
         if kind not in _WORDS:
             continue
-        entry = _said(db.one(_NEW, seq=seq)[0] or "{}")
+        try:
+            entry = _said(db.one(_NEW, seq=seq)[0] or "{}")
+        except msgspec.DecodeError:
+            continue
         if entry.text:
             spoken.append(Word(_WORDS[kind], entry.text, task, at))
     return spoken or [Word(kind, "", task, at) for _, at, kind, task in newest[:1]]
@@ -291,6 +294,13 @@ def _signs(db: Database, name: str) -> tuple[Sign, ...]:
 
 
 def _sign(at: int, kind: str, task: str | None, new: str | None) -> Sign:
+    try:
+        return _read_sign(at, kind, task, new)
+    except msgspec.DecodeError:
+        return Sign(at, "act")
+
+
+def _read_sign(at: int, kind: str, task: str | None, new: str | None) -> Sign:
     if kind == "claim.extended":
         return Sign(at, "renew")
     if kind == "session.prompted":

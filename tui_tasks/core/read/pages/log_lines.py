@@ -180,8 +180,8 @@ _COLUMNS = (
     _is_undo_of_undo(),
     # A created row has no image besides its values.
     fn.COALESCE(
-        fn.json_extract(J.image, "$.name"),
-        fn.IIF(J.kind == "task.created", fn.json_extract(J.new, "$.name"), None),
+        journal.value_of(J.image, "name"),
+        fn.IIF(J.kind == "task.created", journal.value_of(J.new, "name"), None),
         TaskRow.name,
     ),
     TaskRow.list_id,
@@ -192,7 +192,7 @@ _COLUMNS = (
 
 def _shown() -> Any:
     """Return the condition that an entry is shown: entries of mere bookkeeping are not."""
-    kept = fn.IIF(J.kind == "job.decided", fn.COALESCE(fn.json_extract(J.new, "$.decision"), "ran"), "") != "ran"
+    kept = fn.IIF(J.kind == "job.decided", fn.COALESCE(journal.value_of(J.new, "decision"), "ran"), "") != "ran"
     return J.kind.not_in(HIDDEN) & kept
 
 
@@ -200,7 +200,7 @@ def is_shown_with_previous() -> Any:
     """Return the condition that the entry right before shows this one as its reason."""
     before = J.alias()
     same = (before.seq == J.seq - 1) & (before.change == J.change) & (before.task == J.task)
-    ended = fn.json_extract(before.new, "$.status").in_(_STATUSES_WITH_REASON)
+    ended = journal.value_of(before.new, "status").in_(_STATUSES_WITH_REASON)
     query = before.select(SQL("1")).where(same & (before.kind == "task.updated") & ended)
     return (J.kind == "task.logged") & fn.EXISTS(query)
 
@@ -228,7 +228,17 @@ _LIST_NAME = Statement(lambda: ListRow.select(ListRow.name).where(ListRow.uid ==
 
 
 def read_line(db: Database, row: Any, fold: int | None = None) -> LogLine:
-    """Return the line of a row of `lines_query`; with `fold` it stands for its run of progress up to that entry."""
+    """Return the line of a row of `lines_query`; with `fold` it stands for its run of progress up to that entry.
+
+    The line of an entry whose values cannot be read has none.
+    """
+    try:
+        return _line(db, row, fold)
+    except journal.UNREADABLE:
+        return _line(db, (*row[:9], None, None, *row[11:]), fold)
+
+
+def _line(db: Database, row: Any, fold: int | None) -> LogLine:
     seq, at, actor, kind, entity, uid, task, change, undoes, old, new, has_why, redo, name, list_id, number, gone = (
         journal.as_text(row)
     )
@@ -264,8 +274,7 @@ def _word(kind: str, entity: str, new: dict[str, Any]) -> str:
 
 def _values(text: str | None) -> dict[str, Any]:
     """Return the values of an entry without bookkeeping, long ones cut."""
-    held = msgspec.json.decode(text) if text is not None else {}
-    return {name: _short(value) for name, value in held.items() if name not in vocab.HIDDEN}
+    return {name: _short(value) for name, value in journal.values_of(text).items() if name not in vocab.HIDDEN}
 
 
 def _short(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import agent_names, vocab
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.agents import session_queries
@@ -98,7 +99,7 @@ def _contains_word(word: str) -> Any:
 
 
 def _field(column: Any, name: str) -> Any:
-    return fn.COALESCE(fn.json_extract(column, f"$.{name}"), "")
+    return fn.COALESCE(journal.value_of(column, name), "")
 
 
 # With a filter, reading stops early after this many entries, so that it does not block.

@@ -38,7 +38,7 @@ _MAKE: Final = (
 _BY_ID: Final = "SELECT id, name, description FROM task WHERE id > ? ORDER BY id LIMIT ?"
 _WRITTEN: Final = (
     "FROM journal JOIN task ON task.uid = journal.uid WHERE journal.seq > ? AND journal.seq <= ? "
-    "AND journal.entity = 'task' AND (json_type(journal.new, '$.name') IS NOT NULL "
+    "AND journal.entity = 'task' AND json_valid(journal.new) AND (json_type(journal.new, '$.name') IS NOT NULL "
     "OR json_type(journal.new, '$.description') IS NOT NULL)"
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read.tasks.task_queries import HELD
@@ -110,7 +111,7 @@ def why_job(db: Database, row: HeldTask) -> str:
 
 
 def _reasons(row: Any) -> str:
-    reasons = msgspec.json.decode(row[0]) if row and row[0] else {}
+    reasons = journal.values_of(row[0]) if row else {}
     return "\n".join(text for reason in reasons.values() if (text := _as_text(reason)))
 
 

@@ -1,0 +1,184 @@
+"""Entries and companions that no program writes, as a role's own client can append them: they stop nobody."""
+
+import json
+
+import pytest
+
+from tests.conftest import START
+from tests.postgres import machines
+from tests.postgres.journal_writer import append, entries
+from tests.postgres.machines import names
+from tui_tasks.core.commit import journal, shared_entries
+from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.maintenance import doctor_checks
+from tui_tasks.core.maintenance.past_state import PastState
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
+from tui_tasks.core.read import digest, overview, statistics
+from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.pages import log_pages, search_index
+from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.store import Store
+from tui_tasks.postgres import moving, no_report
+
+TASK = {"entity": "task", "kind": "task.updated", "old": "{}"}
+UNSOUND = {
+    "an unknown column": {**TASK, "new": '{"nope": 1}'},
+    "no values": {**TASK, "new": "{}"},
+    "values that are no object": {**TASK, "new": "[]"},
+    "values that are no JSON": {**TASK, "new": "zz{"},
+    "old values that are no JSON": {**TASK, "old": "zz{", "new": '{"priority": 2}'},
+    "a run that is not there": {"entity": "run", "kind": "run.finished", "old": "{}", "new": '{"outcome": "done"}'},
+    "a status that is none": {**TASK, "new": '{"status": "name"}'},
+    "a column of another type": {**TASK, "new": '{"tags": 7}'},
+    "a number that is too large": {**TASK, "new": f'{{"priority": {1 << 70}}}'},
+    "another row's uid": {**TASK, "new": '{"uid": "another"}'},
+    "half a task": {**TASK, "kind": "task.created", "old": None, "new": '{"name": "x"}'},
+    "an image that is no JSON": {"entity": "log", "kind": "task.logged", "old": "{}", "new": "{}", "image": "zz{"},
+    "an image of nothing": {**TASK, "new": '{"priority": 2}', "image": "zz{"},
+    "a reason that is no JSON": {**TASK, "new": '{"priority": 2}', "why": "zz{"},
+}
+
+
+@pytest.fixture
+def written(cluster, database):
+    """Append an entry and companions as the owner, who may write anything."""
+    owner = cluster.connect(database)
+
+    def write(given=None, companions=()):
+        head = owner.execute("SELECT seq, hash FROM tui_tasks.head").fetchone()
+        found = owner.execute("SELECT uid FROM tui_tasks.journal WHERE entity = 'task' LIMIT 1").fetchone()
+        uid = found[0] if found else "x"
+        usual = {"actor": "codex", "uid": uid, "task": uid}
+        append(owner, head, entries(head, {**usual, **given}) if given else [], companions)
+
+    yield write
+    owner.close()
+
+
+@pytest.mark.parametrize("given", UNSOUND.values(), ids=UNSOUND)
+def test_an_entry_that_cannot_be_applied_is_passed_over_on_every_machine(
+    opened_on, written, given, tmp_path, cluster, database
+):
+    here, there = opened_on("a"), opened_on("b")
+    here.call("tasklist:add_task", {"name": "Build"})
+    names(there)
+    written(given)
+    here.call("tasklist:add_task", {"name": "Ship"})
+    assert names(here) == names(there) == names(opened_on("c")) == ["Build", "Ship"]
+    stores = [state._session.store for state in (here, there, opened_on("c"))]
+    assert len({machines.digest(store.path) for store in stores}) == 1
+    assert list(doctor_checks.differences(stores[0].db)) == []
+    stores[0].db.cut(0)
+    assert names(opened_on("d")) == ["Build", "Ship"]
+    with cluster.connect(database) as owner:
+        moving.to_file(owner, tmp_path / "to.db", no_report)
+    with Store(str(tmp_path / "to.db")) as file:
+        assert list(doctor_checks.differences(file.db)) == []
+
+
+@pytest.mark.parametrize("window", [0, 100])
+@pytest.mark.parametrize("given", UNSOUND.values(), ids=UNSOUND)
+def test_time_travel_passes_it_over_too(opened_on, written, given, window):
+    here = opened_on("a")
+    here.call("tasklist:add_task", {"name": "Build"})
+    written(given)
+    here.call("tasklist:add_task", {"name": "Ship"})
+    db = here._session.store.db
+    with PastState(db, window=window) as past:
+        past.build(db.scalar("SELECT max(seq) FROM journal"))
+        with Store(past.path) as shown:
+            assert shown.db.sql("SELECT name FROM task ORDER BY id").fetchall() == [("Build",), ("Ship",)]
+
+
+KINDS = (
+    *("task.created", "task.updated", "task.moved", "task.logged", "ask.opened", "ask.answered", "check.finished"),
+    *("run.finished", "job.decided", "session.idle", "session.prompted", "tool.failed", "agent.refused"),
+    "claim.lapsed",
+)
+WRONG = (
+    *("zz{", "[]", "7", '{"status": [], "outcome": {}, "message": 3, "name": []}'),
+    '{"status":"failed","tokens":"x"}',
+)
+
+
+@pytest.mark.parametrize("column", ["old", "new", "image", "why"])
+def test_whoever_reads_the_journal_sees_it_by_its_kind(opened_on, written, column):
+    here = opened_on("a")
+    here.call("tasklist:add_task", {"name": "Build"})
+    for wrong in WRONG:
+        for kind in KINDS:
+            entity = kind.partition(".")[0].replace("claim", "task")
+            values = {"old": None if kind == "task.created" else "{}", "new": "{}", column: wrong}
+            written({"entity": entity, "kind": kind, **values})
+    names(here)
+    db = here._session.store.db
+    shown = {line.kind for line in log_pages.page(db, log_pages.FIRST, 200)}
+    assert shown >= {*KINDS} - {"job.decided", "task.moved"}
+    for term in (Term("kind", "fail"), Term("kind", "status"), Term("kind", "edit"), Term("word", "build")):
+        log_pages.page(db, log_pages.FIRST, 200, Filter((term,)))
+    assert {entry.kind for entry in journal.latest(db, 200)} >= set(KINDS)
+    assert len(journal.since(db, 0, 500)) == journal.newest(db)
+    for entry in journal.latest(db, 200):
+        journal.event_task(db, entry)
+    overview.between(db, 0, journal.newest(db))
+    overview.changes(db, 0, 500)
+    digest.digest(db, 0, START, {})
+    statistics.events(db, 1, 0, journal.newest(db))
+    while search_index.catch_up(db):
+        pass
+    activity.of_agents(db, START)
+
+
+def test_a_disk_that_cannot_be_written_passes_nothing_over(store_on, written, monkeypatch):
+    db = store_on("a").db
+    (home,) = store_on("a").commit(EnsureList("work", "task"), actor="bob", now=START)
+    store_on("a").commit(AddTask("Build", home.uid), actor="bob", now=START)
+    written({**TASK, "new": '{"priority": 1}'})
+
+    def fail(*_):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shared_entries, "apply", fail)
+        with pytest.raises(StorageFailed):
+            db.catch_up()
+    assert shared_entries.passed_over(db) == frozenset()
+    db.catch_up()
+    assert db.scalar("SELECT priority FROM task") == 1
+
+
+MARK = json.dumps({"value": json.dumps({"machine": "m", "up": 1, "passed": 4 * 10**18, "now": 1})})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ('["looked"]', '{"value": "[]"}'),
+        ('["elapsed"]', '{"value": "7"}'),
+        ('["elapsed"]', MARK),
+        ('["inbox"]', '{"value": "[]"}'),
+        ('["inbox"]', None),
+        ('["server:number"]', '{"value": "\\"x\\""}'),
+        ('["passed_over:1"]', '{"value": "true"}'),
+        ('["filter:x"]', '{"value": "[]"}'),
+        ('["until:machine:b"]', '{"value": "{{"}'),
+        ('["until:machine:b"]', '{"value": "\\"x\\""}'),
+        ('["until:machine:b"]', '{"value": 7}'),
+        ('["until:machine:b"]', f'{{"value": "{1 << 70}"}}'),
+        ('["\\u0075ntil:"]', '{"value": "[]"}'),
+    ],
+)
+def test_what_is_a_screens_own_comes_from_no_other_machine(opened_on, written, key, value):
+    here = opened_on("a")
+    here.call("tasklist:add_task", {"name": "Build"})
+    db = here._session.store.db
+    db.sql("INSERT OR IGNORE INTO view VALUES ('inbox', '{}')")
+    names(here)
+    kept = "SELECT key, value FROM view WHERE key IN ('until:machine:b', 'until:', 'looked', 'inbox', 'filter:x')"
+    before = db.sql(kept).fetchall()
+    written(companions=[("view", key, value)])
+    db.catch_up()
+    assert db.sql(kept).fetchall() == before
+    here.call("tasklist:add_task", {"name": "Ship"})
+    assert names(here) == ["Build", "Ship"]
