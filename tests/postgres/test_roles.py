@@ -477,6 +477,15 @@ def test_a_role_that_is_no_member_any_more_writes_nothing(roles):
             append(connection, NOTHING, [])
 
 
+def test_a_monitor_or_an_agent_does_not_take_all_connections(roles):
+    limits = roles.owner.execute(
+        "SELECT rolname, rolconnlimit FROM pg_roles WHERE rolname = ANY(%s)", (list(roles.names.values()),)
+    ).fetchall()
+    by_kind = {kind: dict(limits)[name] for kind, name in roles.names.items()}
+    assert by_kind["human"] == -1
+    assert all(0 < by_kind[kind] < 50 for kind in ("monitor", "agent", "team"))
+
+
 def test_roles_that_are_not_named_may_not_even_connect(roles, cluster, database):
     roles.owner.execute(f'CREATE ROLE "{database}_guest" LOGIN')
     with pytest.raises(psycopg.OperationalError, match="permission denied for database"):

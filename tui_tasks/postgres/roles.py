@@ -22,6 +22,8 @@ _HUMANS: Final = (
     "tui_tasks.begin_at(bigint, bytea)"
 )
 _LIMITS: Final = {"idle_in_transaction_session_timeout": "2s", "lock_timeout": "2s"}
+# A machine with a screen and several agents has about ten.
+_CONNECTIONS: Final = 32
 _MONITOR_LIMITS: Final = {**_LIMITS, "statement_timeout": "60s", "default_transaction_read_only": "on"}
 
 
@@ -47,6 +49,7 @@ def script(monitors: Sequence[str], agents: Sequence[AgentRole], humans: Sequenc
         "BEGIN;",
         *(line for role in monitors for line in _made(role, _MONITOR_LIMITS)),
         *(line for role in writers for line in _made(role, _LIMITS)),
+        *(f"ALTER ROLE {_name(role)} CONNECTION LIMIT {_CONNECTIONS};" for role in every if role not in humans),
         *_grants(every, writers, humans),
         *_members(agents, humans),
         "COMMIT;",
