@@ -65,8 +65,8 @@ def _use_own_clocks() -> None:
     real = Replica.state_transaction
 
     @contextlib.contextmanager
-    def without_time(self: Replica, *, write: bool) -> Iterator[None]:
-        with real(self, write=write):
+    def without_time(self: Replica, *, write: bool, is_repeatable: bool = False) -> Iterator[None]:
+        with real(self, write=write, is_repeatable=is_repeatable):
             yield None
 
     Replica.state_transaction = without_time  # type: ignore[method-assign]
