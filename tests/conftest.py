@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -39,22 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compile the program and its tests once: where no bytecode may be written, each of hundreds of processes would."""
     gc.disable()
     hear_signals()
-    keep_files_in_memory()
     sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(tui_tasks.__path__[0], quiet=1)
-
-
-def keep_files_in_memory(folder: str = "/dev/shm", needed: int = 4 << 30) -> None:
-    """Have temporary files in memory where it has room for them: elsewhere tests wait for the disk, at each commit.
-
-    Who names a folder (TMPDIR, PYTEST_DEBUG_TEMPROOT, --basetemp) has them there.
-    """
-    if "TMPDIR" in os.environ or not os.access(folder, os.W_OK):
-        return
-    memory = os.statvfs(folder)
-    if memory.f_bavail * memory.f_frsize >= needed and not memory.f_flag & os.ST_NOEXEC:
-        tempfile.tempdir = folder
 
 
 def pytest_collection_finish() -> None:
