@@ -147,11 +147,11 @@ class NowLine(FrameLine):
             self.lasts(age_lasts(member.last_seen, now))
             what = f"#{member.task.number}" if member.task is not None else safe_ends(entry.name, 8)
             more = f" +{len(work) - 1}" if len(work) > 1 else ""
-            # Of one that asks, its task is told here; its question counts with the others.
-            shown = look("in_progress")
-            is_asking = entry.color == look("needs_you").color
-            mark = shown.mark(ascii_only=self.context.ascii_only) if is_asking else entry.mark
-            ink = shown.color if is_asking else entry.color
+            mark, ink = entry.mark, entry.color
+            if entry.color == look("needs_you").color:
+                # It works and asks. `? 2` counts its question, so this names its work.
+                shown = look("in_progress")
+                mark, ink = shown.mark(ascii_only=self.context.ascii_only), shown.color
             yield [(f"{mark} ", ink), (f"{what} {age(member.last_seen, now)}{more}", "")], entry.act
         if not work and not trouble:
             yield [("idle", "$muted")], None
