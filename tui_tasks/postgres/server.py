@@ -89,7 +89,7 @@ def first_line(error: Exception) -> str:
     return re.split(r"[\r\n]", str(error).strip())[0] or type(error).__name__
 
 
-SERVER_SCHEMA: Final = 8
+SERVER_SCHEMA: Final = 7
 """The newest version of the server's tables: `server.sql` makes version 1, `server_N.sql` takes it from N - 1 to N."""
 OLDEST_SERVER: Final = 140_000
 
