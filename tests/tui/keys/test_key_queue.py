@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from concurrent.futures import wait
 
 import pytest
 from textual import events
@@ -130,6 +131,23 @@ async def test_keys_that_come_at_once_do_what_they_do_one_by_one(burst, plan, tm
             stands.append(lines(app)[:-1])
     slowly, at_once = stands
     assert at_once == slowly
+
+
+async def test_keys_wait_for_what_follows_a_write_that_has_ended_already(plan, open_app, monkeypatch):
+    async with open_app.run_test() as pilot:
+        await pilot.pause()
+        put = open_app.link._writer.put
+
+        def ended(work):
+            future = put(work)
+            wait([future])
+            return future
+
+        monkeypatch.setattr(open_app.link._writer, "put", ended)
+        type_at_once(open_app, "g", *"vvdyuvv")
+        await settled(open_app, pilot)
+        assert set(open_app.pane.row_list.marks) == {plan[1], plan[2]}
+        assert open_app.pane.row_list.cursor == plan[3]
 
 
 async def quiet(app, pilot):

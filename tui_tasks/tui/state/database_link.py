@@ -247,9 +247,12 @@ class DatabaseLink:
             await self._write(lambda store: screen_memory.put(store.db, key, value), Writing(1))
 
     async def written(self) -> bool:
-        """Wait for the newest write, once and at most `NOTICED` seconds; return False when there is none."""
+        """Wait for the newest write, once and at most `NOTICED` seconds; return False when there is none.
+
+        What follows one that has ended may not have run yet.
+        """
         newest, self._newest = self._newest, None
-        if newest is None or newest.done():
+        if newest is None:
             return False
         await asyncio.wait({newest}, timeout=NOTICED)
         return True
