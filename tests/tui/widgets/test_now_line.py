@@ -548,4 +548,4 @@ async def test_a_message_goes_with_the_pane_that_it_was_about(app, plan):
 async def test_what_is_next_says_that_nothing_can_start(app, plan):
     by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}))
     async with opened(app, (120, 40)):
-        assert "next no task is ready" in lines(app)[0]
+        assert "  no task is ready" in lines(app)[0]

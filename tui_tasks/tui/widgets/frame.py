@@ -47,7 +47,7 @@ def next_task(context: Context, cells: int) -> list[Part]:
     task = context.state.next_task
     if task is None:
         is_left = any(home.pending for home in context.state.of_project)
-        return [("  next no task is ready" if cells else "  next none", "$muted")] if is_left else []
+        return [("  no task is ready" if cells else "  next none", "$muted")] if is_left else []
     name = f" {safe_line(task.name, cells, ascii_only=context.ascii_only)}" if cells else ""
     return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
 
