@@ -18,11 +18,12 @@ from tui_tasks.cli.admin.import_export import decoded_lines
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.formats import exporting, markdown, source_text
+from tui_tasks.formats import exporting, source_text
 from tui_tasks.formats.file_records import RecordStore, TaskRecord
 from tui_tasks.formats.format_table import FORMATS, Format
 from tui_tasks.formats.importing import Importer
 from tui_tasks.formats.source_text import json_values, lines_of
+from tui_tasks.formats.standards import markdown
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.text("a[]{},\n\" \\'é", max_size=8),

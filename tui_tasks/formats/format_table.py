@@ -111,14 +111,18 @@ class Format(NamedTuple):
 FORMATS: Final = {
     format_.name: format_
     for format_ in (
-        Format("jsonl", "json_lines", "JSON Lines: everything, a task a line", is_whole=True, is_streamed=True),
-        Format("markdown", "markdown", "Markdown checklists: `- [ ] name`", is_streamed=True),
-        Format("todo.txt", "todo_txt", "todo.txt: a task a line", is_streamed=True),
-        Format("taskwarrior", "taskwarrior", "what `task export` writes and `task import` reads", is_streamed=True),
-        Format("backlog.md", "backlog_md", "the folder of Backlog.md", folders=("tasks", "completed")),
-        Format("beads", "beads", "what `bd export` writes and `bd import` reads", is_streamed=True),
-        Format("csv", "csv_table", "CSV for spreadsheets: a row a task", is_read=False, is_streamed=True),
-        Format("ics", "calendar_file", "iCalendar: what is due, and the next runs of jobs", is_read=False),
-        Format("github", "github", "issues as `gh issue list --json` prints them", is_written=False),
+        Format(
+            "jsonl", "standards.json_lines", "JSON Lines: everything, a task a line", is_whole=True, is_streamed=True
+        ),
+        Format("markdown", "standards.markdown", "Markdown checklists: `- [ ] name`", is_streamed=True),
+        Format("todo.txt", "standards.todo_txt", "todo.txt: a task a line", is_streamed=True),
+        Format(
+            "taskwarrior", "trackers.taskwarrior", "what `task export` writes and `task import` reads", is_streamed=True
+        ),
+        Format("backlog.md", "trackers.backlog_md", "the folder of Backlog.md", folders=("tasks", "completed")),
+        Format("beads", "trackers.beads", "what `bd export` writes and `bd import` reads", is_streamed=True),
+        Format("csv", "standards.csv_table", "CSV for spreadsheets: a row a task", is_read=False, is_streamed=True),
+        Format("ics", "standards.calendar_file", "iCalendar: what is due, and the next runs of jobs", is_read=False),
+        Format("github", "trackers.github", "issues as `gh issue list --json` prints them", is_written=False),
     )
 }

@@ -98,7 +98,7 @@ def test_the_folder_of_a_project_has_its_backlog_in_it(shell: Shell, full: Path,
 def test_a_library_that_is_missing_is_named_with_the_extra(
     shell: Shell, full: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "tui_tasks.formats.todo_txt", raising=False)
+    monkeypatch.delitem(sys.modules, "tui_tasks.formats.standards.todo_txt", raising=False)
     monkeypatch.setitem(sys.modules, "pytodotxt", None)
     status, _, told = shell("export", "todo.txt", db=full)
     assert status == 1

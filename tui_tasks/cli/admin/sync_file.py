@@ -24,8 +24,9 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
-from tui_tasks.formats import exporting, json_lines
+from tui_tasks.formats import exporting
 from tui_tasks.formats.file_records import ExportData, uid_of
+from tui_tasks.formats.standards import json_lines
 from tui_tasks.runner import git
 from tui_tasks.text.safe import safe_line
 
@@ -157,7 +158,7 @@ def _what_is_newer(store: Store, path: Path, content: bytes) -> str | None:
 _NAME: Final = "tui-tasks"
 _ATTRIBUTE: Final = f"merge={_NAME}"
 _MAX_ATTRIBUTES: Final = 1024 * 1024
-_MODULE: Final = "tui_tasks.formats.team_merge"
+_MODULE: Final = "tui_tasks.formats.standards.team_merge"
 _SPECIAL: Final = re.compile(r"([\\*?\[\]!#])")
 
 

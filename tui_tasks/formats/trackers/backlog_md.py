@@ -18,7 +18,16 @@ import msgspec
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED
-from tui_tasks.formats.backlog_file import (
+from tui_tasks.formats.file_records import (
+    ExportData,
+    ParsedFile,
+    Step,
+    foreign_of,
+    no_step,
+    plain_name,
+    uid_of,
+)
+from tui_tasks.formats.trackers.backlog_file import (
     COMMENTS,
     DESCRIPTION,
     HEADINGS,
@@ -30,7 +39,7 @@ from tui_tasks.formats.backlog_file import (
     texts,
     with_changes,
 )
-from tui_tasks.formats.backlog_folder import (
+from tui_tasks.formats.trackers.backlog_folder import (
     NAME,
     NO_ORDINAL,
     Folder,
@@ -45,15 +54,6 @@ from tui_tasks.formats.backlog_folder import (
     parse_status,
     reduced_status,
     sort_key,
-)
-from tui_tasks.formats.file_records import (
-    ExportData,
-    ParsedFile,
-    Step,
-    foreign_of,
-    no_step,
-    plain_name,
-    uid_of,
 )
 
 _NON_WORD: Final = re.compile(r"[\W_]+")

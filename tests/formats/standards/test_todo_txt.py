@@ -15,7 +15,7 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.formats.format_table import FORMATS
 
-RECORDED = (Path(__file__).parent / "recorded" / "todo.txt").read_bytes().decode()
+RECORDED = (Path(__file__).parents[1] / "recorded" / "todo.txt").read_bytes().decode()
 TODO_TXT = FORMATS["todo.txt"]
 
 

@@ -11,18 +11,6 @@ from tui_tasks.core.errors import InvalidArgument, Problem
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats import closing_edges
-from tui_tasks.formats.backlog_file import (
-    COMMENTS,
-    DESCRIPTION,
-    REFERENCE_PREFIX,
-    SUMMARY,
-    BacklogFile,
-    FrontMatter,
-    NoTask,
-    parse,
-    section_text,
-    texts,
-)
 from tui_tasks.formats.dates import since_epoch, utc
 from tui_tasks.formats.file_records import (
     LogRecord,
@@ -34,6 +22,18 @@ from tui_tasks.formats.file_records import (
     plain_name,
     uid_of,
     valid_times,
+)
+from tui_tasks.formats.trackers.backlog_file import (
+    COMMENTS,
+    DESCRIPTION,
+    REFERENCE_PREFIX,
+    SUMMARY,
+    BacklogFile,
+    FrontMatter,
+    NoTask,
+    parse,
+    section_text,
+    texts,
 )
 
 NAME: Final = "backlog.md"

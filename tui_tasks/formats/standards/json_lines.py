@@ -17,7 +17,6 @@ from msgspec import Meta
 from tui_tasks.core.errors import InvalidArgument, ParseError
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.dialects.requests import strict_json
-from tui_tasks.formats import team_merge
 from tui_tasks.formats.dates import format_instant, parse_instant
 from tui_tasks.formats.file_records import (
     ExportData,
@@ -31,6 +30,7 @@ from tui_tasks.formats.file_records import (
     uid_of,
     valid_times,
 )
+from tui_tasks.formats.standards import team_merge
 from tui_tasks.text import safe
 
 _LIST: Final = ("kind", "name", "description", "agent", "origin", "one_in_progress", "project")

@@ -15,7 +15,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.formats.format_table import FORMATS
 
-RECORDED = (Path(__file__).parent / "recorded" / "beads.jsonl").read_text()
+RECORDED = (Path(__file__).parents[1] / "recorded" / "beads.jsonl").read_text()
 BEADS = FORMATS["beads"]
 
 

@@ -16,7 +16,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.formats import dates
 from tui_tasks.formats.format_table import FORMATS
 
-RECORDED = (Path(__file__).parent / "recorded" / "checklist.md").read_text()
+RECORDED = (Path(__file__).parents[1] / "recorded" / "checklist.md").read_text()
 MARKDOWN = FORMATS["markdown"]
 
 

@@ -22,7 +22,6 @@ from markdown_it.tree import SyntaxTreeNode
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import CLOSED, MEDIUM
-from tui_tasks.formats import task_marks
 from tui_tasks.formats.dates import day_of
 from tui_tasks.formats.file_records import (
     ExportData,
@@ -37,6 +36,7 @@ from tui_tasks.formats.file_records import (
     plain_name,
     valid_times,
 )
+from tui_tasks.formats.standards import task_marks
 from tui_tasks.text import safe
 
 _BOX: Final = re.compile(r"\[([ xX/-])\]\s+(\S.*)", re.DOTALL)

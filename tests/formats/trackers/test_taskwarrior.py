@@ -21,7 +21,7 @@ from tui_tasks.formats import exporting
 from tui_tasks.formats.exporting import losses
 from tui_tasks.formats.format_table import FORMATS
 
-RECORDED = (Path(__file__).parent / "recorded" / "taskwarrior-2.6.2.json").read_text()
+RECORDED = (Path(__file__).parents[1] / "recorded" / "taskwarrior-2.6.2.json").read_text()
 TASKWARRIOR = FORMATS["taskwarrior"]
 MILK, SECOND = "7179453d-4083-4bae-94a5-e9705e1c7b8c", "b4f0af8e-29d0-485e-bf2f-b64fad47527b"
 

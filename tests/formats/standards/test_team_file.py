@@ -24,9 +24,9 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, Ensur
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
-from tui_tasks.formats import team_merge
 from tui_tasks.formats.format_table import FORMATS
 from tui_tasks.formats.importing import Importer
+from tui_tasks.formats.standards import team_merge
 
 TICKS = itertools.count(1_770_000_000_000_000, 1_000_003)
 
@@ -286,7 +286,7 @@ def test_the_driver_starts_without_a_database_library_and_leaves_marks_where_a_l
     files = [tmp_path / name for name in ("base", "ours", "theirs")]
     for path, text in zip(files, ("{\n", "{1\n", "{2\n"), strict=True):
         path.write_text(text)
-    words = [sys.executable, "-X", "importtime", "-m", "tui_tasks.formats.team_merge", *map(str, files)]
+    words = [sys.executable, "-X", "importtime", "-m", "tui_tasks.formats.standards.team_merge", *map(str, files)]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=DEADLINE)
     assert done.returncode == 1
     assert "not merged by task: line 1: " in done.stderr

@@ -27,9 +27,10 @@ from tui_tasks.core.operations.tasks import (
 )
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
-from tui_tasks.formats import exporting, json_lines
+from tui_tasks.formats import exporting
 from tui_tasks.formats.format_table import FORMATS
 from tui_tasks.formats.importing import Importer, Outcome
+from tui_tasks.formats.standards import json_lines
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 

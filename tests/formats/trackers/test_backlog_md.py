@@ -24,7 +24,7 @@ from tui_tasks.formats.format_table import FORMATS
 
 BACKLOG = FORMATS["backlog.md"]
 # Made by backlog 1.52.0 of npm.
-RECORDED = import_export.read_folder(Path(__file__).parent / "recorded" / "backlog", BACKLOG.folders)
+RECORDED = import_export.read_folder(Path(__file__).parents[1] / "recorded" / "backlog", BACKLOG.folders)
 
 
 def tasks(store: Store) -> list[Task]:

@@ -1,0 +1,1 @@
+"""The formats that belong to no program, one in each module."""
