@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -367,3 +368,7 @@ def test_a_running_sync_file_goes_on_whatever_others_do_to_the_file(store: Store
     (tmp_path / "away").rename(folder)
     assert next(following) == path.read_bytes()
     reader.close()
+
+
+def test_the_merge_stays_where_the_git_settings_of_clones_name_it() -> None:
+    assert find_spec("tui_tasks.formats.standards.team_merge") is not None

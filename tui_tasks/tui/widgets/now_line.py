@@ -142,17 +142,8 @@ class NowLine(FrameLine):
             more = f" +{len(trouble) - 1}" if len(trouble) > 1 else ""
             yield [(f"{trouble[0].mark} {safe_ends(trouble[0].name, 8)}{more}", trouble[0].color)], trouble[0].act
         work = [entry for entry in entries if entry.kind == WORK]
-        for entry in work[:1]:
-            member = next(one for one in state.members if one.name == entry.who)
-            self.lasts(age_lasts(member.last_seen, now))
-            what = f"#{member.task.number}" if member.task is not None else safe_ends(entry.name, 8)
-            more = f" +{len(work) - 1}" if len(work) > 1 else ""
-            mark, ink = entry.mark, entry.color
-            if entry.color == look("needs_you").color:
-                # It works and asks. `? 2` counts its question, so this names its work.
-                shown = look("in_progress")
-                mark, ink = shown.mark(ascii_only=self.context.ascii_only), shown.color
-            yield [(f"{mark} ", ink), (f"{what} {age(member.last_seen, now)}{more}", "")], entry.act
+        if work:
+            yield self._short_work(work)
         if not work and not trouble:
             yield [("idle", "$muted")], None
         if state.need_you:
@@ -185,6 +176,20 @@ class NowLine(FrameLine):
                 mark, color = look("overdue").mark(ascii_only=self.context.ascii_only), "$state-overdue"
             words = due(when, now).removeprefix("in ").removeprefix("overdue ")
             yield [(f"{mark} {words}", color)], self._entries.act("pane_schedule")
+
+    def _short_work(self, work: Sequence[Entry]) -> tuple[list[Part], Act | None]:
+        """Return `◐ #5 40s +1`: the first agent at work, and how many others there are."""
+        entry, now = work[0], self.context.clock.now()
+        member = next(one for one in self.context.state.members if one.name == entry.who)
+        self.lasts(age_lasts(member.last_seen, now))
+        what = f"#{member.task.number}" if member.task is not None else safe_ends(entry.name, 8)
+        more = f" +{len(work) - 1}" if len(work) > 1 else ""
+        mark, ink = entry.mark, entry.color
+        if entry.color == look("needs_you").color:
+            # It works and asks. `? 2` counts its question, so this names its work.
+            shown = look("in_progress")
+            mark, ink = shown.mark(ascii_only=self.context.ascii_only), shown.color
+        return [(f"{mark} ", ink), (f"{what} {age(member.last_seen, now)}{more}", "")], entry.act
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
