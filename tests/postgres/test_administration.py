@@ -104,6 +104,17 @@ def test_doctor_finds_a_replica_that_has_another_newest_entry_or_lacks_replies(h
     assert "lacks replies or leases" in compared(here)[1]
 
 
+def test_doctor_waits_for_a_process_that_has_written_to_the_server_and_not_here_yet(here, monkeypatch):
+    real, looks = doctor_checks.companions.number, []
+
+    def late(replica):
+        looks.append(replica)
+        return real(replica) - (len(looks) == 1)
+
+    monkeypatch.setattr(doctor_checks.companions, "number", late)
+    assert len(compared(here)) == 1
+
+
 def at_clock(monkeypatch, microseconds: int) -> None:
     """Let the server's clock stand still."""
     clock_of_the_server = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"

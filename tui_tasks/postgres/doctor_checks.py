@@ -72,25 +72,40 @@ def _rights(connection: Connection) -> str:
 
 
 def _differences(replica: Replica, connection: Connection, *, whole: bool) -> Iterator[str]:
-    held = connection.execute(_HEAD).fetchone()
-    assert held is not None
-    seq, hashed = journal.head(replica)
-    newest, number = held[0], held[2]
-    if seq > newest:
-        yield f"this machine's replica has {seq - newest:,} entries more than the server: the server was set back"
-        seq = newest
-    elif seq < newest:
-        yield f"this machine's replica lacks {newest - seq:,} entries of the server: it catches up when it is used"
-    elif bytes(hashed) != bytes(held[1]):
-        yield f"entry {seq:,} is another one on the server: see {_other_history(replica)}"
-    elif companions.number(replica) != number:
-        yield f"this machine's replica lacks replies or leases that the server has: see {_other_history(replica)}"
+    seq, different = _end_differs(replica, connection)
+    if different and not replica.read_only:
+        # A process of this machine commits on the server before it does here, with the write lock.
+        with replica.transaction(write=True):
+            seq, different = _end_differs(replica, connection)
+    if different:
+        yield different
     wrong = _first_other(replica, connection, 0 if whole else seq - AT_ONCE, seq)
     if wrong is not None:
         yield (
             f"entry {wrong:,} is not the same here and on the server: one of them was altered. Compare both with a "
             f"backup; see {_other_history(replica)}"
         )
+
+
+def _end_differs(replica: Replica, connection: Connection) -> tuple[int, str]:
+    """Return the newest entry that both have, and how the ends of both differ, if they do."""
+    held = connection.execute(_HEAD).fetchone()
+    assert held is not None
+    seq, hashed = journal.head(replica)
+    newest, number = held[0], held[2]
+    if seq > newest:
+        more = seq - newest
+        return newest, f"this machine's replica has {more:,} entries more than the server: the server was set back"
+    if seq < newest:
+        return seq, (
+            f"this machine's replica lacks {newest - seq:,} entries of the server: it catches up when it is used"
+        )
+    if bytes(hashed) != bytes(held[1]):
+        return seq, f"entry {seq:,} is another one on the server: see {_other_history(replica)}"
+    if companions.number(replica) != number:
+        lacks = "this machine's replica lacks replies or leases that the server has"
+        return seq, f"{lacks}: see {_other_history(replica)}"
+    return seq, ""
 
 
 def _other_history(replica: Replica) -> str:
