@@ -55,6 +55,21 @@ def test_the_kernel_is_asked_to_tell_once_somebody_wants_to_know_and_nothing_fal
         watch.close()
 
 
+def test_a_commit_that_was_written_before_the_kernel_was_asked_is_found_soon_after(tmp_path, monkeypatch):
+    monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
+    with Store(str(tmp_path / "tasks.db")) as watched, Store(str(tmp_path / "tasks.db")) as other:
+        watch = Watch(watched.db)
+        look, unseen = watch._look, [watch._look()]
+        monkeypatch.setattr(watch, "_look", lambda: unseen.pop() if unseen else look())
+        other.commit(EnsureList("one", "task"), actor="agent", now=0)
+        assert not watch.changed(time.monotonic())
+        wait = watch.wait(time.monotonic())
+        assert wait < 1.0
+        select.poll().poll(wait * 1000)
+        assert watch.changed(time.monotonic())
+        watch.close()
+
+
 def test_a_commit_is_noticed_through_a_link_to_the_database(tmp_path, monkeypatch):
     monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
     file = tmp_path / "there" / "tasks.db"

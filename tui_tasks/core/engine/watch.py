@@ -73,6 +73,8 @@ class Watch:
         """Return the source of events, started at the first call; None where the kernel has none."""
         if not self._has_notifier_started:
             self._has_notifier_started, self._notify = True, _start_notifier(self._log)
+            # What was written before the events began may be committed a moment later.
+            self._looks_due = [time.monotonic() + step for step in LADDER] if self._notify else []
         return self._notify
 
     @property
