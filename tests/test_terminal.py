@@ -38,9 +38,15 @@ claimed = terminal.claim()
 
 from textual.app import App
 from textual.widgets import Static
+from tui_tasks.tui.keys.keyboard import Keyboard
 
 class Demo(App):
     keys = ""
+
+    # The end of a terminal continues (SIGCONT) what runs on it. Textual's own driver then starts a second time, within
+    # the handler of the signal, and can wait for ever for a thread that the end of the terminal has ended.
+    def get_driver_class(self):
+        return Keyboard
 
     def compose(self):
         yield Static("starting", markup=False)
