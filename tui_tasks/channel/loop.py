@@ -19,6 +19,7 @@ from itertools import chain
 from typing import Final
 
 from tui_tasks.channel.line_splitter import LineSplitter
+from tui_tasks.channel.pending_request import Line
 from tui_tasks.channel.replies import LongLine, ReplyLine, whole
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine.watch import Watch
@@ -115,7 +116,8 @@ EVENT_BACKLOG: Final = 256 * 1024
 # A reader that reads nothing for this long while events wait counts as stopped.
 STALLED_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.5
-# How long the thread polls busily after a reply: many programs send the next request before a sleeping thread wakes.
+# How long the thread polls busily after the reply to a single request: many programs send the next one before a
+# sleeping thread wakes.
 AWAKE_SECONDS: Final = 0.0001
 # poll() refuses more than 2**31 milliseconds; the lease of a task in a worktree is longer.
 LONGEST_POLL_SECONDS: Final = 86_400.0
@@ -206,14 +208,7 @@ class ControlChannel:
         if self._is_listening() and (self._watch.fd in ready or self._watch.is_due(now)):
             self._watch.arm(now)
         if self._input in ready and not self._ended:
-            data = self._read()
-            self._ended = not data
-            if values := self._lines.feed(data):
-                self._may_have_events = True
-                self._put(self._session.answer_lines(values))
-                # Write the replies first: their reader waits for them.
-                self._flush()
-                self._awake_until = time.monotonic() + AWAKE_SECONDS
+            self._serve_input()
         now = time.monotonic()
         changed = self._is_listening() and self._watch.is_due(now) and self._watch.changed(now)
         self._may_have_events |= changed
@@ -222,6 +217,32 @@ class ControlChannel:
             self._follow_up(changed=changed)
             self._due = self._session.due()
         self._flush()
+
+    def _serve_input(self) -> None:
+        """Serve the requests that have come, and write their replies."""
+        lines = self._read_lines()
+        # A program that sends several at once has sent more meanwhile: they share the commit.
+        if len(lines) > 1 and self._has_input():
+            lines += self._read_lines()
+        if not lines:
+            return
+        self._may_have_events = True
+        self._put(self._session.serve_lines(lines))
+        # Write the replies first: their reader waits for them.
+        self._flush()
+        if len(lines) == 1:
+            self._awake_until = time.monotonic() + AWAKE_SECONDS
+
+    def _has_input(self) -> bool:
+        poll = select.poll()
+        poll.register(self._input, select.POLLIN)
+        return bool(not self._ended and poll.poll(0))
+
+    def _read_lines(self) -> list[Line]:
+        """Read what input there is, and return the requests in it."""
+        data = self._read()
+        self._ended = not data
+        return self._session.read_lines(self._lines.feed(data))
 
     def _read(self) -> bytes:
         """Return the available input; b"" at its end, which a socket or a terminal may report as an error."""

@@ -105,7 +105,14 @@ class Session:
 
     def answer_lines(self, values: list[Any]) -> list[ReplyLine]:
         """Serve lines as `answer` does; long replies are not kept in memory."""
-        lines: list[Line] = [self._reader.line(value) for value in values]
+        return self.serve_lines(self.read_lines(values))
+
+    def read_lines(self, values: list[Any]) -> list[Line]:
+        """Return the requests of lines, for `serve_lines`."""
+        return [self._reader.line(value) for value in values]
+
+    def serve_lines(self, lines: list[Line]) -> list[ReplyLine]:
+        """Serve the requests of lines; return the replies as `answer_lines` does."""
         return [reply for group in _group_lines(lines) for reply in self._answer_group(group)]
 
     def _answer_group(self, lines: list[Line]) -> list[ReplyLine]:

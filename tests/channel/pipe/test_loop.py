@@ -1,6 +1,7 @@
 """The channel at work on two pipes, where its storage or its clock cannot be had from a real process."""
 
 import fcntl
+import itertools
 import json
 import os
 import select
@@ -169,3 +170,26 @@ def test_while_the_replies_stand_unread_no_more_requests_are_taken(pipes):
     for _ in range(300):
         assert json.loads(reading.readline())["ok"]
     rest.join(DEADLINE)
+
+
+def test_requests_that_come_while_others_are_read_share_their_commit(path, tmp_path):
+    add = b'{"tool": "tasklist:add_task", "arguments": {"name": "a"}}\n'
+    to_channel, requests = os.pipe()
+    instants, late = itertools.count(), []
+
+    def clock() -> int:
+        """Advance at each call; the first one during `run` is for the arguments of the first request."""
+        if late:
+            os.write(requests, late.pop())
+            os.close(requests)
+        return next(instants)
+
+    with Store(str(path)) as store, (tmp_path / "replies").open("wb") as replies:
+        channel = ControlChannel(Session(store, TABLE, Identity(), clock), to_channel, replies.fileno())
+        os.write(requests, add * 2)
+        late.append(add)
+        channel.run()
+        made = [entry.at for entry in journal.since(store.db, 0, 100) if entry.kind == "task.created"]
+    os.close(to_channel)
+    assert len(made) == 3
+    assert len(set(made)) == 1, "a transaction has one instant"
