@@ -39,7 +39,15 @@ def _text(value: Any) -> str:
 def _insert(entity: str, names: tuple[str, ...]) -> Statement:
     model = model_of(entity)
     fields = columns(model)
-    return Statement(lambda: model.insert({fields[name]: slot(name) for name in names}))
+    return Statement(lambda: model.insert({fields[name]: slot(name) for name in names}), _writers(entity))
+
+
+def _given(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the columns of a new row that have a value.
+
+    None is left to the column's default: the driver looks up an adapter for each bound None, which is slow.
+    """
+    return tuple([name for name, value in row.items() if value is not None])
 
 
 @cache
@@ -47,7 +55,8 @@ def _update(entity: str, names: tuple[str, ...]) -> Statement:
     model = model_of(entity)
     fields = columns(model)
     return Statement(
-        lambda: model.update({fields[name]: slot(name) for name in names}).where(fields["uid"] == slot("uid_"))
+        lambda: model.update({fields[name]: slot(name) for name in names}).where(fields["uid"] == slot("uid_")),
+        _writers(entity),
     )
 
 
@@ -148,17 +157,16 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
         for task_uid, rank in new["ranks"].items():
             db.run(_SET_RANK, {"rank": rank, "uid": task_uid})
         return
-    # None is left to the column's default: the driver looks up an adapter for each bound None, which is slow.
-    values = {name: value for name, value in new.items() if value is not None or old is not None}
-    for name, write in _writers(entity).items():
-        if (value := values.get(name)) is not None:
-            values[name] = write(value)
-    if entity == "task":
-        _apply_task(db, uid, old, values, new)
-    elif old is None:
-        db.run(_insert(entity, tuple(values)), values)
+    if old is None:
+        db.run(_insert(entity, _given(new)), new)
+        if entity == "task":
+            db.add(_count(new["status"]), new["list_id"], +1)
+            if new["depends_on"]:
+                _write_edges(db, uid, new["depends_on"])
+    elif entity == "task":
+        _update_task(db, uid, old, new)
     else:
-        _update_row(db, entity, uid, values)
+        _update_row(db, entity, uid, new)
         if entity == "list" and "one_in_progress" in new:
             db.run(_SET_SOLO, {"solo": int(new["one_in_progress"]), "uid": uid})
         if entity == "list" and "deleted" in new:
@@ -170,15 +178,10 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
 def insert_many(db: Database, entity: str, rows: Iterable[dict[str, Any]]) -> None:
     """Insert rows as they are to be, and count tasks in their lists; `waiting_on` and the edges are left to `apply`."""
     by_names: defaultdict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
-    writers = _writers(entity).items()
     for row in rows:
-        values = {name: value for name, value in row.items() if value is not None} if None in row.values() else row
-        if entity == "task" and not values.get("deleted"):
-            db.add(_count(values["status"]), values["list_id"], +1)
-        for name, write in writers:
-            if (value := values.get(name)) is not None:
-                values[name] = write(value)
-        by_names[tuple(values)].append(values)
+        if entity == "task" and not row.get("deleted"):
+            db.add(_count(row["status"]), row["list_id"], +1)
+        by_names[_given(row)].append(row)
     for names, alike in by_names.items():
         statement = _insert(entity, names)
         db.write_many(statement.sql, map(statement.bind, alike))
@@ -190,25 +193,14 @@ def touch(db: Database, uid: str, version: int, at: int, actor: str) -> None:
 
 
 def _update_row(db: Database, entity: str, uid: str, values: dict[str, Any]) -> None:
-    statement = _update(entity, tuple(values))
-    values["uid_"] = uid
-    db.run(statement, values)
+    db.run(_update(entity, tuple(values)), {**values, "uid_": uid})
 
 
-def _apply_task(
-    db: Database, uid: str, old: dict[str, Any] | None, values: dict[str, Any], new: dict[str, Any]
-) -> None:
-    if old is None:
-        db.run(_insert("task", tuple(values)), values)
-        db.add(_count(new["status"]), new["list_id"], +1)
-        if new["depends_on"]:
-            _write_edges(db, uid, new["depends_on"])
-        return
+def _update_task(db: Database, uid: str, old: dict[str, Any], new: dict[str, Any]) -> None:
     counted = any(name in new for name in _COUNTED)
     before = db.one(_COUNTED_COLUMNS, uid=uid) if counted else None
-    if "list_id" in new:
-        values["solo"] = db.one(_ONE_IN_PROGRESS, id=new["list_id"])[0]
-    _update_row(db, "task", uid, values)
+    moved = {"solo": db.one(_ONE_IN_PROGRESS, id=new["list_id"])[0]} if "list_id" in new else {}
+    _update_row(db, "task", uid, new | moved)
     if before is not None:
         *before, has_dependents = before
         after = [new.get(name, was) for name, was in zip(_COUNTED, before, strict=True)]

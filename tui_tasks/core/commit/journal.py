@@ -128,8 +128,7 @@ def append(db: Database, previous: bytes, values: dict[str, Any]) -> bytes:
     hashed = link(previous, _said(values))
     # sqlite3 binds these exact types, but not None, without searching for an adapter.
     values["hash"] = bytearray(hashed)
-    given = {name: value for name, value in values.items() if value is not None}
-    db.run(_insert(tuple(given)), given)
+    db.run(_insert(tuple([name for name, value in values.items() if value is not None])), values)
     return hashed
 
 

@@ -6,7 +6,7 @@ each process, and a twentieth of the start of a command.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
@@ -71,8 +71,10 @@ class Statement:
     does.
     """
 
-    def __init__(self, build: Callable[[], Query]) -> None:
+    def __init__(self, build: Callable[[], Query], writers: Mapping[str, Callable[[Any], Any]] | None = None) -> None:
+        """`writers` convert values, by the names of their parameters, for the driver; None stays as it is."""
         self._build = build
+        self._writers = writers or {}
 
     @cached_property
     def sql(self) -> str:
@@ -81,6 +83,27 @@ class Statement:
 
     @cached_property
     def bind(self) -> Callable[[dict[str, Any]], Sequence[Any]]:
+        """A function that puts values by name into the order of the SQL, and converts them."""
+        writers = [
+            (at, self._writers[name])
+            for at, name in enumerate(self._compiled[1])
+            if isinstance(name, _Slot) and name in self._writers
+        ]
+        arrange = self._arrange
+        if not writers:
+            return arrange
+
+        def bind(values: dict[str, Any]) -> Sequence[Any]:
+            row = list(arrange(values))
+            for at, write in writers:
+                if row[at] is not None:
+                    row[at] = write(row[at])
+            return row
+
+        return bind
+
+    @cached_property
+    def _arrange(self) -> Callable[[dict[str, Any]], Sequence[Any]]:
         """A function that puts values by name into the order of the SQL."""
         params = self._compiled[1]
         if not all(isinstance(value, _Slot) for value in params):
