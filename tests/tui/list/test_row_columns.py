@@ -135,10 +135,27 @@ def test_a_long_reason_begins_in_its_column():
 def test_the_mark_of_a_late_task_stands_beside_its_agent_and_age_and_takes_their_place_nowhere():
     late = RowFacts((LONG, ""), WHY_LONG, True, (), (), ("! 1h late", ""), ("!", ""), "claude-2", "4m")
     row = shown(late, 80)
-    assert row.split()[-3:] == ["claude-2", "4m", "!"] and row.startswith("Migrate the analytics of")
+    assert row.split()[-3:] == ["!", "claude-2", "4m"] and row.startswith("Migrate the analytics of")
     assert "! 1h late" in shown(late, 120) and shown(late, 120).endswith("claude-2      4m")
 
 
 def test_a_question_in_a_row_keeps_its_end():
     row = shown(RowFacts(("Ship", ""), WHY_LONG, True, is_question=True, age="9m", agent="claude-1"), 80)
     assert "jose is" in row and "Which one of them?" in row
+
+
+def test_a_mark_of_lateness_moves_no_other_column():
+    facts = RowFacts((LONG, ""), WHY_LONG, True, agent="claude-2", age="4m")
+    late = RowFacts((LONG, ""), WHY_LONG, True, late=("!", ""), due=("! 1h late", ""), agent="claude-2", age="4m")
+    for width in (80, 100, 120):
+        assert shown(late, width).index("claude-2") == shown(facts, width).index("claude-2"), width
+
+
+def test_what_is_proven_leaves_the_agent_and_the_age_where_they_are():
+    why = ("Approve: delete the old GA property", "$state-needs-you")
+    asked = RowFacts((LONG[:33], ""), why, True, agent="claude-2", age="4m", proof=("· unproven", ""))
+    assert shown(asked, 80).endswith("claude-2    4m") and "unproven" not in shown(asked, 80)
+    assert "Approve: delete the old GA property" in shown(asked, 120) and "· unproven" in shown(asked, 120)
+    done = RowFacts(("Find all sites that still load the script of the old banner", ""), ("· unproven", ""), False)
+    whole = RowFacts(done.title, done.note, False, agent="claude-2", age="3h")
+    assert shown(whole, 80).split()[-3:] == ["unproven", "claude-2", "3h"]

@@ -95,15 +95,17 @@ class TaskRows(RowDrawing[TaskLine]):
         self.lasts(age_lasts(since, context.clock.now()))
         if why is None and (failed := failed_check(context, row)) is not None:
             why, checked = failed, None
+        said = why or self._waits(row) or last_words(context, row, state)
         return RowFacts(
             title=(row.name, ink),
-            note=why or self._waits(row) or last_words(context, row, state),
+            note=said or checked,
             is_reason=why is not None,
-            marks=tuple(part for part in (checked, urgency) if part is not None),
+            marks=(urgency,) if urgency is not None else (),
             tags=row.tags,
             due=due,
             late=late_mark(context, row),
             is_question=ask is not None and not agent_text.is_permission(ask),
+            proof=checked if said else None,
             agent=agent_text.who(row.who),
             age=age(since, context.clock.now()),
         )

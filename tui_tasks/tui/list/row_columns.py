@@ -16,10 +16,12 @@ from tui_tasks.text.safe import cell_len, fit, safe_ends, safe_line, safe_questi
 from tui_tasks.tui.painting.styles import Part
 
 # In cells: what a title keeps while anything else can be left out, beside a note and without one.
-TITLE: Final = 34
+TITLE: Final = 30
 _ALONE: Final = 50
 # In cells: what a note keeps, and what is kept of one that says why a task needs the human, before all columns.
 LEAST_NOTE: Final = 8
+# In cells: a note that is not cut.
+_SHORT_NOTE: Final = 10
 _REASON: Final = 18
 # In cells: up to which width a note gets room before tags do, and before other columns stand in their places.
 _NOTE: Final = 32
@@ -45,11 +47,11 @@ class RowFacts(msgspec.Struct, frozen=True):
 
     title: Part
     note: Part | None = None
-    """Why it needs the human, what it waits for, or what its agent said last."""
+    """Why it needs the human, what it waits for, what its agent said last, or whether it is proven."""
     is_reason: bool = False
     """Whether the note says why it needs the human; it then outlives all other columns."""
     marks: tuple[Part, ...] = ()
-    """What is proven, and the priority."""
+    """The priority."""
     tags: tuple[str, ...] = ()
     due: Part | None = None
     late: Part | None = None
@@ -58,6 +60,8 @@ class RowFacts(msgspec.Struct, frozen=True):
     age: str = ""
     is_question: bool = False
     """Whether the note is a question, which is cut in the middle."""
+    proof: Part | None = None
+    """Whether it is proven, beside another note: shown where everything else has room."""
 
 
 def laid_out(facts: RowFacts, room: int, *, ascii_only: bool = False) -> list[Part]:
@@ -75,6 +79,7 @@ def _places(room: int) -> dict[str, int]:
         "note": min(_TITLES, room // 3) + _GAP,
         "mark": due - _GAP - _MARKS + 4 * less,
         "due": due,
+        "late": agent - _GAP - 1,
         "agent": agent,
         "age": age,
     }
@@ -96,10 +101,11 @@ class _Row:
     def _choose(self) -> None:
         """Choose the columns, each in its least width; `_left` is what is left of the room."""
         facts, room, whole = self._facts, self._room, self._whole
-        late = _GAP if facts.late else 0
-        note = min(whole.get("note", 0), LEAST_NOTE)
+        late = 1 + _GAP if facts.late else 0
+        note = whole.get("note", 0)
+        note = note if note <= _SHORT_NOTE else LEAST_NOTE
         beside = _GAP + note if note else 0
-        most = TITLE - 2 * late if note else max(_ALONE, room * 3 // 4)
+        most = TITLE - late if note else max(_ALONE, room * 3 // 4)
         title = max(1, min(whole["title"], most, room - beside - late))
         left = room - title - beside - late
         if facts.is_reason:
@@ -115,7 +121,8 @@ class _Row:
                 break
             self._columns[name] = cells
             left -= needed
-        self._is_late = bool(late) and "due" not in self._columns
+        if late and "due" not in self._columns:
+            self._columns["late"] = 1
         self._left = max(0, left)
         if self._tags and (free := self._free_for_tags()) > 0:
             self._columns["tags"] = free
@@ -130,9 +137,9 @@ class _Row:
 
     def _free_after(self, *before: int) -> int:
         """Return how many cells are free between columns of these widths, with the marks, and the next in its place."""
-        places, columns = _places(self._room - (_GAP if self._is_late else 0)), self._columns
+        places, columns = _places(self._room), self._columns
         next_place = next((places[name] for name in ("due", "agent", "age") if name in columns), self._room + _GAP)
-        marks = (cells for name, cells in columns.items() if name.startswith("mark"))
+        marks = (cells for name, cells in columns.items() if name.startswith("mark") or name in ("late", "proof"))
         return next_place - _GAP - sum(cells + _GAP for cells in (*before, *marks) if cells)
 
     def _others(self) -> Iterator[tuple[str, int]]:
@@ -152,6 +159,8 @@ class _Row:
             yield "agent", min(cell_len(facts.agent), _SHORT_WHO)
         if facts.late:
             yield from due
+        if facts.proof:
+            yield "proof", cell_len(facts.proof[0])
 
     def _widen(self) -> None:
         """Share out what is left: first to what is cut most."""
@@ -185,12 +194,11 @@ class _Row:
             shown.append((fit(text, cells, "right" if name == "age" else "left", ascii_only=self._ascii_only), ink))
             at += blank + cells
             free -= max(0, blank - _GAP)
-        shown.append((" " * free, ""))
-        return [*shown, (" ", ""), self._facts.late] if self._is_late and self._facts.late else shown
+        return [*shown, (" " * free, "")]
 
     def _wanted(self) -> dict[str, int]:
         """Return the columns from left to right, and where each begins if those before it leave the room."""
-        end = self._room - (_GAP if self._is_late else 0)
+        end = self._room
         places, wanted = _places(end), {}
         names = sorted(self._columns, key=lambda name: _ORDER[name.split()[0]])
         for name in reversed(names):
@@ -207,11 +215,12 @@ class _Row:
 
     def _text(self, name: str, cells: int) -> Part:
         facts, ascii_only = self._facts, self._ascii_only
+        whole = {"title": facts.title, "note": facts.note, "proof": facts.proof, "due": facts.due, "late": facts.late}
         if name.startswith("mark"):
             return facts.marks[int(name.split()[1])]
         if name == "note" and facts.is_question and facts.note is not None:
             return safe_question(facts.note[0], cells, ascii_only=ascii_only), facts.note[1]
-        if (part := {"title": facts.title, "note": facts.note, "due": facts.due}.get(name)) is not None:
+        if (part := whole.get(name)) is not None:
             return part
         text = {
             "tags": safe_line(" ".join(self._tags), cells, ascii_only=ascii_only) if self._tags else "",
@@ -221,4 +230,5 @@ class _Row:
         return text[name], "$muted"
 
 
-_ORDER: Final = {name: number for number, name in enumerate(("title", "note", "mark", "tags", "due", "agent", "age"))}
+_LEFT_TO_RIGHT: Final = ("title", "note", "proof", "mark", "tags", "due", "late", "agent", "age")
+_ORDER: Final = {name: number for number, name in enumerate(_LEFT_TO_RIGHT)}
