@@ -29,11 +29,10 @@ from tui_tasks.core.store import Store
 
 
 def with_agents(plan: Plan) -> Plan:
-    """One agent that is quiet, one that does nothing at the moment, and one that has just said something."""
+    """One agent that is quiet, and one that does nothing at the moment."""
     with Store(plan.path) as store:
         store.commit(LogTask(plan[6], "joined"), actor="codex-1", now=at(19, 58, 30))
         store.commit(LogTask(plan[8], "looked at the backups"), actor="watcher", now=at(20, 15, 40))
-        store.commit(LogTask(plan[5], "tests 14/22"), actor="claude-1", now=at(20, 15, 2))
         connect(store, "watcher")
     return plan
 

@@ -108,19 +108,19 @@ class Plan:
         self._log(at(20, 1, 5), "started")
         self._log(at(20, 3), "read the RFC")
         self._log(at(20, 5), "sketched the middleware")
-        self._log(at(20, 6), "asked: jose or pyjwt?  -> inbox #4")
+        self._log(at(20, 6), "needs the library of #4")
         question = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
         self._do(
             "claude-1",
             at(20, 6, 11),
-            LogTask(self[4], "asked which one"),
+            LogTask(self[4], "compared both libraries"),
             OpenAsk(question, ("pyjwt", "jose"), self[4]),
         )
         self._log(at(20, 11, 9), "wrote login endpoint")
         self._do(
             "claude-2",
             at(20, 11, 30),
-            LogTask(self[7], "asked for approval"),
+            LogTask(self[7], "exported the old figures"),
             OpenAsk("Approve: delete the old GA property", ("approve", "deny"), self[7]),
         )
         self._log(at(20, 13, 40), "wrote middleware/jwt.py")

@@ -46,7 +46,7 @@ async def test_what_the_filter_shows_is_exported_as_markdown_in_which_nothing_of
         assert str(file) in shown(app)
     text = file.read_text()
     assert "## Sat 21 Nov\n" in text
-    assert "- 20:11:30 **log** claude-2 _Migrate analytics GA to Plausible_: asked for approval\n" in text
+    assert "- 20:11:30 **log** claude-2 _Migrate analytics GA to Plausible_: exported the old figures\n" in text
     assert "\\*bold\\* \\<script\\>" in text
     assert "started" not in text
     assert not set(text) & set("\x1b\x07\u202e\r")

@@ -49,15 +49,14 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
             " 16:01:00  + new      you        #1  Inventory GA usage",
             " 17:01:00  → status   claude-2   #1  Inventory GA usage              pending -> done",
             " 19:58:41  ✗ fail     claude-2   #3  Fix flaky DST test              test_dst_gap: expected 02:30, got",
-            " 20:06:11  ? ask      claude-1   #4  Pick JW",
-            "jose is maintained but heavier; pyjwt is in the lockfile. Which one?",
+            " 20:06:11  ? ask      claude-1   #4  Pick JWT lib: jose or pyjwt     jose is maintained but heavier; pyj",
             ">20:15:02  · log      claude-1   #5  Ship auth flow                  3 messages, last: running tests",
         ):
             assert line in text
         assert text[text.index("all agents") :].count("test_dst_gap") == 1, "the reason is told once"
 
 
-async def test_a_narrow_line_has_what_happened_before_the_name_of_its_task_and_a_whole_reason(plan, make_app):
+async def test_a_narrow_line_has_what_happened_before_the_name_of_its_task(plan, make_app):
     app = make_app(plan.path, pane="log")
     reason = "zstd is missing in the image: exit status 127"
     by_agent(plan, "claude-2", EditTask(plan[7], {"status": "failed"}), LogTask(plan[7], reason))
@@ -65,9 +64,26 @@ async def test_a_narrow_line_has_what_happened_before_the_name_of_its_task_and_a
         await settle(pilot)
         text = shown(app)
         assert " 19:58:41  ✗ fail     claude-2   #3  test_dst_gap: expected 02:30, got 03:30" in text
-        assert f"✗ fail     #7  {reason}" in text, "who reported it gives way"
+        assert "✗ fail     claude-2   #7  zstd is missing in the image: exit status…" in text, "cut at its end"
         (row,) = (line for line in text.splitlines() if line.startswith(" 20:01:00"))
         assert "#5  pending -> in_progress " in row and row.rstrip().endswith(" Ship auth flow")
+
+
+@pytest.mark.parametrize(("width", "text_at", "name_at"), [(80, 37, 61), (120, 69, 37)])
+@pytest.mark.parametrize(
+    ("shown_plan", "texts", "names"),
+    [
+        ("plan", ("pending -> in_prog", "test_dst_gap", "jose is maint"), ("Ship auth flow",)),
+        ("evening", ("ok 41s", "where it runs", "started"), ("Nightly audit", "Server status")),
+    ],
+)
+async def test_the_columns_of_the_log_stand_still(request, make_app, shown_plan, texts, names, width, text_at, name_at):
+    app = make_app(request.getfixturevalue(shown_plan).path, pane="log")
+    async with app.run_test(size=(width, 40)) as pilot:
+        await settle(pilot)
+        log = shown(app).split("newest last")[1].splitlines()
+        for place, words in ((text_at, texts), (name_at, names)):
+            assert {next(line.index(word) for line in reversed(log) if word in line) for word in words} == {place}
 
 
 async def test_a_reason_and_an_open_question_have_their_colours_in_the_log(plan, make_app):
@@ -79,10 +95,10 @@ async def test_a_reason_and_an_open_question_have_their_colours_in_the_log(plan,
             drawn = log_of(app).row_list._painter._drawn
             return {text.strip(): ink for row in drawn for text, ink in row.lines[0]}
 
-        asked = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
+        asked = "jose is maintained but heavier; pyjwt is in the l…"
         assert colors()["test_dst_gap: expected 02:30, got 03:30"] == "$state-failed"
         assert colors()[asked] == "$state-needs-you"
-        ask = next(ask for ask in app.state.asks if ask.question == asked)
+        ask = next(ask for ask in app.state.asks if ask.question.startswith(asked[:-1]))
         by_agent(plan, "human", AnswerAsk(ask.uid, "jose"))
         await until(pilot, lambda: asked not in colors() or colors()[asked] == "")
 
@@ -299,8 +315,8 @@ async def test_an_entry_is_copied_as_a_line_of_text(plan, make_app):
         ("kind:ask who:claude-2", ["Approve: delete the old GA property"]),
         ("who:you kind:status", ["pending -> skipped"]),
         ("middleware kind:log", ["sketched the middleware", "wrote middleware/jwt.py"]),
-        ("MIGRATE kind:log", ["asked for approval"]),
-        ("kind:log -who:claude-1", ["asked for approval", "test_dst_gap: expected 02:30, got 03:30"]),
+        ("MIGRATE kind:log", ["exported the old figures"]),
+        ("kind:log -who:claude-1", ["exported the old figures", "test_dst_gap: expected 02:30, got 03:30"]),
         ("list:plan kind:new", None),
         ("list:tasklist", []),
         ("nowhere-to-be-found", []),

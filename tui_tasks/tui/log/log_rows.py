@@ -18,7 +18,7 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
-from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, names_task, text_of, who_of
+from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, name_and_text, text_of, who_of
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
@@ -28,9 +28,9 @@ from tui_tasks.tui.widgets.frame import NARROW, WIDE
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# In cells: the longest name of a task, and the least of it that is worth showing.
+# In cells: the column of names before the text, the one at the end of a narrow screen, and what is between columns.
 _NAME: Final = 30
-_LEAST_NAME: Final = 8
+_NAME_AT_END: Final = 18
 _GAP: Final = 2
 # Entries of an agent about itself belong to no list.
 _OF_AGENTS: Final = frozenset({"session", "ask", "message"})
@@ -163,8 +163,8 @@ class LogRows(RowDrawing[LogLine]):
     def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`20:15:02  · log    claude-1   #5  Ship auth flow   running tests 14/22`.
 
-        The text outlives the name of the task, which stands at the right of a narrow screen. The reason of a failure
-        outlives who reported it.
+        Each column begins at one place, and what is too long is cut at its end. On a narrow screen the name stands in
+        the last column, where the text leaves it free.
         """
         ascii_only, width = self.context.ascii_only, look_.width
         cursor: Part = (">" if look_.cursor else " ", "$primary bold" if look_.focused else "$muted")
@@ -173,30 +173,33 @@ class LogRows(RowDrawing[LogLine]):
         label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
         where = self._where(row) if width >= WIDE else ""
         where += (" >" if ascii_only else " ▸") if row.words > 1 else ""
-        many, text = self._many(row, width), text_of(row)
-        needed = cell_len(many + safe_line(text, width, ascii_only=ascii_only))
-        room = width - cell_len(label + where) - 2
-        head = [cursor, *self._head(row, width, room - needed), (label, "$muted")]
+        head = [cursor, *self._head(row, width), (label, "$muted")]
         room = width - sum(cell_len(part) for part, _ in head) - cell_len(where) - 1
-        name = self._name(row, room - needed - _GAP)
-        gap, column = " " * (_GAP if name else 0), min(_NAME, room - needed - _GAP)
-        before, after = ("", gap + name) if width < WIDE else (fit(name, column) + gap if name else "", "")
+        many = self._many(row, width)
+        name, text = name_and_text(row)
+        before = after = ""
+        if name and width >= WIDE:
+            column = min(_NAME, room // 2)
+            before = fit(name, column, ascii_only=ascii_only) + " " * _GAP
+        elif name and width >= NARROW:
+            needed = cell_len(many + safe_line(text, width, ascii_only=ascii_only)) + _GAP
+            column = _NAME_AT_END - cell_len(where)
+            after = fit(name, column, ascii_only=ascii_only) if needed + column <= room else ""
+        elif row.job is not None:
+            text = text_of(row)
         cells = max(0, room - cell_len(before + many + after))
         said = (fit(text, cells, ascii_only=ascii_only), self._text_ink(row))
         return [*head, (before, ""), (many, "$muted"), said, (after, "$muted"), (where, "$muted")]
 
-    def _head(self, row: LogLine, width: int, left: int) -> list[Part]:
-        """Return when it happened, its kind, and who did it; `left`: the cells that its text leaves."""
+    def _head(self, row: LogLine, width: int) -> list[Part]:
+        """Return when it happened, its kind, and who did it."""
         ascii_only = self.context.ascii_only
         mark, ink = mark_of(row, ascii_only=ascii_only)
         if width < NARROW:
             return [(fit(self._when(row, 5), 5), "$muted"), (f" {mark} ", ink)]
         kind = (f"{row.word:<8} ", ink if row.word in ("fail", "ask") else "$muted")
-        parts: list[Part] = [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), kind]
         who = f"{fit_ends(who_of(row), 10, ascii_only=ascii_only)} "
-        if row.word != "fail" or left >= sum(cell_len(part) for part, _ in parts) + cell_len(who):
-            parts.append((who, "$muted"))
-        return parts
+        return [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), kind, (who, "$muted")]
 
     def _mark(self, row: LogLine, width: int) -> list[Part]:
         """`── 19:58  you last looked here ─────────`."""
@@ -218,12 +221,6 @@ class LogRows(RowDrawing[LogLine]):
             return "$state-failed"
         is_open = row.entity == "ask" and any(ask.uid == row.uid for ask in self.context.state.asks)
         return "$state-needs-you" if is_open and row.word == "ask" else ""
-
-    def _name(self, row: LogLine, room: int) -> str:
-        """Return the name of the task as far as there is room; empty where too little of it would be left."""
-        if not names_task(row) or room < _LEAST_NAME:
-            return ""
-        return safe_line(row.name or "", min(_NAME, room), ascii_only=self.context.ascii_only)
 
     def _label(self, row: LogLine) -> str:
         """Return the number of a task or a job: `#5` or `S2`."""

@@ -87,6 +87,13 @@ def names_task(line: LogLine) -> bool:
     return line.task is not None and bool(line.name) and not says_it
 
 
+def name_and_text(line: LogLine) -> tuple[str, str]:
+    """Return the name of the task or job that an entry is about, and what happened without it."""
+    if line.entity in ("run", "job") and line.undoes is None and (said := _said_of_job(line)):
+        return line.name or "job", said
+    return line.name or "" if names_task(line) else "", text_of(line)
+
+
 def _text(line: LogLine) -> str:
     new, old, name = line.new, line.old, line.name or ""
     if line.word in MARKS:
@@ -198,21 +205,29 @@ def _word(field: str, value: Any) -> str:
 
 
 def _of_job(line: LogLine) -> str:
-    name, new = line.name or "job", line.new
+    name, said = line.name or "job", _said_of_job(line)
+    if not said:
+        return f"job {name}"
+    has_failed = line.kind == "run.finished" and line.new.get("outcome") != "success"
+    return f"{name}{': ' if has_failed else '  '}{said}"
+
+
+def _said_of_job(line: LogLine) -> str:
+    """Return what happened to a job or one of its runs; empty for a new or deleted one."""
+    new = line.new
     if line.kind == "run.finished":
         took = f" {duration(line.took)}" if line.took is not None else ""
         if new.get("outcome") == "success":
-            return f"{name}  ok{took}"
-        reason = line.reason or new.get("reason") or new.get("outcome")
-        return f"{name}: {reason}"
+            return f"ok{took}"
+        return str(line.reason or new.get("reason") or new.get("outcome"))
     if line.kind == "job.decided":
         times = len(new.get("times") or ())
         reason = f": {new['reason']}" if new.get("reason") else ""
-        return f"{name}  {times} due time{'' if times == 1 else 's'} {new.get('decision')}{reason}"
+        return f"{times} due time{'' if times == 1 else 's'} {new.get('decision')}{reason}"
     if line.kind in ("run.started", "run.requested"):
-        return f"{name}  {line.kind.partition('.')[2]}"
+        return line.kind.partition(".")[2]
     if line.kind == "job.updated":
         if set(new) == {"enabled"}:
-            return f"{name}  switched {'on' if new['enabled'] else 'off'}"
-        return f"{name}  {', '.join(_WORDS_OF_FIELDS.get(field, field) for field in new if field != 'name_key')}"
-    return f"job {name}"
+            return f"switched {'on' if new['enabled'] else 'off'}"
+        return ", ".join(_WORDS_OF_FIELDS.get(field, field) for field in new if field != "name_key")
+    return ""
