@@ -16,7 +16,15 @@ from tests.entries import all_entries
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import RecordRefusal, RecordTerminal, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
-from tui_tasks.core.operations.jobs import NamedCheck, RecordSettings, RequestChecks, WaiveChecks
+from tui_tasks.core.operations.jobs import (
+    CreateJob,
+    FinishRun,
+    NamedCheck,
+    RecordSettings,
+    RequestChecks,
+    RunJob,
+    WaiveChecks,
+)
 from tui_tasks.core.operations.sessions import (
     InputRequested,
     Process,
@@ -40,10 +48,10 @@ from tui_tasks.core.operations.tasks import (
     LogTask,
     SetListReview,
 )
-from tui_tasks.core.read import check_queries
+from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.digest import digest
-from tui_tasks.core.read.digest_entries import PARTS
+from tui_tasks.core.read.digest_entries import PARTS, DigestLine
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.snapshots import Entry, verified
 from tui_tasks.core.store import Store
@@ -309,6 +317,34 @@ def test_a_failure_made_good_is_told_with_its_reason_and_with_what_the_task_is_n
         (line,) = digest(store.db, 0, history.now, {}).parts["failed"]
         assert (line.name, line.who, line.count) == ("task 0", "a", 1)
         assert line.text == "failed: no such host, and is in progress now"
+
+
+def test_a_job_that_failed_and_has_succeeded_since_is_over_until_it_fails_again(path: Path) -> None:
+    with Store(str(path)) as store:
+        job = store.commit(CreateJob("Backup", "adhoc", "", "Go", "UTC"), actor="human", now=START)[0]
+
+        def run(outcome: str, at: int) -> DigestLine:
+            store.commit(RunJob(job.uid), actor="human", now=at)
+            (begun,) = job_queries.open_runs(store.db, job.uid)
+            store.commit(FinishRun(begun.uid, outcome, "disk full"), actor="a", now=at)
+            (line,) = digest(store.db, 0, at, {}).parts["failed"]
+            return line
+
+        assert (run("error", START + SECOND).is_over, run("success", START + 2 * SECOND).is_over) == (False, True)
+        (line,) = digest(store.db, 0, START + 3 * SECOND, {}).lines
+        assert (line.text, line.at) == ("error: disk full, ok since", START + SECOND)
+        assert not run("error", START + 4 * SECOND).is_over
+
+
+def test_a_check_that_failed_and_has_passed_since_is_over(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        for step in (("add", "a", 1, "pending"), ("set", "a", 0, "done"), ("check", "a", 0, "failed")):
+            history.step(*step)
+        history.step("request", "a", 0)
+        history.step("check", "a", 0, "passed")
+        (line,) = digest(store.db, 0, history.now, {}).lines
+        assert line.is_over and line.text == "check tests failed, ok since"
 
 
 @pytest.mark.parametrize("order", [("log", "set"), ("set", "log")])

@@ -152,5 +152,37 @@ async def test_whoever_comes_back_after_half_an_hour_is_shown_what_happened_mean
         assert "Meanwhile" not in shown(app)
 
 
+async def test_each_line_of_the_digest_has_the_word_of_its_part(evening: Plan, make_app: MakeApp) -> None:
+    async with opened(make_app(evening.path)) as pilot:
+        await press(pilot.app, pilot, "D")
+        told = [line[2:17].strip() for line in lines(pilot.app) if line[2:3] in tuple("?✗✓!")]
+        assert told == [*["? needs you"] * 2, *["✗ failed"] * 2, "✓ ok again", "! late", "✓ done"]
+
+
+async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, make_app: MakeApp) -> None:
+    async with opened(make_app(evening.path)) as pilot:
+        await press(pilot.app, pilot, "D")
+        (row,) = (line for line in lines(pilot.app) if "Server status" in line)
+        assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "1h"
+        assert "failed: no answer, ok since" in row
+        assert "✗ 2 failed  ✓ 1 ok again  ! 1 late" in lines(pilot.app)[0]
+
+
+async def test_late_jobs_and_tasks_are_named_in_the_digest_and_enter_goes_there(
+    evening: Plan, make_app: MakeApp
+) -> None:
+    with Store(evening.path) as store:
+        store.commit(EditTask(evening[8], {"due": "2026-11-20"}), actor="human", now=NOW)
+    async with opened(make_app(evening.path)) as pilot:
+        await press(pilot.app, pilot, "D")
+        job, task = (line for line in lines(pilot.app) if line[2:].startswith("! late"))
+        assert "Backup drill" in job and "no scheduler has started" in job and job.split()[-1] == "25m"
+        assert "#8 Backup restore drill" in task and "overdue 1d (Fri 2026-11-20)" in task
+        at = [row.line.part for row in pilot.app.screen.listed.rows].index("late")
+        await press(pilot.app, pilot, *"j" * (at + 1), "enter")
+        assert not isinstance(pilot.app.screen, DigestScreen)
+        assert pilot.app.pane.row_list.row.uid == evening[8]
+
+
 def test_a_space_stands_between_each_part_and_the_agent() -> None:
     assert max(len(look.word) for look in digest_screen._LOOKS.values()) < digest_screen._TITLE

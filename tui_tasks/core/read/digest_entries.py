@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import check_queries
+from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import verified
@@ -149,6 +149,8 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     task: str | None = None
     count: int = 1
     number: int | None = None
+    is_over: bool = False
+    """Whether it failed, and has succeeded since."""
 
     @property
     def title(self) -> str:
@@ -182,6 +184,7 @@ def merged(lines: Iterable[DigestLine]) -> list[DigestLine]:
         by_subject[line.subject] = replace(
             first,
             text=f"{first.text}; {line.text}" if is_more else first.text,
+            is_over=first.is_over and line.is_over,
             at=max(first.at, line.at) if first.part == line.part else first.at,
             count=first.count + line.count if first.part == line.part else first.count,
             entries=tuple(sorted({*first.entries, *line.entries})),
@@ -197,11 +200,11 @@ SELECT name, list_id, checks, IFNULL(status_by, updated_by) FROM task
 WHERE uid = ? AND status = 'done' AND deleted = 0
 """
 _STATE_TEXTS: Final = {
-    "unproven": "was reported done, and its checks have not run",
-    "running": "was reported done, and its checks run",
-    "stale": "was reported done, and an input of its checks has changed since",
-    "failed": "was reported done, and a check of it has failed",
-    "passed": "is done, and its checks have passed",
+    "unproven": "its checks have not run",
+    "running": "its checks run",
+    "stale": "an input of its checks has changed since",
+    "failed": "a check of it has failed",
+    "passed": "its checks have passed",
 }
 _NOTHING_TO_CHECK: Final = "reported done, with nothing to check"
 
@@ -324,6 +327,7 @@ class _Failure(msgspec.Struct, gc=False):
     at: int = 0
     entries: list[int] = []
     status: str | None = None
+    is_over: bool = False
 
 
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) -> Iterator[DigestLine]:
@@ -335,14 +339,33 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) 
         one = failures.setdefault((failure.kind, failure.uid), failure)
         one.at, one.text, one.who = at, failure.text, failure.who
         one.entries.append(seq)
+    passed = {(event.task, event.values.get("name")): event.at for event in events if _has_passed(event)}
     for one in failures.values():
+        one.is_over = _is_over(db, one, passed)
         many = len(one.entries)
         text = f"{one.text} ({many} times)" if many > 1 else one.text
         if one.kind == "task" and one.status != "failed":
             text += f", and is {str(one.status).replace('_', ' ')} now"
+        elif one.is_over:
+            text += ", ok since"
         yield DigestLine(
-            "failed", one.kind, one.uid, one.name, one.who, text, one.at, tuple(one.entries), one.task, many
-        )
+            "failed", one.kind, one.uid, one.name, one.who, text, one.at, tuple(one.entries), one.task, many,
+            is_over=one.is_over,
+        )  # fmt: skip
+
+
+def _has_passed(event: EventEntry) -> bool:
+    return event.kind == "check.finished" and event.values.get("state") == "passed"
+
+
+def _is_over(db: Database, one: _Failure, passed: Mapping[tuple[str | None, Any], int]) -> bool:
+    """Return whether a task is done now, or the last run of a job or a check has succeeded since."""
+    if one.kind == "run":
+        last = job_queries.last_ended(db, one.uid)
+        return last is not None and last.outcome == "success" and (last.ended_at or 0) > one.at
+    if one.kind == "check":
+        return passed.get((one.task, one.uid.partition("/")[2]), 0) > one.at
+    return one.status == "done"
 
 
 def _of_task(db: Database, entry: StatusEntry) -> _Failure:

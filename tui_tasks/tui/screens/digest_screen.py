@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar, Final
 
@@ -21,8 +21,9 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
-from tui_tasks.core.read.pages import log_pages
+from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.read.pages.log_lines import LogLine
+from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import HOUR, age, age_lasts
@@ -45,6 +46,8 @@ _LOOKS: Final[dict[str, Look]] = {
     "needs_you": LOOKS["needs_you"],
     "in_your_name": Look("!", "in your name", "!", "$changed"),
     "failed": LOOKS["failed"],
+    "ok_again": LOOKS["done"]._replace(word="ok again"),
+    "late": LOOKS["overdue"]._replace(word="late"),
     "not_proven": LOOKS["pending"]._replace(word="not proven", letter="o"),
     "proven": LOOKS["done"]._replace(word="proven"),
     "done": LOOKS["done"],
@@ -55,6 +58,8 @@ _LOOKS: Final[dict[str, Look]] = {
 _MAX_ENTRIES: Final = 200
 LEAST: Final = 8 * HOUR
 """Microseconds; the key shows no less than this, whenever the human last looked."""
+# The most late tasks that have a line.
+_MAX_LATE: Final = 8
 # The least pause between two reads: in seconds, and as a multiple of the time that the last read took.
 _PACE: Final = 0.5
 _REST: Final = 10
@@ -77,25 +82,31 @@ _MOST_LINES: Final = 3
 
 
 def _shown_part(line: DigestLine) -> str:
-    """Return the part under which a line is shown: what is done with nothing to check has one of its own."""
+    """Return the part under which a line is shown: what is done with nothing to check has one of its own, and so has
+    what failed and is ok again.
+    """
+    if line.part == "failed":
+        return "ok_again" if line.is_over else "failed"
     return "done" if line.kind == "unchecked" else line.part
 
 
 def _said(line: DigestLine) -> tuple[str, str]:
     """Return what is said beside the name of a line, if that does not say it all, and the style of what matters."""
     if line.part == "failed":
-        return line.text.removeprefix("failed: ").removeprefix("error: "), "$state-failed"
+        text = line.text.removeprefix("failed: ").removeprefix("error: ")
+        return (f"failed: {text}", "$muted") if line.is_over else (text, "$state-failed")
+    if line.part == "late":
+        return line.text, "$state-overdue"
     if line.part == "needs_you":
         return "" if line.kind == "ask" else line.text, "$state-needs-you"
     return line.text, "$muted"
 
 
 class DigestRow(msgspec.Struct, frozen=True):
-    """A line of the digest or, with `entry`, a journal entry below its line. `is_first`: the first line of its part."""
+    """A line of the digest or, with `entry`, a journal entry below its line."""
 
     order: tuple[int, int]
     line: DigestLine
-    is_first: bool = False
     entry: LogLine | None = None
 
     @property
@@ -125,7 +136,7 @@ class DigestRows(RowDrawing[DigestRow]):
         room = look_.width - indent - _WHEN
         first = texts[0] if self.heights.get(row.key, 1) == len(texts) else " ".join(texts)
         cursor = (f"{sign('cursor') if look_.cursor else ' '} ", "$primary bold" if look_.focused else "$muted")
-        when = f" {age(at, now):>{_WHEN - 2}} "
+        when = f" {age(at, now) if at else '':>{_WHEN - 2}} "
         said = (fit(first, max(0, room), ascii_only=self.context.ascii_only), style)
         return [cursor, *head[1:], said, (when, "$muted")]
 
@@ -150,7 +161,7 @@ class DigestRows(RowDrawing[DigestRow]):
         look = _LOOKS[_shown_part(line)]
         parts: list[Part] = [(look.mark(ascii_only=ascii_only), look.color)]
         if width >= 60:
-            parts += [(f" {look.word if row.is_first else '':<{_TITLE}}", look.color)]
+            parts += [(f" {look.word:<{_TITLE}}", look.color)]
             parts += [(f"{fit(agent_text.who(line.who), _WHO, ascii_only=ascii_only)} ", "$muted")]
         name = "" if line.name == line.who and width >= 60 else line.title
         text, ink = _said(line)
@@ -216,6 +227,7 @@ class DigestScreen(Overlay):
         self._reading: Timer | None = None
         self._took = 0.0
         self._left: dict[str, str] = {}
+        self._late: list[DigestLine] = []
         self._is_reading = False
         self._drawing = DigestRows(context)
         self.window = DigestList(context, self._drawing)
@@ -253,7 +265,7 @@ class DigestScreen(Overlay):
 
     def _counts(self, digest: Digest, *, has_words: bool) -> list[Part]:
         parts: list[Part] = []
-        for part, number in counted(digest).items():
+        for part, number in counted([*digest.lines, *self._late]).items():
             look = _LOOKS[part]
             word = f" {_COUNTED.get(part, look.word)}" if has_words else ""
             parts.append((f"  {look.mark(ascii_only=self.context.ascii_only)} {number:,}{word}", look.color))
@@ -299,17 +311,33 @@ class DigestScreen(Overlay):
         self._list()
 
     def _list(self) -> None:
-        lines = self._digest.lines if self._digest is not None else ()
+        self._late = list(self._late_lines())
+        lines = (*self._digest.lines, *self._late) if self._digest is not None else ()
         names = (safe_line(line.title, _WIDEST) for line in lines if _said(line)[0])
         self._drawing.longest_name = max(map(cell_len, names), default=0)
         self.window.change(self.listed.replace(self._rows()))
 
+    def _late_lines(self) -> Iterator[DigestLine]:
+        """Yield a line for each job that is late, and for the first tasks whose due dates are over."""
+        context = self.context
+        for name, when in context.state.next_jobs:
+            if when < context.clock.now():
+                yield DigestLine("late", "job", name, name, "", "a job that no scheduler has started", when)
+        now, field = task_fields.local_time(context.clock.now(), context.clock.zone), task_fields.FIELDS["due"]
+        late = [(uid, due) for uid, due in context.state.due if task_fields.is_overdue(due, now)]
+        for uid, due in late[:_MAX_LATE]:
+            task = list_pages.line(context.db, uid)
+            if task is not None:
+                long = field.long(due, now)
+                yield DigestLine("late", "task", uid, task.name, task.who, long, 0, task=uid, number=task.number)
+        if more := len(late[_MAX_LATE:]):
+            yield DigestLine("late", "task", "", f"{more:,} more tasks", "", "", 0)
+
     def _rows(self) -> Iterator[DigestRow]:
         assert self._digest is not None
-        begun: set[str] = set()
-        for number, line in enumerate(self._digest.lines):
-            yield DigestRow((number, 0), line, _shown_part(line) not in begun)
-            begun.add(_shown_part(line))
+        urgent = [line for line in self._digest.lines if PARTS.index(line.part) <= PARTS.index("failed")]
+        for number, line in enumerate([*urgent, *self._late, *self._digest.lines[len(urgent) :]]):
+            yield DigestRow((number, 0), line)
             if line.key == self._open:
                 lines = log_pages.find(self.context.db, line.entries[-_MAX_ENTRIES:])
                 yield from (DigestRow((number, seq), line, entry=lines[seq]) for seq in sorted(lines))
@@ -330,22 +358,32 @@ class DigestScreen(Overlay):
         elif row.line.entries:
             self._open = None if self._open == row.line.key else row.line.key
             self._list()
+        elif row.line.part == "late":
+            self._go_to_late(row.line)
         else:
             self.context.say("The entries behind it were compacted away.")
+
+    def _go_to_late(self, line: DigestLine) -> None:
+        navigation = self.context.navigation
+        navigation.close_overlays()
+        if line.task is not None:
+            navigation.go_to(line.task)
+        else:
+            navigation.show_pane("schedule" if line.kind == "job" else "list")
 
     def on_virtual_list_opened(self) -> None:
         """Do as Enter does."""
         self.action_act("digest_open")
 
 
-def counted(found: Digest) -> dict[str, int]:
+def counted(lines: Iterable[DigestLine]) -> dict[str, int]:
     """Return how many things each part has that is not empty, in the order of the lines."""
     counts: dict[str, int] = {}
-    for line in found.lines:
+    for line in lines:
         # A failure that has come several times is one.
         number = 1 if line.part == "failed" else line.count
         counts[_shown_part(line)] = counts.get(_shown_part(line), 0) + number
-    return counts
+    return {part: counts[part] for part in _LOOKS if part in counts}
 
 
 def _read_digest(open_reader: Callable[[], Database], since: int, now: int, left: Mapping[str, str]) -> Digest:
@@ -353,4 +391,4 @@ def _read_digest(open_reader: Callable[[], Database], since: int, now: int, left
         return digest(db, since, now, left)
 
 
-assert set(_LOOKS) == {*PARTS, "done"}
+assert set(_LOOKS) == {*PARTS, "done", "ok_again", "late"}
