@@ -57,6 +57,19 @@ async def test_the_digest_has_whole_reasons_and_what_is_next(
         assert "? claude-1 #5" in text.splitlines()[1]
 
 
+@pytest.mark.parametrize("width", [80, 120])
+async def test_names_and_texts_of_the_digest_begin_at_one_place(
+    evening: Plan, report: Callable[..., None], make_app: MakeApp, width: int
+) -> None:
+    report(evening[6], "failed", "1 failed, 1 passed in 0.31s")
+    async with opened(make_app(evening.path), (width, 24)) as pilot:
+        await press(pilot.app, pilot, "D")
+        texts = ("reported done", "smtp: 535", "test_dst_gap", "failed, ok", "a job that", "its checks")
+        rows = [line for line in lines(pilot.app) if line[2:3] in tuple("?✗✓!○")]
+        found = {row.index(text) for row in rows for text in texts if text in row}
+        assert len(found) == 1, rows
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_head_of_the_digest_counts_each_line_below_it(
     plan: Plan, report: Callable[..., None], make_app: MakeApp, size: tuple[int, int]
@@ -164,7 +177,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         await press(pilot.app, pilot, "D")
         (row,) = (line for line in lines(pilot.app) if "Server status" in line)
         assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "1h"
-        assert "failed: no answer, ok since" in row
+        assert "failed, ok since: no answer" in row
         assert "✗ 2 failed  ✓ 1 ok again  ! 1 late" in lines(pilot.app)[0]
 
 

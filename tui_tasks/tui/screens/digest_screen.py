@@ -72,8 +72,8 @@ _WHO: Final = 10
 _WHEN: Final = 6
 _LEAST_NAME: Final = 16
 _WIDEST: Final = 400
-# In cells: the name beside the reason of a failure on a narrow screen.
-_SHORT_NAME: Final = 12
+# In cells: the name on a narrow screen.
+_SHORT_NAME: Final = 16
 # In cells: what is kept free in the head for what is next.
 _NEXT: Final = 24
 _COUNTED: Final = {"needs_you": "need you"}
@@ -94,7 +94,8 @@ def _said(line: DigestLine) -> tuple[str, str]:
     """Return what is said beside the name of a line, if that does not say it all, and the style of what matters."""
     if line.part == "failed":
         text = line.text.removeprefix("failed: ").removeprefix("error: ")
-        return (f"failed: {text}", "$muted") if line.is_over else (text, "$state-failed")
+        over = text.removesuffix(", ok since")
+        return (f"failed, ok since: {over}", "$muted") if line.is_over else (text, "$state-failed")
     if line.part == "late":
         return line.text, "$state-overdue"
     if line.part == "needs_you":
@@ -120,7 +121,8 @@ class DigestRows(RowDrawing[DigestRow]):
 
     is_read = False
     longest_name = 0
-    """The width in cells of the longest name."""
+    longest_who = 0
+    """The widths in cells of the longest name, and of the longest agent's, cut."""
     heights: Mapping[str, int] = MappingProxyType({})
     """How many lines each row has on screen; one if it is not there."""
 
@@ -162,17 +164,15 @@ class DigestRows(RowDrawing[DigestRow]):
         parts: list[Part] = [(look.mark(ascii_only=ascii_only), look.color)]
         if width >= 60:
             parts += [(f" {look.word:<{_TITLE}}", look.color)]
-            parts += [(f"{fit(agent_text.who(line.who), _WHO, ascii_only=ascii_only)} ", "$muted")]
+            parts += [(f"{fit(agent_text.who(line.who), self.longest_who, ascii_only=ascii_only)} ", "$muted")]
         name = "" if line.name == line.who and width >= 60 else line.title
         text, ink = _said(line)
         if not name or not text:
             return [*parts, (f"{' ' * (width < 60)}{name or text}", ink)]
         if width < 60:
             return [*parts, (f" {name}: {text}", "")]
-        room = width - _TITLE - _WHO - 11
-        column = min(self.longest_name, room * 2 // 5)
-        if line.part == "failed" and width < WIDE:
-            column = min(column, _SHORT_NAME)
+        room = width - _TITLE - self.longest_who - 11
+        column = min(self.longest_name, room * 2 // 5 if width >= WIDE else _SHORT_NAME)
         return [*parts, (f"{fit(name, column, ascii_only=ascii_only)}  ", ""), (text, ink)]
 
     def _entry(self, entry: LogLine, width: int) -> list[Part]:
@@ -265,7 +265,10 @@ class DigestScreen(Overlay):
 
     def _counts(self, digest: Digest, *, has_words: bool) -> list[Part]:
         parts: list[Part] = []
-        for part, number in counted([*digest.lines, *self._late]).items():
+        counts = counted([*digest.lines, *self._late])
+        if not has_words:
+            counts.pop("ok_again", None)  # its mark is that of what is proven
+        for part, number in counts.items():
             look = _LOOKS[part]
             word = f" {_COUNTED.get(part, look.word)}" if has_words else ""
             parts.append((f"  {look.mark(ascii_only=self.context.ascii_only)} {number:,}{word}", look.color))
@@ -315,6 +318,8 @@ class DigestScreen(Overlay):
         lines = (*self._digest.lines, *self._late) if self._digest is not None else ()
         names = (safe_line(line.title, _WIDEST) for line in lines if _said(line)[0])
         self._drawing.longest_name = max(map(cell_len, names), default=0)
+        whos = (cell_len(agent_text.who(line.who)) + 1 for line in lines)
+        self._drawing.longest_who = min(_WHO, max(whos, default=0))
         self.window.change(self.listed.replace(self._rows()))
 
     def _late_lines(self) -> Iterator[DigestLine]:
