@@ -420,6 +420,32 @@ async def test_what_an_agent_works_on_is_named_at_every_width(plan, make_app, wi
         assert ("last 12 min" in shown(app)) is (width == 120), "what has no room for its label is not drawn"
 
 
+async def test_at_80_columns_question_and_task_stand_whole_in_their_columns(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(80, 30)) as pilot:
+        await settle(pilot, "A")
+        rows = lines(app)
+        head = next(row for row in rows if " who " in row)
+        at = next(number for number, row in enumerate(rows) if "claude-2 waiting" in row)
+        for column, words in (
+            ("what", "Approve: delete the old GA property"),
+            ("task", "#7 Migrate analytics GA to Plausible"),
+        ):
+            begins = head.index(column)
+            ends = head.index("task") if column == "what" else None
+            assert " ".join(row[begins:ends].strip() for row in rows[at : at + 2]) == words
+
+
+@pytest.mark.parametrize("height", range(10, 18))
+async def test_a_text_has_all_its_lines_or_one(plan, make_app, height):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(80, height)) as pilot:
+        await settle(pilot, "A")
+        drawing = app.screen.window._fleet_rows
+        for row in app.screen.listed.rows:
+            assert drawing.heights.get(row.name, 1) in (1, 1 + len(drawing.others(row, 80)))
+
+
 async def test_what_an_agent_works_on_stands_below_its_line_on_a_small_screen(plan, make_app):
     app = make_app(answered(plan).path)
     async with app.run_test(size=(40, 12)) as pilot:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 import unicodedata
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from tests.tui.driving import opened, settle, shown, write
+from tests.tui.stories.conftest import SCREENSHOTS
 from tui_tasks import text, tui
 from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, SIGNS
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.log import log_text
 from tui_tasks.tui.painting.theme_variables import STATES
 from tui_tasks.tui.screens.palette import legend
@@ -68,6 +72,33 @@ def test_the_legend_has_every_glyph_that_the_screen_draws():
         for char in set(_strings(file)) if file.name not in left_out else ():
             if unicodedata.category(char) in ("So", "Sm") and not char.isascii():
                 assert char in marks, f"{char} of {file.name}"
+
+
+def test_the_legend_has_every_glyph_of_the_pictures():
+    marks = {char for line in legend(ascii_only=False) for char in line.mark}
+    pictures = [
+        path for path in SCREENSHOTS.glob("*.svg") if not path.name.startswith("work-peek")
+    ]  # of another program
+    assert pictures
+    for picture in pictures:
+        drawn = re.findall(r'<text class="[^"]*-r\d+"[^>]*>(.*?)</text>', picture.read_text(encoding="utf-8"))
+        shown = {
+            char
+            for char in unescape("".join(drawn))
+            if not char.isascii() and unicodedata.category(char)[0] not in "LZ"
+        }
+        assert shown <= marks | set("“”"), (picture.name, shown - marks)
+
+
+async def test_the_legend_says_how_an_agent_that_waits_differs_from_one_that_asks(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "question_mark")
+        await write(pilot, "asking")
+        await settle(pilot)
+        assert "asking: an agent works on until you answer" in shown(app)
+        assert {look.mark() for look in agent_text.LOOKS_OF_STATES.values()} <= {
+            line.mark for line in legend(ascii_only=False)
+        }
 
 
 def _strings(file):

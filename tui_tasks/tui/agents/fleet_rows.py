@@ -7,6 +7,7 @@ and what it has spent.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import ClassVar, Final, NamedTuple
 
 import msgspec
@@ -71,7 +72,7 @@ def columns(width: int, filled: Filled) -> Columns:
     if width < WIDE:
         who = min(max(filled.who, 8), 15) + 1
         rest = width - _HEAD - who - _STATE
-        task = min(filled.task + 2, rest * 2 // 5) if filled.task else 0
+        task = min(filled.task + 2, rest * 4 // 9) if filled.task else 0
         return Columns(who, _STATE, max(1, rest - task), 0, task, 0, 0)
     who, where, spent = (
         min(max(filled.who, 8), 20) + 1,
@@ -164,16 +165,16 @@ class FleetRows(RowDrawing[FleetRow]):
         ]
         began = row.stuck.since if state == "stuck" and row.stuck is not None else row.since
         since = age(began, now) if began is not None else ""
-        room = look.width - _HEAD - sizes.who - sizes.state - 2
-        matter = self._matter(row, state, sizes, room)
+        matter, task = self._matter(row, state, sizes), self._task_lines(row, sizes)
         if is_small:
-            number = f"{task} " if (task := self._task(row).partition(" ")[0]).startswith("#") else ""
+            number = f"{first} " if (first := self._task(row).partition(" ")[0]).startswith("#") else ""
             if state == "asking":
                 number = ""  # it begins with that of the task that is asked about
             what = fit(number + (matter.whole or shown.word), sizes.matter)
             return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, matter.color)]
-        what = matter.first
-        if self.heights.get(row.name, 1) <= len(matter.rest):
+        what, named = matter.first, task[0]
+        if self.heights.get(row.name, 1) <= max(len(matter.rest), len(task) - 1):
+            named = self._task(row)
             is_question = (
                 state in ("waiting", "asking") and row.ask is not None and not agent_text.is_permission(row.ask)
             )
@@ -186,7 +187,7 @@ class FleetRows(RowDrawing[FleetRow]):
         if sizes.where:
             head.append((fit(agent_text.where(row, context), sizes.where - 2) + "  ", "$muted"))
         if sizes.task:
-            head.append((fit(self._task(row), sizes.task - 2) + "  ", old))
+            head.append((fit(named, sizes.task - 2) + "  ", old))
         if sizes.pulse:
             pulse = spark(pulse_at(row, now, sizes.pulse - 1), ascii_only=context.ascii_only)
             head.append((pulse + " ", "$muted"))
@@ -206,21 +207,30 @@ class FleetRows(RowDrawing[FleetRow]):
         sizes = columns(width, self.filled)
         indent = _HEAD + sizes.who + sizes.state
         room = width - indent - 2
-        matter = self._matter(row, state, sizes, room)
+        matter, named = self._matter(row, state, sizes), self._task_lines(row, sizes)
         asked: list[str] = []
         if state == "stuck" and row.ask is not None:
             question = agent_text.request_line(row.ask, ascii_only=self.context.ascii_only)
             asked = self._wrapped(f"asks: {question}", room)
         others: list[Part] = []
-        shown = f"{matter.whole} {safe_line(task, sizes.task - 2) if sizes.task else ''}"
+        shown = f"{matter.whole} {' '.join(named)}"
         for text, ink in agent_text.besides(row, self.context, shown, state):
             left = room - sum(cell_len(part) for part, _ in others)
             if left > _LEAST_TEXT:
                 others += [("   " * bool(others), ""), (safe_line(text, left - 3 * bool(others)), ink)]
-        lines = [*([(text, matter.color)] for text in matter.rest), *([(text, "$state-needs-you")] for text in asked)]
+        lines: list[list[Part]] = []
+        for text, of_task in zip_longest(matter.rest, named[1:], fillvalue=""):
+            beside = [(fit(text, sizes.matter), matter.color), (" " * sizes.where, ""), (of_task, "")]
+            lines.append(beside if of_task else [(text, matter.color)])
+        lines += [[(text, "$state-needs-you")] for text in asked]
         return [[(" " * indent, ""), *line] for line in (*lines, *([others] if others else []))]
 
-    def _matter(self, row: Member, state: str, sizes: Columns, room: int) -> Matter:
+    def _task_lines(self, row: Member, sizes: Columns) -> list[str]:
+        """Return what an agent works on, on two lines if need be."""
+        first, *more = wrapped(self._task(row), sizes.task - 2) if sizes.task else [""]
+        return [first, safe_line(" ".join(more), sizes.task - 2)] if more else [first]
+
+    def _matter(self, row: Member, state: str, sizes: Columns) -> Matter:
         """Return what matters most of an agent: of those that need the human, on several lines if need be."""
         text, color = agent_text.matter(row, self.context, state)
         is_small = sizes.state < _STATE
@@ -229,7 +239,7 @@ class FleetRows(RowDrawing[FleetRow]):
         first, *more = wrapped(whole, sizes.matter - 1) or [""]
         if not more or state not in _LONG or is_small:
             return Matter(whole, whole, (), color)
-        return Matter(whole, first, tuple(self._wrapped(whole[len(first) :].strip(), room)), color)
+        return Matter(whole, first, tuple(self._wrapped(whole[len(first) :].strip(), sizes.matter - 1)), color)
 
     @staticmethod
     def _wrapped(text: str, room: int) -> list[str]:
@@ -310,7 +320,8 @@ class FleetList(VirtualList[FleetRow]):
             return None
         tall, left = [1] * len(rows), size.height - len(rows)
         for at, row in enumerate(rows):
-            more = min(len(self._fleet_rows.others(row, size.width)), left)
+            more = len(self._fleet_rows.others(row, size.width))
+            more *= more <= left  # half of a text reads as all of it
             tall[at] += more
             left -= more
         self._fleet_rows.heights = {row.name: lines for row, lines in zip(rows, tall, strict=True)}

@@ -12,6 +12,7 @@ from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, SIGNS, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, Action
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.screens.picker import PaletteEntry, Picker
@@ -166,6 +167,8 @@ _SIGN_WORDS: Final = {
     "foot": ("$rule", "where lines meet"),
 }
 _OTHERS: Final = (
+    LegendLine("?", "$state-needs-you", "waiting: an agent stands still until you answer"),
+    LegendLine("?", "$state-needs-you", "asking: an agent works on until you answer"),
     LegendLine("+", "$changed bold", "marked; in the log: new"),
     LegendLine("=", "$changed", "an answer or a decision, in the log"),
     LegendLine("~", "$muted", "an edit, in the log"),
@@ -174,6 +177,7 @@ _OTHERS: Final = (
     LegendLine("▁▂▃▄▅▆▇", "$state-in-progress", "activity or number over time, low to high"),
     LegendLine("▏▎▍▌▋▊▉", "$muted", "part of a bar in charts; runs of a job"),
     LegendLine("▐", "$muted", "which part of a list is on screen"),
+    LegendLine("⏎", "$muted", "a line ends, in a command"),
     LegendLine("▸", "$muted", "several lines in one: Enter shows them"),
     LegendLine("…", "$muted", "text that is cut"),
     LegendLine("±", "$secondary", "an edit, in an agent's record"),
@@ -198,7 +202,9 @@ _COLORS: Final = (
 def legend(*, ascii_only: bool) -> list[LegendLine]:
     """Return all lines: a glyph with several meanings has one line for each colour."""
     words: dict[tuple[str, str], list[str]] = {}
-    for look in (*LOOKS.values(), *PROOF_LOOKS.values()):
+    # How an agent that waits differs from one that asks is among the others.
+    agents = (look for state, look in agent_text.LOOKS_OF_STATES.items() if state not in ("waiting", "asking"))
+    for look in (*LOOKS.values(), *PROOF_LOOKS.values(), *agents):
         meanings = words.setdefault((look.mark(ascii_only=ascii_only), look.color), [])
         if look.word not in meanings:
             meanings.append(look.word)
