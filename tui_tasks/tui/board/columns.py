@@ -19,7 +19,7 @@ from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND, count
-from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, dot, lines_of
+from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, lines_of
 from tui_tasks.tui.board.cards_of_column import EMPTY_SHARE, WIDE, CardsOfColumn, ColumnSpec
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine
@@ -113,27 +113,26 @@ class CardDrawing(RowDrawing[Card]):
             self.lasts(max(1, int((held[1] - now) * SECOND)))
         return held[2]
 
-    def _laid_out(self, row: Card, width: int, most: tuple[int, bool], *, is_marked: bool = False) -> list[list[Part]]:
-        """Return the lines of a card without cursor and number; `most`: see `_most`."""
+    def _laid_out(self, row: Card, width: int, most: tuple[int, bool]) -> list[list[Part]]:
+        """Return the lines of a card without cursor, flag and number; `most`: see `_most`."""
         content, ascii_only = self._content(row), self.context.ascii_only
-        flag = "+" if is_marked else sign("changed", ascii_only=ascii_only) if row.uid in self.context.state.new else ""
-        if flag:
-            content = replace(content, marks=((flag, "$changed"), *content.marks))
         room = width - self.context.state.number_width - 5
         if content.note_first and not most[1]:
             content = replace(content, standing=())
         return lines_of(content, room, most[0], ascii_only=ascii_only)
 
     def _lay_out(self, row: Card, look: RowLook) -> list[list[Part]]:
-        """Return the lines of a card, with cursor and number before the first."""
+        """Return the lines of a card, with cursor, flag and number before the first."""
         ascii_only, digits = self.context.ascii_only, self.context.state.number_width
         most = self._most.get(row.uid, (self.spec.lines, True))
-        lines = self._laid_out(row, look.width, most, is_marked=look.marked)
+        lines = self._laid_out(row, look.width, most)
         if look.dragged:
             lines = [[(text, "$muted italic") for text, _ in line] for line in lines]
         cursor = sign("cursor", ascii_only=ascii_only) if look.cursor or look.drop else " "
+        is_new = row.uid in self.context.state.new
         head: list[Part] = [
-            (f"{cursor} ", "$primary bold" if look.focused or look.drop else "$muted"),
+            (cursor, "$primary bold" if look.focused or look.drop else "$muted"),
+            ("+" if look.marked else sign("changed", ascii_only=ascii_only) if is_new else " ", "$changed"),
             (f"{f'#{row.number}':<{digits + 1}} ", "$muted"),
         ]
         return [[*head, *lines[0]], *([(" " * (digits + 4), ""), *line] for line in lines[1:])]
@@ -222,7 +221,7 @@ class CardRows(VirtualList[Card]):
 
 
 class ColumnHead(FrameLine):
-    """` ◐ In progress 1`, ` Closed 4 ✗ 1 · ✓ 2 · – 1`."""
+    """` ◐ In progress 1`; with cards of several states ` Closed  ✗ 1  ✓ 2  – 1`."""
 
     class Clicked(Message):
         """The head was clicked: the focus is to go to the cards."""
@@ -234,7 +233,7 @@ class ColumnHead(FrameLine):
         self._is_target = False
 
     def _parts_of_spec(self, width: int) -> Sequence[Part]:
-        """Return glyph, name and number, and the numbers of its states, as far as there is room."""
+        """Return glyph, name and the numbers of its states; the sum before them where not all have room."""
         spec, ascii_only = self._cards.spec, self.context.ascii_only
         ink = "$changed bold" if self._is_target else "bold" if self._cards.is_current else ""
         parts: list[Part] = [(" ", "")]
@@ -242,14 +241,22 @@ class ColumnHead(FrameLine):
             parts.append((f"{sign('status', ascii_only=ascii_only)} ", "$changed"))
         elif spec.state:
             parts.append((f"{look(spec.state).mark(ascii_only=ascii_only)} ", look(spec.state).color))
-        parts += [(spec.name, ink), (f" {self._count(spec.counts)}", ink or "$muted")]
-        gap = dot(ascii_only) if spec.state else " "
+        parts.append((spec.name, ink))
+        total: Part = (f" {self._count(spec.counts)}", ink or "$muted")
+        counts: list[Part] = []
         for other, members in spec.apart:
             number, shown = self._count(members), look(other)
-            part = f"{shown.mark(ascii_only=ascii_only)} {number}"
-            if number != "0" and sum(cell_len(text) for text, _ in parts) + cell_len(gap + part) <= width:
-                parts += [(gap, "$muted"), (part, shown.color)]
-                gap = dot(ascii_only)
+            if number != "0":
+                counts.append((f"  {shown.mark(ascii_only=ascii_only)} {number}", shown.color))
+        left = width - sum(cell_len(text) for text, _ in parts)
+        if not spec.state and counts and sum(cell_len(text) for text, _ in counts) <= left:
+            return [*parts, *counts]
+        left -= cell_len(total[0])
+        parts.append(total)
+        for text, color in counts:
+            left -= cell_len(text)
+            if left >= 0:
+                parts.append((text, color))
         return parts
 
     def set_target(self, is_target: bool) -> None:
