@@ -18,6 +18,7 @@ from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTa
 from tui_tasks.core.read import screen_memory
 from tui_tasks.core.store import Store
 
+SECOND, MINUTE = 1_000_000, 60_000_000
 ZONE = ZoneInfo("Europe/Berlin")
 
 
@@ -64,9 +65,16 @@ class Plan:
         self._do(actor, when, EditTask(self[place], {"status": status}))
 
     def _build(self) -> None:
-        made = self._do("human", at(16, 0), CreatePlan("Plan"))[0]
-        self.list_uid = made.uid
-        self._add()
+        self._begin(at(16, 0))
+        self._evening()
+
+    def _begin(self, now: int) -> None:
+        """Make the list and its tasks."""
+        self.list_uid = self._do("human", now, CreatePlan("Plan"))[0].uid
+        self._add(now)
+
+    def _evening(self) -> None:
+        """Let people and agents work on them."""
         self._status("human", at(16, 5), 9, "skipped")
         self._status("claude-2", at(17, 1), 1, "done")
         self._status("claude-2", at(18, 12), 2, "done")
@@ -84,7 +92,7 @@ class Plan:
         )
         self._work()
 
-    def _add(self) -> None:
+    def _add(self, now: int) -> None:
         titles = (
             ("Inventory GA usage", "claude-2"),
             ("Audit CloudFlare WAF rules", "claude-2"),
@@ -97,11 +105,11 @@ class Plan:
             ("Old cookie banner", None),
         )
         for number, (title, agent) in enumerate(titles):
-            task = self._do("human", at(16, 1, number), AddTask(title, self.list_uid, agent=agent))[0]
+            task = self._do("human", now + MINUTE + number * SECOND, AddTask(title, self.list_uid, agent=agent))[0]
             self.uids.append(task.uid)
         about = "JWT middleware, login and refresh endpoints.\nTests must pass before merge."
-        self._do("human", at(16, 2), EditTask(self[5], {"description": about, "tags": ("auth",), "priority": 2}))
-        self._do("human", at(16, 3), EditTask(self[6], {"depends_on": (self[5],)}))
+        self._do("human", now + 2 * MINUTE, EditTask(self[5], {"description": about, "tags": ("auth",), "priority": 2}))
+        self._do("human", now + 3 * MINUTE, EditTask(self[6], {"depends_on": (self[5],)}))
 
     def _work(self) -> None:
         self._status("claude-1", at(20, 1), 5, "in_progress")

@@ -11,6 +11,7 @@ from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import Week
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Undo
+from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import Tally
@@ -80,7 +81,7 @@ def test_what_was_undone_or_deleted_is_not_counted_as_open_or_done_twice(week):
 
 def test_waits_for_the_human_count_those_that_last(week):
     with Store(week.path) as store:
-        waits = statistics.waits(store.db, bounds(NOW, ZONE)[0])
+        waits = statistics.waits(store.db, week.list_id, bounds(NOW, ZONE)[0])
     assert statistics.median_wait(waits) == 6 * MINUTE
     longest, wait = statistics.longest_wait(waits, NOW)
     assert (longest, wait.task_uid) == (41 * MINUTE, week.uids[4])
@@ -168,6 +169,31 @@ async def test_the_figures_stand_on_the_screen(week, make_app, size):
         assert "Plan, last 7 days" in text
         for figure in ("30m", "6m", "1 of 4   (25%)", "41m  (#5)", "0.4"):
             assert figure in text
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_tasks_that_failed_are_named_with_why_and_when(plan, make_app, size):
+    app = make_app(plan.path, list_name=plan.list_uid)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "1 of 3   (33%)" in shown(app))
+        await settle(pilot, *["G"] * (size == (40, 12)))
+        (row,) = (line for line in shown(app).splitlines() if line.startswith(" ✗ #3"))
+        assert row.startswith(" ✗ #3  Fix flaky DS") and "test_dst_gap" in row
+        assert row.rstrip(" ▐▄▇█").endswith("17m")
+
+
+def test_questions_about_tasks_of_other_lists_are_not_counted(plan):
+    with Store(plan.path) as store:
+        (home,) = store.commit(CreatePlan("Other"), actor="human", now=NOW)
+        (task,) = store.commit(AddTask("Elsewhere", home.uid), actor="human", now=NOW)
+        store.commit(OpenAsk("Where?", (), task.uid), OpenAsk("And?"), actor="claude-1", now=NOW)
+        own, other = (
+            [wait.task_uid for wait in statistics.waits(store.db, task_queries.list_by_uid(store.db, uid).id, 0)]
+            for uid in (plan.list_uid, home.uid)
+        )
+    assert sorted(own, key=str) == sorted([None, plan[4], plan[7]], key=str)
+    assert sorted(other, key=str) == sorted([None, task.uid], key=str)
 
 
 async def test_figures_follow_what_comes_in(week, make_app):

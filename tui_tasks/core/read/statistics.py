@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, Statement, slot
+from tui_tasks.core.engine.orm import JOIN, SQL, Statement, slot
 from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schema.agent_tables import AskRow
@@ -88,6 +88,8 @@ _EVENTS = Statement(
 _ASKS = Statement(
     lambda: (
         AskRow.select(AskRow.task_uid, AskRow.opened_at, AskRow.answered_at, AskRow.state)
+        .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == AskRow.task_uid))
+        .where(AskRow.task_uid.is_null() | (TaskRow.list_id == slot("list")))
         .order_by(AskRow.id.desc())
         .limit(MAX_ASKS)
     )
@@ -141,9 +143,11 @@ def _event(
     return TaskEvent(at, task, before, after, before == after, actor == HUMAN, started_at or created_at)
 
 
-def waits(db: Database, since: int) -> list[AskWait]:
-    """Return the questions that were asked since an instant and all that are open, in the order of `_ASKS`."""
-    every = [AskWait(*row) for row in db.all(_ASKS)]
+def waits(db: Database, list_id: int, since: int) -> list[AskWait]:
+    """Return the questions about tasks of a list, or about none: those asked since an instant, and all that are open;
+    the newest first.
+    """
+    every = [AskWait(*row) for row in db.all(_ASKS, list=list_id)]
     return [wait for wait in every if wait.opened_at >= since or wait.state == "open"]
 
 
@@ -178,7 +182,7 @@ class Tally:
         self.bounds = bounds
         self.change = [0] * len(bounds)
         self._done: dict[str, tuple[int, int]] = {}
-        self._failed: set[str] = set()
+        self._failed: dict[str, int] = {}
         self._quiet = 0
         self._spoke: dict[str, int] = {}
 
@@ -193,11 +197,11 @@ class Tally:
                 continue
             self.change[at] += (event.after in OPEN) - (event.before in OPEN)
             self._done.pop(event.task, None)
-            self._failed.discard(event.task)
+            self._failed.pop(event.task, None)
             if event.after == "done":
                 self._done[event.task] = (at, max(0, event.at - event.begun_at))
             elif event.after == "failed":
-                self._failed.add(event.task)
+                self._failed[event.task] = event.at
 
     @property
     def done(self) -> list[int]:
@@ -221,6 +225,11 @@ class Tally:
     def failed(self) -> int:
         """Return how many tasks have failed."""
         return len(self._failed)
+
+    @property
+    def failed_tasks(self) -> list[tuple[str, int]]:
+        """Return the uid of each task that has failed and when it did, the newest first."""
+        return sorted(self._failed.items(), key=lambda each: -each[1])
 
     def _note_quiet(self, event: TaskEvent) -> None:
         """Note how long a task in progress had no entry; the human's entries that keep its status do not count."""

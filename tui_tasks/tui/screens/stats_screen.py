@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from typing import ClassVar, Final
@@ -18,9 +18,10 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.read import check_queries, statistics
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
-from tui_tasks.text.glyphs import bar
-from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, duration
+from tui_tasks.core.read.tasks import task_records
+from tui_tasks.text.glyphs import LOOKS, bar
+from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, age, duration
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting import charts
 from tui_tasks.tui.painting.line_painter import FrameLine, ScrollKeys, rule
@@ -32,6 +33,9 @@ from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine, next_parts
 from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
 
+# The most failed tasks that are named, and the most cells of a name.
+_MAX_FAILURES: Final = 5
+_MAX_NAME: Final = 60
 # Progress is shown when reading takes at least so many steps.
 _LONG: Final = 5
 # Seconds at least between two counts while agents write without a pause.
@@ -179,7 +183,7 @@ class Stats(Overlay):
     def _figures(self) -> Figures:
         assert self._tally is not None
         assert self.context.clock.zone is not None
-        waits = statistics.waits(self.context.db, self._since)
+        waits = statistics.waits(self.context.db, self._list_id, self._since)
         now = self.context.clock.now()
         longest = statistics.longest_wait(waits, now)
         about = list_pages.line(self.context.db, longest[1].task_uid or "") if longest is not None else None
@@ -195,8 +199,17 @@ class Stats(Overlay):
             now=now,
             zone=self.context.clock.zone,
             cut=self._cut,
+            failures=tuple(self._failures()),
             proven=check_queries.counts(self.context.db, home, self._tally.done_tasks) if home is not None else {},
         )
+
+    def _failures(self) -> Iterator[Failure]:
+        assert self._tally is not None
+        for uid, when in self._tally.failed_tasks[:_MAX_FAILURES]:
+            task = list_pages.line(self.context.db, uid)
+            if task is not None:
+                why = task_records.end_reason(self.context.db, task)
+                yield Failure(f"#{task.number}", safe_line(task.name, _MAX_NAME), why, when)
 
     @property
     def page_rows(self) -> int:
@@ -221,8 +234,20 @@ _GAP: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """A task that has failed: its number and name, why, and when."""
+
+    number: str
+    name: str
+    why: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of the last days. `longest` is the longest wait for the human, `longest_about` its task's number."""
+    """The figures of the last days. `longest` is the longest wait for the human, `longest_about` its task's number.
+    `failures`: the newest of the failed tasks.
+    """
 
     tally: Tally
     now_open: int
@@ -234,6 +259,7 @@ class Figures:
     now: int
     zone: tzinfo
     cut: bool
+    failures: Sequence[Failure] = ()
     proven: Mapping[str, int] = field(default_factory=dict)
     """How many done tasks were checked, by result."""
 
@@ -251,7 +277,7 @@ class Figures:
 
 def drawn(figures: Figures, width: int, *, ascii_only: bool) -> list[Drawn]:
     """Return all lines in a width: numbers with sparklines first, then the charts."""
-    lines = _numbers(figures, width, ascii_only)
+    lines = [*_numbers(figures, width, ascii_only), *_failed_tasks(figures, width, ascii_only)]
     if width < _NARROW:
         return lines
     half = (width - _GAP - 2) // 2
@@ -299,6 +325,22 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     half = (width - _GAP - 2) // 2
     left, right = [_number("open", change), *left], [_number("done a day", pace, 14), *right]
     return _beside(left, right, half)
+
+
+def _failed_tasks(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
+    """Return which tasks have failed, with why and since when."""
+    lines: list[Drawn] = []
+    number = max((cell_len(each.number) for each in figures.failures), default=0)
+    name = min(width // 3, max((cell_len(each.name) for each in figures.failures), default=0))
+    for each in figures.failures:
+        mark = f" {LOOKS['failed'].mark(ascii_only=ascii_only)} {each.number:<{number}}  "
+        head: Drawn = [(mark, "$state-failed"), (fit(each.name, name, ascii_only=ascii_only), ""), ("  ", "")]
+        room = width - sum(cell_len(text) for text, _ in head) - 6
+        when = f"{age(each.at, figures.now):>5} "
+        lines.append([*head, (fit(each.why, room, ascii_only=ascii_only), "$state-failed"), (when, "$muted")])
+    if more := figures.tally.failed - len(figures.failures):
+        lines.append([(f"   and {more:,} more failed", "$muted")])
+    return [*lines, []] if lines else []
 
 
 def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: bool) -> Drawn:
