@@ -7,6 +7,7 @@ import pytest
 from tests.tui.driving import lines, opened, press, shown
 from tests.tui.plan import NOW
 from tests.tui.work.test_work_screen import begun
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.operations.work import CountWork, WorkReady
 from tui_tasks.core.store import Store
 
@@ -29,3 +30,24 @@ async def test_the_detail_of_a_task_whose_work_waits_says_what_there_is_to_revie
         assert "⇡ 3 files +41 -7" in detail
         assert f"{work.agent} · " in detail and "ready 2m ago" in detail
         assert " Enter reviews it" in detail and "Enter Review" in lines(app)[-1]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_what_matters_of_a_task_stands_before_its_description_and_its_log(evening, make_app, size):
+    with Store(evening.path) as store:
+        edits = {4: {"description": "For the login page."}, 3: {"description": "Only in spring."}}
+        operations = (EditTask(evening[place], changes) for place, changes in edits.items())
+        store.commit(*operations, actor="human", now=NOW)
+    app = make_app(evening.path, list_name=evening.list_uid)
+    async with opened(app, size) as pilot:
+        for place, words in (
+            (4, ("claude-1 asks: jose is maintained", "For the login page.", "Log (1)")),
+            (3, ("test_dst_gap: expected 02:30, got 03:30", "Only in spring.", "Log (1)")),
+            (5, ("JWT middleware", "Blocks  #6 Write integration tests", "Log (7)")),
+        ):
+            app.navigation.go_to(evening[place])
+            await press(app, pilot, "enter")
+            detail = shown(app)[shown(app).index(f" #{place} ") :]
+            places = [detail.index(text) for text in words]
+            assert places == sorted(places), detail
+            await press(app, pilot, "escape")

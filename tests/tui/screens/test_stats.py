@@ -179,7 +179,7 @@ async def test_the_tasks_that_failed_are_named_with_why_and_when(plan, make_app,
         await until(pilot, lambda: "1 of 3   (33%)" in shown(app))
         await settle(pilot, *["G"] * (size == (40, 12)))
         (row,) = (line for line in shown(app).splitlines() if line.startswith(" ✗ #3"))
-        assert row.startswith(" ✗ #3  Fix flaky DS") and "test_dst_gap" in row
+        assert row.startswith(" ✗ #3  Fix flaky DS") and "test_dst" in row
         assert row.rstrip(" ▐▄▇█").endswith("17m")
 
 

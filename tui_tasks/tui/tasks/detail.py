@@ -90,21 +90,28 @@ class DetailText(TextDrawing):
                 lines.append(_line(f"… of {len(details.task.name):,} characters", "$muted"))
         lines += [_line(self._facts(details, room), "$muted"), *self._fields(details.task, room)]
         lines += self._more_facts(details.task, room)
+        for ask in details.asks:
+            lines += [*self._asked(ask, room), ()]
+        why = task_note.reason(self.context, details.line, details.state) if details.state == "failed" else None
+        if why is not None:
+            lines += [*_block(why[0], room, why[1]), ()]
         lines += self._to_review(details, room)
         lines += task_note.lines(self.context, details.task, room)
         if details.task.description:
-            lines += [(), *self._words(details.task, details.task.description, room)]
-        for ask in details.asks:
-            lines += [(), *self._asked(ask, room)]
+            lines += [
+                *([()] if lines and lines[-1] else []),
+                *self._words(details.task, details.task.description, room),
+            ]
         if self.links is not None:
             lines += self.links.lines(details.task, room)
         if details.task.result is not None:
             lines += [(), _line("Result", "$muted"), *_block(_as_text(details.task.result), room, "")]
         lines += self._neighbours("After", details.after, room)
+        lines += self._neighbours("Blocks", details.blocks, room)
         if details.log:
             lines += [(), _line(f"Log ({details.log_count:,})  newest first", "$muted")]
             lines += self._log(details, details.log, room)
-        return lines + self._neighbours("Blocks", details.blocks, room)
+        return lines
 
     def _in_brief(self, details: TaskDetails, room: int) -> list[Drawn]:
         """Return what is asked or to be reviewed, the newest log entries, the description, and the tasks around it."""
