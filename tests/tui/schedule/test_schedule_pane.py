@@ -411,3 +411,13 @@ async def test_what_agents_write_is_text_and_nothing_else(plan, make_app, size):
             await settle(pilot, *keys)
             assert "[@click" in shown(app)
             assert not {"\x1b", "\x07"} & set(shown(app))
+
+
+async def test_the_form_of_a_job_points_at_the_field_that_takes_what_is_typed(evening, make_app):
+    app = make_app(evening.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "j", "e")
+        assert [line for line in shown(app).splitlines() if line.startswith(">")] == [">Name      Digest mail"]
+        await settle(pilot, "tab")
+        assert [line for line in shown(app).splitlines() if line.startswith(">")] == [">When      0 8 * * *"]
+        assert " Settings  e.g. timeout=600" in shown(app)

@@ -118,6 +118,17 @@ async def test_files_that_are_not_committed_are_marked_and_named_first(plan, pla
         assert "? notes.txt" in shown(app)
 
 
+async def test_at_80_columns_the_foot_of_a_review_has_every_key_of_the_work(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await review(app, pilot, plan)
+        foot = shown(app).splitlines()[-1]
+        for key in ("a Accept", "c Comment", "s Send back", "x Discard", "p Pull request", "t Terminal", "? Help"):
+            assert key in foot
+        assert shown(app).count("2 files +7 -1") == 1 and "The work as a whole" in shown(app)
+
+
 async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_one_message(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)

@@ -19,6 +19,7 @@ from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone, zone_of
 from tui_tasks.dialects.requests import job_syntax
 from tui_tasks.dialects.requests.job_syntax import Times
+from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import ConflictScreen, FormScreen, WordLine
@@ -42,6 +43,8 @@ _LABELS: Final = {
     "system_prompt": "System",
     "prompt": "Prompt",
 }
+# In cells, with what is between a label and its field.
+_LABEL: Final = 10
 _HINTS: Final = {
     "times": "e.g. 0 8 * * *   or 9:00 mon-fri, every 15m, @daily   or 2026-03-01 09:00, next friday noon   or nothing",
     "settings": "e.g. timeout=600 retries=2 overlap=queue",
@@ -138,7 +141,7 @@ class JobForm(FormScreen[str]):
                 for name, label in _LABELS.items():
                     kind = "long main" if name == "prompt" else "long" if name in _LONG else "field"
                     with Horizontal(classes=kind):
-                        yield Static(plain(f" {label:<9}", "$muted"))
+                        yield Static(plain(f" {label:<{_LABEL}}", "$muted"), id=f"label-{name}")
                         yield self._field(name)
             yield rule(self.context)
             yield TextLines(self.context, self._preview_text, id="preview")
@@ -182,7 +185,11 @@ class JobForm(FormScreen[str]):
         self._preview()
 
     def on_descendant_focus(self) -> None:
-        """Explain the field, if it needs that."""
+        """Point at the field, and explain it if it needs that."""
+        for name, label in _LABELS.items():
+            is_here = self.focused is not None and self.focused.id == name
+            text = plain(f"{sign('cursor') if is_here else ' '}{label:<{_LABEL}}", "$key" if is_here else "$muted")
+            self.query_one(f"#label-{name}", Static).update(text)
         self._preview()
 
     def _preview(self) -> None:

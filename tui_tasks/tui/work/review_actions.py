@@ -27,6 +27,7 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
+from tui_tasks.tui.widgets.frame import is_wide
 from tui_tasks.tui.work import attaching, review_rows
 from tui_tasks.tui.work.review_rows import Comment
 from tui_tasks.work.accepting import Acceptance, Outcome
@@ -123,9 +124,16 @@ def review_hints(screen: ReviewScreen) -> list[Hint]:
     """Return the hints for the work that is reviewed."""
     hint_of, review, comments = screen.hint_of, screen.review, len(screen.comments)
     has_conflicts = review is not None and bool(review.conflicts)
-    send = f"Send {count(comments, 'comment')}" if comments else "Hand back" if has_conflicts else "Send back"
+    is_short = not is_wide(screen.size)  # all keys have room then
+    send = (
+        (f"Send {comments:,}" if is_short else f"Send {count(comments, 'comment')}")
+        if comments
+        else "Hand back"
+        if has_conflicts
+        else "Send back"
+    )
     base = review.base if review is not None else ""
-    accept = [hint_of("work_accept", f"Accept into {base}" if base and not screen.small else "Accept")]
+    accept = [hint_of("work_accept", f"Accept into {base}" if base and not is_short else "Accept")]
     # In the order of use: what does not merge is handed back, what has comments is sent.
     first = [hint_of("work_comment"), hint_of("work_send", send)]
     if has_conflicts:

@@ -67,7 +67,7 @@ class FileRows(RowDrawing[FileRow]):
     """Draws the files with their counts of lines."""
 
     def __init__(self, context: Context, word: Callable[[], str]) -> None:
-        """`word` returns what the row of the summary says."""
+        """`word` returns what the row above the files says."""
         super().__init__(context)
         self._word = word
 

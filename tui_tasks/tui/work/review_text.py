@@ -80,6 +80,9 @@ def _proof(facts: WorkFacts, *, ascii_only: bool) -> list[Part]:
     return [(f"  {look.mark(ascii_only=ascii_only)} {number}", look.color) for look, number in shown]
 
 
+_WHOLE: Final = "The work as a whole"
+
+
 def facts_line(facts: WorkFacts, width: int, *, ascii_only: bool) -> list[Part]:
     """` ✓ tests  ✗ types  on this tree   2 files +7 -1   2 commits ahead of main   task/31-rotate-keys`, what matters
     most first, as much as there is room for.
@@ -98,10 +101,15 @@ def facts_line(facts: WorkFacts, width: int, *, ascii_only: bool) -> list[Part]:
     return parts
 
 
+def whole_word(facts: WorkFacts) -> str:
+    """Return what the row above the files says; the line above it has the numbers."""
+    return _WHOLE if facts.review is not None else summary_word(facts)
+
+
 def path_line(change: FileChange | None, place: str, width: int) -> list[Part]:
     """Return the path of the file that is shown, and which of the files it is; None: the work as a whole."""
     if change is None:
-        return [(" The work as a whole", "$muted")]
+        return [(f" {_WHOLE}", "$muted")]
     more = "  not committed" if not change.is_committed else ""
     room = max(4, width - len(more) - len(place))
     path = safe_ends(shown_path(change.path), room - 1)
