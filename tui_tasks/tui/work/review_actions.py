@@ -125,13 +125,9 @@ def review_hints(screen: ReviewScreen) -> list[Hint]:
     hint_of, review, comments = screen.hint_of, screen.review, len(screen.comments)
     has_conflicts = review is not None and bool(review.conflicts)
     is_short = not is_wide(screen.size)  # all keys have room then
-    send = (
-        (f"Send {comments:,}" if is_short else f"Send {count(comments, 'comment')}")
-        if comments
-        else "Hand back"
-        if has_conflicts
-        else "Send back"
-    )
+    send = "Hand back" if has_conflicts else "Send back"
+    if comments:
+        send = f"Send {comments:,}" if is_short else f"Send {count(comments, 'comment')}"
     base = review.base if review is not None else ""
     accept = [hint_of("work_accept", f"Accept into {base}" if base and not is_short else "Accept")]
     # In the order of use: what does not merge is handed back, what has comments is sent.
