@@ -33,7 +33,7 @@ def open_regular(
     try:
         stat_result = os.stat(path, dir_fd=dir_fd, follow_symlinks=follow_links)
     except ValueError as error:  # a null character, or a surrogate
-        raise OSError(errno.EINVAL, "it is no path of a file", os.fspath(path)) from error
+        raise OSError(errno.EINVAL, "it is not a path of a file", os.fspath(path)) from error
     _check(stat_result, path, max_bytes)
     handle = os.open(path, _FLAGS | (0 if follow_links else os.O_NOFOLLOW), dir_fd=dir_fd)
     try:
@@ -85,7 +85,7 @@ def _read(handle: int, path: StrPath, max_bytes: int) -> bytes:
 
 def _check(stat_result: os.stat_result, path: StrPath, max_bytes: int | None) -> None:
     if not stat.S_ISREG(stat_result.st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
     if max_bytes is not None and stat_result.st_size > max_bytes:
         raise _too_long(path, max_bytes)
 

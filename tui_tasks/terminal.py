@@ -69,8 +69,8 @@ def claim() -> Claimed:
         return Claimed(None, None, 2)
     if os.environ.get("TERM") == "dumb":
         raise NoTerminal(
-            "a screen needs a terminal that can move its cursor, and TERM=dumb says that this one cannot; "
-            "to have each event as a line, run: tui-tasks watch --plain"
+            "a screen needs a terminal that can move its cursor; TERM=dumb means that this one cannot. "
+            "To print each event as a line, run: tui-tasks watch --plain"
         )
     claimed = Claimed(None, None, None)
     if not all(map(os.isatty, STANDARD)):
@@ -102,8 +102,8 @@ def _open_terminal() -> int:
         return os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
     except OSError as error:
         raise NoTerminal(
-            f"there is no terminal to draw on ({error.strerror}); "
-            "to serve the channel on standard input and output with no screen, run: tui-tasks serve"
+            f"there is no terminal to draw on ({error.strerror}). "
+            "To serve the channel without a screen, run: tui-tasks serve"
         ) from error
 
 

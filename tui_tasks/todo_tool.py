@@ -266,7 +266,7 @@ class TodoTool:
         except ParseError as error:
             raise _CheckpointError(f"Invalid JSON in {self.checkpoint_path}: {error.message}") from None
         if not isinstance(items, list):
-            raise _CheckpointError(f"Invalid JSON in {self.checkpoint_path}: it is to be an array of todos")
+            raise _CheckpointError(f"Invalid JSON in {self.checkpoint_path}: it must be an array of todos")
         return items
 
     def _write_file(self, tx: Transaction, tasks: Sequence[KeyedTask], there: bytes | None) -> None:

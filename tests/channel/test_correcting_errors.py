@@ -130,7 +130,7 @@ def test_another_word_for_a_status_names_the_dialects_own(
         ("no:such", {}, "control:hello lists the tools"),
         ("tasklist:add_task", {"nane": "x"}, "did you mean name?"),
         ("tasks", {"action": "penidng"}, "did you mean pending?"),
-        ("tasklist:get_task", {"uid": "nothing"}, "no task nothing: a task is named by its uid"),
+        ("tasklist:get_task", {"uid": "nothing"}, "no task nothing: name a task by its uid"),
     ],
 )
 def test_what_was_meant_by_a_mistake_is_looked_for_once(

@@ -397,9 +397,13 @@ def test_compact_drops_old_entries_when_the_human_agrees_and_refuses_what_it_doe
     for name in ("one", "two"):
         assert run("add", name).returncode == 0
     refused = run("compact", "--before", "0d", "--yes")
-    assert (refused.returncode, "standard input is no terminal" in refused.stderr) == (1, True)
+    assert (refused.returncode, "standard input is not a terminal" in refused.stderr) == (1, True)
     with terminal_input() as terminal:
-        for said, why in (("yesterday-ish", "no age"), ("2999-01-01", "in the future"), ("99d", "nothing was dropped")):
+        for said, why in (
+            ("yesterday-ish", "neither an age"),
+            ("2999-01-01", "in the future"),
+            ("99d", "nothing was dropped"),
+        ):
             refused = run("compact", "--before", said, "--yes", stdin=terminal)
             assert refused.returncode == 1
             assert why in refused.stderr

@@ -128,7 +128,7 @@ def test_a_run_a_session_a_pipe_and_a_named_agent_are_refused_by_their_names(
         with monkeypatch.context() as piped:
             piped.setattr(person_check, "has_terminal", lambda: False)
             who, _, told = refused(line, database, capsys)
-            assert (who, "standard input is no terminal" in told) == ("shell", True)
+            assert (who, "standard input is not a terminal" in told) == ("shell", True)
     with monkeypatch.context() as inside, Store(str(database)) as store:
         (run,) = store.db.sql("SELECT uid FROM run").fetchone()
         inside.setenv("TUI_TASKS_RUN_TOKEN", "x")

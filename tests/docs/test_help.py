@@ -19,7 +19,7 @@ from tests.contract.client import DEADLINE, ROOT, environment, program
 from tests.docs import manual_page
 from tests.started import Started
 from tui_tasks.cli.command_table import COMMANDS
-from tui_tasks.cli.help import FORMER, GROUPS, topics
+from tui_tasks.cli.help import FORMER, GROUPS, for_terminal, topics
 from tui_tasks.cli.main import main
 
 TOPICS = sorted(page.stem for page in (ROOT / "tui_tasks" / "docs").glob("*.md"))
@@ -105,6 +105,20 @@ def test_a_terminal_is_given_the_page_formatted_to_its_width_through_the_pager(t
     assert all(line.startswith("paged ") and len(line) <= len("paged ") + 60 for line in lines)
     assert not any("##" in line or "**" in line or line.startswith("paged |") for line in lines)
     assert "a power cut" in " ".join(lines)
+    assert "(isolation);" in " ".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ("[isolation](isolation.md)", "isolation"),
+        ("[events and errors](events-and-errors.md)", "events and errors"),
+        ("[rules](protocol.md#5-lists)", "rules (`help protocol`)"),
+        ("[uv](https://docs.astral.sh/uv/)", "[uv](https://docs.astral.sh/uv/)"),
+    ],
+)
+def test_a_link_on_a_terminal_is_a_topic_of_help(link: str, shown: str) -> None:
+    assert for_terminal(link) == shown
 
 
 def _read(terminal: int) -> bytes:

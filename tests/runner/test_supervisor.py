@@ -125,7 +125,7 @@ def test_a_configured_folder_is_used_and_one_that_is_none_is_told(host, path, tm
         assert host.run_to_end("here").result == f"{tmp_path}\n"
         lost = {name: host.run_to_end(name, runner=name) for name in nowhere}
     assert {name: (run.outcome, run.reason) for name, run in lost.items()} == {
-        name: ("error", f"the runner's cwd is no folder: {cwd}") for name, cwd in nowhere.items()
+        name: ("error", f"the runner's cwd is not a folder: {cwd}") for name, cwd in nowhere.items()
     }
 
 

@@ -41,7 +41,7 @@ def test_a_check_is_read_with_its_defaults_and_its_folder_is_told_from_the_files
         ("timeout = 1", 1, "check.a.command: is missing"),
         ('command = ["true"]\nsnapshot = true', 3, "check.a.snapshot: needs inputs: the copy holds nothing else"),
         ('command = ["x"]\ntimeout = 0', 3, "check.a.timeout: Expected `int` >= 1"),
-        ('command = ["x"]\nshell = true', 3, "check.a.shell: is no setting of a check"),
+        ('command = ["x"]\nshell = true', 3, "check.a.shell: is not a setting of a check"),
         ('command = ["x"]\ninputs = ["/etc/**"]', 3, "check.a.inputs: Expected a pattern below cwd, not /etc/**"),
         ('command = ["x"]\ninputs = ["a/../../b"]', 3, "check.a.inputs: Expected a pattern below cwd, not a/../../b"),
         ('command = ["x"]\ngate = "yes"', 3, "check.a.gate: Expected `bool`, got `str`"),

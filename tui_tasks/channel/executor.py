@@ -213,7 +213,7 @@ class RequestExecutor:
 
 def refused_batch(pending_requests: list[PendingRequest], at: int, refusal: Refusal, seq: int) -> list[dict[str, Any]]:
     """Return the replies to a batch of which the request `at` was refused."""
-    other = Conflict(f"request {at} of the batch was refused, so nothing of it was done", failed=at)
+    other = Conflict(f"request {at} of the batch was refused: the whole batch was not applied", failed=at)
     return [replies.refused(pending, refusal if n == at else other, seq) for n, pending in enumerate(pending_requests)]
 
 

@@ -33,9 +33,9 @@ class LineSplitter:
         earlier line. Empty data means the end of the stream, where the last line needs no newline.
         """
         values: list[Any] = []
-        *ended, rest = data.split(b"\n") if data else (b"", b"")
-        for part in ended:
-            values += self._parse_line(part)
+        *complete, rest = data.split(b"\n") if data else (b"", b"")
+        for line in complete:
+            values += self._parse_line(line)
         if not self._skipping:
             self._partial += rest
             if len(self._partial) > MAX_LINE + 1:

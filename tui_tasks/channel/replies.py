@@ -30,12 +30,12 @@ _PART: Final = 64 * 1024
 _UID_LENGTH: Final = 36
 # Appended to `not_found`: how the caller finds the right name.
 _NAME_HINTS: Final = {
-    "task": ": a task is named by its uid, by the first 6 or more characters of it, or by its number, #N",
+    "task": ": name a task by its uid, the uid's first 6 or more characters, or its number, #N",
     "plan": ": name a plan by its plan_id (see list_plans)",
-    "list": ": a list is named as it is called, a plan by its plan_id; leave it out for any",
+    "list": ": name a list by its name, a plan by its plan_id; leave it out for any",
     "job": ": name a job by its uuid (see scheduler:list_tasks)",
     "run": ": name a run by its run_id (see scheduler:get_runs)",
-    "claim": ": a claim is named by the id that control:claim returned to you",
+    "claim": ": name a claim by the id that control:claim returned to you",
 }
 
 

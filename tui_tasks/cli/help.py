@@ -18,6 +18,8 @@ MANUAL: Final = PAGES / "tui-tasks.1"
 BASH: Final = Path(__file__).parents[1] / "client" / "client.sh"
 """A client of the channel for Bash."""
 _COMMANDS: Final = "commands"
+_LINK: Final = re.compile(r"\[([^\]]*)\]\(([a-z-]+)\.md[^)]*\)")
+"""A link to a page, or to a heading of it."""
 GROUPS: Final = {
     "start here": ("first-day", "index"),
     "guides": (
@@ -112,7 +114,17 @@ def _show(text: str) -> None:
     os.environ.setdefault("LESS", "FRX")
     console = Console()
     with console.pager(styles=True):
-        console.print(Markdown(text, hyperlinks=False))
+        console.print(Markdown(for_terminal(text), hyperlinks=False))
+
+
+def for_terminal(text: str) -> str:
+    """Replace the links of a page to other pages by their words, with the page's topic unless the words name it."""
+
+    def shown(link: re.Match[str]) -> str:
+        words, topic = link.groups()
+        return words if words.lower().replace(" ", "-") == topic else f"{words} (`help {topic}`)"
+
+    return _LINK.sub(shown, text)
 
 
 def commands() -> str:

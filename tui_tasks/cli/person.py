@@ -94,7 +94,7 @@ def _refuse_others(options: argparse.Namespace, store: Store | None) -> None:
     named = None if is_screen else getattr(options, "agent", None)
     other = person_check.other_caller(None if store is None else store.db, named)
     if other is None and not is_screen and not person_check.has_terminal():
-        other = person_check.OtherCaller(None, "standard input is no terminal")
+        other = person_check.OtherCaller(None, "standard input is not a terminal")
     if other is None:
         return
     refused = Forbidden(f"`{_called(options)}` needs a person at a terminal: {other.why}")

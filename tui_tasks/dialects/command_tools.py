@@ -177,10 +177,12 @@ def undo(call: Call, given: _Undo) -> dict[str, int]:
 
 
 def _described(call: Call, change: int) -> str:
-    """Return the first entry of a change in a few words: `task updated #3 "Rotate keys"`."""
+    """Return the first entry of a change in a few words: `updated task #3 "Rotate keys"`."""
     entry = journal.entry(call.db, change)
     task = task_queries.any_task(call.db, entry.task) if entry.task is not None else None
-    return entry.kind.replace(".", " ") + (f" {named(task)}" if task is not None else "")
+    if task is None:
+        return entry.kind.replace(".", " ")
+    return f"{entry.kind.removeprefix('task.').replace('.', ' ')} {named(task)}"
 
 
 @SHELL.tool("shell:redo", Nothing, writes=True, in_steps=True)

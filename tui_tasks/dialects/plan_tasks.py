@@ -136,7 +136,7 @@ def _no_task(reference: str) -> str:
 
 
 _NO_PLACE: Final = (
-    'a place in the array is no id, and the numbers of tasks start at "#1": give the task that comes first '
+    'a place in the array is not an id, and the numbers of tasks start at "#1". Give the task that comes first '
     'an id, as {"id": "first", "title": ...}, and send "depends_on": ["first"]'
 )
 

@@ -337,7 +337,7 @@ class Importer:
             return {}
         present = fields.get("metadata", None if before is None else before.metadata)
         if not isinstance(present, dict | None):
-            self.outcome.lost["metadata: it is no object, so nothing of the file is kept in it"] += 1
+            self.outcome.lost["metadata: it is not an object: nothing of the file is kept in it"] += 1
         return {"metadata": with_foreign(present, self._format, record.foreign)}
 
     def _keep_exact(self, values: dict[str, Any], before: Task) -> dict[str, Any]:

@@ -236,9 +236,9 @@ _PROMPTS: Final = {
     "hand_over": _Prompt(
         "Hand over",
         "Leave everything ready for the next agent.",
-        "You are about to hand your work over. For each task that you have in progress: log what was done, what is "
-        "left and what you found out, save its state where the tools can, and set it back to pending or release your "
-        "claim, unless it is done. Then tell me in a few lines where the next agent should begin.",
+        "You are about to hand your work over. For each task that you have in progress, log what was done, what is "
+        "left and what you found out. Save its state if a tool can. Unless it is done, set it back to pending or "
+        "release your claim. Then tell me in a few lines where the next agent should begin.",
     ),
     "retrospective": _Prompt(
         "Retrospective",

@@ -398,8 +398,8 @@ class JournalClient:
             except Busy:
                 if time.monotonic() > deadline:
                     raise OutcomeUnknown(
-                        f"the connection to the server was lost while it committed ({why}): it may have been written, "
-                        "or not; send it again with its idempotency key"
+                        f"the connection to the server was lost during a commit ({why}). The change may be written "
+                        "or not: send it again with its idempotency key"
                     ) from None
                 time.sleep(0.05)
             finally:

@@ -87,8 +87,8 @@ def server_of(path: str) -> tuple[str, str]:
         return held["url"], held["id"]
     except (OSError, ValueError, KeyError):
         raise DatabaseRefused(
-            f"{path} is a replica, and {path}-server, which names its server, is missing: open it by the server's URL, "
-            "or rename the replica to use it as one machine's database"
+            f"{path} is a replica, and {path}-server, which names its server, is missing. Open the server's URL, "
+            "or rename the replica to use it as this machine's database"
         ) from None
 
 

@@ -70,8 +70,8 @@ def parameters(url: str) -> dict[str, Any]:
         raise DatabaseRefused("the URL of the database is wrong: postgresql://USER@HOST/NAME") from None
     if {"password", "sslpassword"} & options.keys() or "@" in str(options.get("host", "")):
         raise DatabaseRefused(
-            "a URL with a password would be seen in the list of processes: put the password into ~/.pgpass, or a "
-            "service into ~/.pg_service.conf"
+            "the list of processes would show the password of this URL: put it into ~/.pgpass, or a service into "
+            "~/.pg_service.conf"
         )
     return {name: value for name, value in options.items() if value is not None}
 

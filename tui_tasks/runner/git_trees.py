@@ -37,7 +37,7 @@ def check_folder(folder: Path) -> None:
     """
     top = git.run(folder, "rev-parse", "--show-toplevel").text
     if os.path.realpath(top) != os.path.realpath(folder):
-        raise Conflict(f"{folder} is no worktree of its own: git takes {top} for it; look at its core.worktree")
+        raise Conflict(f"{folder} is not a worktree of its own: git uses {top} for it; check its core.worktree")
 
 
 def tree_of(folder: Path, *, filters: Collection[str] = ()) -> str:

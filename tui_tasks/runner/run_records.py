@@ -153,7 +153,7 @@ class JobRecord:
         else:
             cwd = Path(os.path.expanduser(assignment.cwd))  # noqa: PTH111 - Path.expanduser raises for unknown users
             if not cwd.is_dir():
-                raise CannotStart(f"the runner's cwd is no folder: {assignment.cwd}")
+                raise CannotStart(f"the runner's cwd is not a folder: {assignment.cwd}")
         argv = tuple(word.replace("{system_prompt_file}", str(prompt_file)) for word in assignment.command)
         variables = {
             run_context.DATABASE: self._database,
@@ -248,7 +248,7 @@ class CheckRecord:
         """
         assignment = self._assignment
         if not self._cwd.is_dir():
-            raise CannotStart(f"the check's cwd is no folder: {assignment.cwd}")
+            raise CannotStart(f"the check's cwd is not a folder: {assignment.cwd}")
         if self._cannot is not None:
             raise CannotStart(self._cannot)
         variables = {run_context.RUN_ID: assignment.run_uid, run_context.RUN_TOKEN: assignment.token}

@@ -212,7 +212,7 @@ def checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[ConfigPr
             good[name] = value
         except msgspec.ValidationError as error:
             known = name in kind.__struct_fields__
-            message = str(error).partition(" - at ")[0] if known else f"is no setting of {of}"
+            message = str(error).partition(" - at ")[0] if known else f"is not a setting of {of}"
             wrong.append(ConfigProblem(f"{key}.{name}", message))
     return msgspec.convert(good, kind)
 
@@ -286,7 +286,7 @@ def read_checks(
     for name, values in table.items():
         key, before = f"check.{name}", len(wrong)
         if not isinstance(values, dict):
-            wrong.append(ConfigProblem(key, f"is no table: write [check.{name}]"))
+            wrong.append(ConfigProblem(key, f"is not a table: write [check.{name}]"))
             continue
         given = checked(values, _CheckTable, key, wrong, "a check")
         if given.command is None and not any(each.key == f"{key}.command" for each in wrong[before:]):

@@ -314,7 +314,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Conflict(f"{path}: {error}: mend it first", path=str(path)) from None
+        raise Conflict(f"{path}: {error}: correct it first", path=str(path)) from None
 
 
 def remove(path: Path, number: int, rules: Sequence[AnswerRule]) -> AnswerRule:

@@ -160,5 +160,5 @@ def test_json_has_every_part_and_every_entry(database: str, capfd: pytest.Captur
 
 def test_what_is_no_instant_is_refused_and_nothing_is_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["digest", "--db", str(tmp_path / "none.db"), "--since", "soon"]) == 2
-    assert "--since: soon is no instant: give an age" in capfd.readouterr().err
+    assert "--since: soon is not an instant: give an age" in capfd.readouterr().err
     assert not (tmp_path / "none.db").exists()

@@ -293,7 +293,7 @@ def test_what_an_agent_did_since_a_moment_is_taken_back_and_what_others_changed_
         store.commit(EditTask(two.uid, {"status": "done"}), actor="robin", now=START)
         store.commit(EditTask(two.uid, {"name": "Two, anew"}), actor="bob", now=START)
     assert run("agents undo robin --since someday") == (1, run("agents undo robin --since someday")[1])
-    assert "--since: someday is no instant" in run("agents undo robin --since someday")[1]
+    assert "--since: someday is not an instant" in run("agents undo robin --since someday")[1]
     assert "nobody has changed nothing" in run("agents undo nobody --since 2020-01-01")[1]
     status, text = run("agents undo robin --since 2020-01-01")
     assert status == 0

@@ -29,7 +29,7 @@ def written(store: Store) -> Store:
 @pytest.mark.parametrize(
     ("when", "said"),
     [
-        ("someday", "someday is no instant: give an age (90m, 8h, 2d), a time (18:00)"),
+        ("someday", "someday is not an instant: give an age (90m, 8h, 2d), a time (18:00)"),
         ("2126-01-01", "2126-01-01 is in the future, or the number of an entry"),
         ("1999-12-31", "1999-12-31 is earlier than the journal, which begins with entry 1, Fri 2 Jan"),
         ("9999", "there is no entry 9,999 yet"),

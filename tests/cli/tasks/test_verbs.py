@@ -417,7 +417,7 @@ def test_undo_names_the_change_that_it_cannot_take_back_and_passes_over_it(shell
     shell.store.commit(EditTask(other.uid, {"priority": 1}), actor="robin", now=shell.clock())
     over: list[int] = []
     for kind in ("updated", "created"):
-        cause = rf"change \d+ \(task {kind} task #2 .two.\) cannot be undone: robin has"
+        cause = rf"change \d+ \({kind} task #2 .two.\) cannot be undone: robin has"
         with pytest.raises(Refusal, match=cause) as refused:
             task_changes.undo(shell, over, as_json=False)
         over = [int(each) for each in re.findall(r"--pass-over (\d+)", str(refused.value))]

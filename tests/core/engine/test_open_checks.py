@@ -259,7 +259,7 @@ def test_a_log_that_cannot_be_read_there_is_named_with_what_to_copy(folder: Path
     folder.chmod(0o700)
     log.write_bytes(b"\0" * 64)
     folder.chmod(0o500)
-    with pytest.raises(DatabaseRefused, match=r"x\.db-wal.*copy both files"):
+    with pytest.raises(DatabaseRefused, match=r"x\.db-wal.*Copy both files"):
         Store(str(folder / "x.db"), read_only=True)
     folder.chmod(0o700)
     log.unlink()

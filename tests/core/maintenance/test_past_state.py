@@ -189,7 +189,7 @@ def test_an_instant_and_the_number_of_an_entry_each_mean_a_state(store: Store) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("someday", "is no instant: give an age .*, or the number of an entry"),
+        ("someday", "is not an instant: give an age .*, or the number of an entry"),
         ("2126-01-01", "2126-01-01 is in the future"),
         ("2020-01-01", "earlier than the journal, which begins with entry 1, Fri 2 Jan 12:22"),
         ("999", "there is no entry 999 yet: the newest is 6"),

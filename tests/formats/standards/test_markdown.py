@@ -27,7 +27,7 @@ def tasks(store: Store) -> list[Task]:
 def test_a_checklist_comes_in_once_and_a_task_waits_for_what_is_nested_in_it(store: Store, clock: Clock) -> None:
     outcome = bring(store, MARKDOWN, RECORDED, clock())
     assert counts(outcome) == (10, 0, 0)
-    assert outcome.lost == {"text: what is no item with a box is not imported": 5}
+    assert outcome.lost == {"text: only items with a box are imported": 5}
     found = tasks(store)
     assert [(task.name, task.status, task.domain) for task in found] == [
         ("Write the **changelog**", "pending", "Release 2.0"),

@@ -31,7 +31,7 @@ def test_its_export_comes_in_once_and_what_no_task_has_is_kept_and_told(store: S
     kept = ("design", "acceptance_criteria", "issue_type", "owner", "created_by", "status")
     assert outcome.lost == {
         "tombstone: an issue that was deleted there is left alone here": 1,
-        "memory: a line that is no issue": 1,
+        "memory: a line that is not an issue": 1,
         "dependencies: discovered-from is kept in the metadata alone": 1,
         "dependencies: parent-child is kept in the metadata alone": 1,
         "dependencies: when and by whom one was added is not kept": 3,

@@ -16,7 +16,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEnded, SessionReport, TurnFailed
-from tui_tasks.core.operations.tasks import EnsureList, SetListReview
+from tui_tasks.core.operations.tasks import EditTask, EnsureList, SetListReview
 from tui_tasks.core.operations.work import CountWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -358,6 +358,17 @@ async def test_x_ends_the_turn_of_one_that_works_and_says_why_not_of_others(peop
         await go_to(pilot, channel.name)
         await settle(pilot, "x")
         assert "pause it, or write to it" in said(app)
+
+
+async def test_one_that_makes_single_calls_is_not_called_gone_while_its_line_says_that_it_works(plan, make_app):
+    by_agent(plan, "robin", EditTask(plan[8], {"status": "in_progress", "agent": "robin"}))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert "robin    working" in row_of(app, "robin")
+        await go_to(pilot, "robin")
+        await settle(pilot, "x")
+        assert "robin has no turn to end: pause it, or write to it" in said(app)
 
 
 async def test_a_message_says_when_an_agent_reads_it_that_does_not_now(people, make_app):

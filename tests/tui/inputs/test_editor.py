@@ -101,7 +101,7 @@ async def test_where_the_screen_cannot_step_aside_it_says_so(plan, make_app):
     app = make_app(plan.path)
     async with opened(app) as pilot:
         await press(app, pilot, "E")
-        assert "step aside" in said(app)
+        assert "cannot be suspended" in said(app)
 
 
 async def test_what_was_changed_while_the_editor_was_open_is_a_conflict(app, plan, monkeypatch, tmp_path):

@@ -283,7 +283,7 @@ async def test_marked_tasks_are_edited_together_in_one_line_and_undone_together(
         assert "Set in 2 tasks:" in shown(app)
         await write(pilot, "nonsense !high")
         await settle(pilot, "enter")
-        assert "“nonsense” is no field" in shown(app)
+        assert "“nonsense” is not a field" in shown(app)
         await pilot.press("ctrl+u")
         await write(pilot, "#infra -#old !high @claude-2 due:3d")
         await settle(pilot, "enter")

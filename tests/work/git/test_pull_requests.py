@@ -149,7 +149,7 @@ def test_a_push_that_the_forge_refuses_says_what_to_do_before_the_words_of_git(
     store, repo, work, acceptance, gh, remote
 ):
     shutil.rmtree(remote)
-    expected = r"^nothing is pushed: look whether you may write to github\.com/ada/api \(fatal: [^\n]*\)$"
+    expected = r"^nothing is pushed: check that you may write to github\.com/ada/api \(fatal: [^\n]*\)$"
     with pytest.raises(Conflict, match=expected):
         open_pull_request(acceptance, work)
     assert work_queries.find(store.db, work.uid).state == "ready" and worktree(store).is_dir()

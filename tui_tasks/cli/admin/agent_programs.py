@@ -99,7 +99,7 @@ PROGRAMS: Final = {
         project=ProgramFiles(".mcp.json", ".claude/settings.json", "CLAUDE.md", _skill_path(".claude/skills")),
         user=ProgramFiles(".claude.json", "settings.json", "CLAUDE.md", _skill_path("skills")),
         home=_home_folder("CLAUDE_CONFIG_DIR", ".claude"),
-        next="Start claude. When it asks about the server of .mcp.json, choose to use it; the default is not to.",
+        next="Start claude. When it asks about the server of .mcp.json, choose to use it: the default is not to.",
         next_hooks="The hooks run from the next session; /hooks lists them.",
     ),
     "codex": Program(
@@ -257,7 +257,7 @@ def read(path: Path, root: Path) -> File:
     except OSError as error:
         raise NotSetUp(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise NotSetUp(f"{path} is not UTF-8 ({error}); mend the file, and try again") from error
+        raise NotSetUp(f"{path} is not UTF-8 ({error}); correct the file, and try again") from error
     return File(path, root, real, text, text)
 
 

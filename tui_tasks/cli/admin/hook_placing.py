@@ -59,7 +59,7 @@ def put(file: File, settings: dict[str, Any]) -> None:
                     if existing.get(key) != value:
                         file.after = jsonc.put(file.after, (*path, key), value)
     except ValueError as error:
-        raise NotSetUp(f"{file.path}: {error}; mend the file, and try again") from error
+        raise NotSetUp(f"{file.path}: {error}; correct the file, and try again") from error
 
 
 def remove(file: File) -> bool:
@@ -105,11 +105,11 @@ def _settings(file: File) -> dict[str, Any]:
     try:
         settings = jsonc.load(file.after or "")
     except jsonc.NotJson as error:
-        raise NotSetUp(f"{file.path} is not JSON ({error}); mend the file, and try again") from error
+        raise NotSetUp(f"{file.path} is not JSON ({error}); correct the file, and try again") from error
     if settings is None:
         return {}
     if not isinstance(settings, dict) or not isinstance(settings.get(HOOKS, {}), dict):
-        raise NotSetUp(f'{file.path}: it, or its "{HOOKS}", is not an object; mend the file, and try again')
+        raise NotSetUp(f'{file.path}: it, or its "{HOOKS}", is not an object; correct the file, and try again')
     return settings
 
 

@@ -80,17 +80,17 @@ def find(file: File, program: Program) -> dict[str, Any] | None:
         settings: Any = load_toml(text) if _is_toml(file) else jsonc.load(text or "")
     except ValueError as error:
         form = "TOML" if _is_toml(file) else "JSON"
-        raise NotSetUp(f"{file.path} is not {form} ({error}); mend the file, and try again") from error
+        raise NotSetUp(f"{file.path} is not {form} ({error}); correct the file, and try again") from error
     if not isinstance(settings, dict):
         if settings is None and jsonc.is_empty(text or ""):
             return None
-        raise NotSetUp(f"{file.path} is not a JSON object; mend the file, and try again")
+        raise NotSetUp(f"{file.path} is not a JSON object; correct the file, and try again")
     servers = settings.get(program.servers, {})
     if not isinstance(servers, dict):
-        raise NotSetUp(f'{file.path}: "{program.servers}" is not an object; mend the file, and try again')
+        raise NotSetUp(f'{file.path}: "{program.servers}" is not an object; correct the file, and try again')
     entry = servers.get(SERVER)
     if entry is not None and not isinstance(entry, dict):
-        raise NotSetUp(f'{file.path}: "{SERVER}" is not an object; mend the file, and try again')
+        raise NotSetUp(f'{file.path}: "{SERVER}" is not an object; correct the file, and try again')
     return entry
 
 
@@ -108,7 +108,7 @@ def remove(file: File, program: Program) -> bool:
         try:
             file.after = remove_from_toml(file.after, SERVER)
         except ValueError as error:
-            raise NotSetUp(f"{file.path}: {error}; take the table of {SERVER} out yourself") from error
+            raise NotSetUp(f"{file.path}: {error}; remove the table of {SERVER} yourself") from error
     else:
         file.after = jsonc.remove(file.after, (program.servers, SERVER))
     return True
@@ -126,7 +126,7 @@ def _updated_text(file: File, program: Program, new_entry: dict[str, Any], exist
                 text = jsonc.put(text, (program.servers, SERVER, key), value)
         return text
     except ValueError as error:
-        raise NotSetUp(f"{file.path}: {error}; mend the file, and try again") from error
+        raise NotSetUp(f"{file.path}: {error}; correct the file, and try again") from error
 
 
 def _is_toml(file: File) -> bool:

@@ -155,8 +155,8 @@ def _print_result(planned: setup_plan.Plan, request: setup_plan.SetupRequest, *,
         print(f"Next: {program.next_hooks}")
     if not request.for_user and shutil.which("tui-tasks") is None:
         print(
-            "! tui-tasks is not on PATH, where these files look for it: pipx or `uv tool` puts it there (README); "
-            "--user names this installation by its path",
+            "! tui-tasks is not on PATH, where these files look for it. Install it by pipx or `uv tool` (README), or "
+            "use --user: it names this installation by its path",
             file=sys.stderr,
         )
     if request.server and find_spec("mcp") is None:

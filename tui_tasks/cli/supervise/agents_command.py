@@ -132,7 +132,7 @@ def _commit_and_pass_on(
 def _declare_undo(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", metavar="NAME", help="the agent")
     command.add_argument(
-        "--since", metavar="WHEN", required=True, help="2h, 18:00, `yesterday 18:00` or a date: what it did since then"
+        "--since", metavar="WHEN", required=True, help="2h, 18:00, `yesterday 18:00` or a date: its changes since then"
     )
 
 
@@ -178,5 +178,5 @@ _ACTIONS: Final = {
         words(name="the agent"),
         _commit_action("is resumed", lambda options: ResumeAgent(options.name)),
     ),
-    "undo": CommandAction("undo what an agent did since a moment", _declare_undo, _undo),
+    "undo": CommandAction("undo the changes of an agent since a time", _declare_undo, _undo),
 }

@@ -159,7 +159,9 @@ def _found(store: Store, reference: str) -> Ask:
     """
     if len(reference) < SHORT_ID:
         # An agent could ask until another question has a short beginning.
-        raise InvalidArgument("ask", f"a question is named by {SHORT_ID} letters of its id at least: `tui-tasks asks`")
+        raise InvalidArgument(
+            "ask", f"name a question by at least {SHORT_ID} letters of its id: `tui-tasks asks` lists them"
+        )
     asks = [ask for ask in ask_queries.open_asks(store.db) if ask.uid.startswith(reference)]
     if not asks:
         raise NotFound("open question", f"{reference}; `tui-tasks asks` lists them")

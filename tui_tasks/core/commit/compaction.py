@@ -34,7 +34,7 @@ def instant(text: str, now: int) -> int:
     try:
         meant = int(datetime.fromisoformat(text).timestamp() * 1_000_000)
     except (ValueError, OverflowError, OSError):
-        raise InvalidArgument("before", f"{text} is no age like 90d or 12w, and no date like 2026-01-31") from None
+        raise InvalidArgument("before", f"{text} is neither an age (90d, 12w) nor a date (2026-01-31)") from None
     if meant > now:
         raise InvalidArgument("before", f"{text} is in the future")
     return meant

@@ -96,7 +96,7 @@ class StepRecord:
             Conflict: another machine has taken them over.
         """
         if len(self.committed()) < len(self._recorded):
-            raise Conflict("another machine has undone this change, as this machine was not heard of: do it again")
+            raise Conflict("another machine has undone this change, because this machine was silent: do it again")
 
     def committed(self) -> list[UnfinishedChange]:
         """Return the parts of which steps are committed, and which this process may undo, newest first."""

@@ -50,8 +50,8 @@ def read_query(path: str) -> str:
         return "mode=ro&immutable=1"
     if not os.path.exists(f"{path}-shm"):
         raise DatabaseRefused(
-            f"{path} cannot be read together with its log ({path}-wal), as the folder is read only: copy both files to "
-            "a folder of your own, and open that copy"
+            f"{path} cannot be read with its log ({path}-wal): the folder is read only. Copy both files to a folder of "
+            "your own, and open the copy"
         )
     return "mode=ro"
 

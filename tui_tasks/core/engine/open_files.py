@@ -36,12 +36,12 @@ class FileState(enum.Enum):
     REPLACED = "was replaced"
     OVERWRITTEN = "was overwritten while it was in use: run tui-tasks restore with the backup"
     LOG_LOST = (
-        "has lost its log (-wal), which was removed while it was in use: end each tui-tasks that has it open, "
-        "which writes the log into it, and start again"
+        "has lost its log (-wal): it was removed while in use. End each tui-tasks that has the database open (this "
+        "writes the log into it), then start again"
     )
     LOG_CUT = (
-        "has lost its log (-wal), which was cut short while it was in use: end each tui-tasks that has it open; "
-        "changes since the last checkpoint are lost, a backup may have them (tui-tasks restore)"
+        "has lost its log (-wal): it was cut short while in use. End each tui-tasks that has the database open. "
+        "Changes since the last checkpoint are lost; a backup may have them (tui-tasks restore)"
     )
 
 

@@ -191,6 +191,6 @@ def compact(store: Store, before: int, now: int) -> int:
     while True:
         try:
             next(steps)
-        except StopIteration as ended:
-            return int(ended.value)
+        except StopIteration as finished:
+            return int(finished.value)
         time.sleep(_ROOM_SECONDS)

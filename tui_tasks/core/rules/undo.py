@@ -50,7 +50,7 @@ _NOT_BY_UNDO: Final = {
     "work.discarded": "has discarded work: bring it back by `tui-tasks work restore`",
     "work.restored": "has brought work back: discard it instead",
 }
-_ENDED: Final = {"work.merged": "merged", "work.discarded": "discarded"}
+_STATE_AFTER: Final = {"work.merged": "merged", "work.discarded": "discarded"}
 _UNDONE_BY = Statement(lambda: J.select(J.change).where(J.undoes == slot("change")).distinct())
 _TASK_LATER = Statement(
     lambda: J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
@@ -145,8 +145,8 @@ def _is_brought_back(db: Database, change: int) -> bool:
     if not work_queries.has_any(db):
         return False
     parts = (part for parts in journal.of_change(db, change) for part in parts)
-    ended = [(part.uid, _ENDED[part.kind]) for part in parts if part.kind in _ENDED]
-    return bool(ended) and all(work_queries.find(db, uid).state != state for uid, state in ended)
+    states = [(part.uid, _STATE_AFTER[part.kind]) for part in parts if part.kind in _STATE_AFTER]
+    return bool(states) and all(work_queries.find(db, uid).state != state for uid, state in states)
 
 
 def _is_within(db: Database, change: int, list_uid: str) -> bool:

@@ -49,7 +49,7 @@ _FORMAT: Final = "markdown"
 _ITEM: Final = re.compile(r"[-*+] \[[ xX/-]\] ")
 # How long a part of a document is, in characters, before the next item with a box at the margin begins another.
 _PART: Final = 50_000
-_NOT_A_TASK: Final = "text: what is no item with a box is not imported"
+_NOT_A_TASK: Final = "text: only items with a box are imported"
 
 
 class _Comment(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):

@@ -212,5 +212,5 @@ def _apply_words(parsed: ParsedFile, fields: dict[str, Any], words: list[str], l
 def _parse_priority(parsed: ParsedFile, letter: str) -> int:
     if len(letter) == 1 and letter in _LETTERS:
         return _LETTERS.index(letter) + 1
-    parsed.lost[f"priority: {letter} is no letter"] += 1
+    parsed.lost[f"priority: {letter} is not a letter"] += 1
     return MEDIUM

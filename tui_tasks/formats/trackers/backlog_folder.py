@@ -155,7 +155,7 @@ def _created(parsed: ParsedFile, text: str | None) -> int | None:
         try:
             return _parse_date(text)
         except ValueError:
-            parsed.lost["created_date: it is no date"] += 1
+            parsed.lost["created_date: it is not a date"] += 1
     return None
 
 

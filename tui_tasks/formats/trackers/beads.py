@@ -228,7 +228,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
 
 def _add_record(parsed: ParsedFile, where: str, value: Any, now: datetime) -> None:
     if isinstance(value, dict) and value.get("_type", "issue") != "issue":
-        parsed.lost[f"{str(value['_type'])[:40]}: a line that is no issue"] += 1
+        parsed.lost[f"{str(value['_type'])[:40]}: a line that is not an issue"] += 1
         return
     issue = msgspec.convert(value, _Issue)
     if issue.status == _DELETED:

@@ -96,7 +96,7 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
 def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) -> dict[str, Any]:
     annotations = _STATUS[task.status]
     begun = task.status == "in_progress" or task.status in CLOSED
-    ended = task.finished_at or task.updated_at if task.status in CLOSED else None
+    finished = task.finished_at or task.updated_at if task.status in CLOSED else None
     started = task.started_at if begun else None
     foreign = foreign_of(task, NAME)
     attributes = {name: value for name, value in foreign.items() if name not in _Attributes.__struct_fields__}
@@ -107,7 +107,7 @@ def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) 
         "entry": _format_instant(task.created_at),
         "modified": _format_instant(task.updated_at),
         "start": _format_instant(started or task.created_at if annotations == "started" else started),
-        "end": _format_instant(ended),
+        "end": _format_instant(finished),
         "due": None if task.due is None else _due(task.due, now=now),
         # Medium is the default, which Taskwarrior has no letter for unless the task had one there.
         "priority": _priority(task.priority) or ("M" if foreign.get("priority") == "M" else None),

@@ -37,7 +37,7 @@ _CANNOT: Final[dict[str, dict[str, str]]] = {
     "claude": {},
     "codex": {
         "always": "Codex takes no rule from a hook: allow it always in its own window.",
-        "edit_input": "Codex takes no edited input from a hook: deny it, and say what it should run.",
+        "edit_input": "Codex does not accept edited input from a hook: deny it, and write what to run.",
         "question": "Codex's questions are answered in its own window.",
         "stop": "Codex's turn continues; its next tool is refused, and it is asked to stop.",
     },
@@ -47,7 +47,7 @@ _CANNOT: Final[dict[str, dict[str, str]]] = {
         "edit_input": "Gemini CLI takes no edited input from a hook.",
     },
     "opencode": {
-        "edit_input": "opencode takes no edited input: deny it, and say what it should run.",
+        "edit_input": "opencode does not accept edited input: deny it, and write what to run.",
     },
 }
 

@@ -48,10 +48,10 @@ class FleetActions(Controller):
         if action.id in ("agent_peek", "agent_record") and not self._can_peek(member.name, action.id):
             return f"{name} has neither a terminal nor a record here"
         if action.id == "agent_stop":
-            if member.state == "gone":
-                return f"{name} is gone"
             if member.session is None:
                 return f"{name} has no turn to end: pause it, or write to it"
+            if member.state == "gone":
+                return f"{name} is gone"
             if member.state == "stopped":
                 return f"{name} is suspended: continue its process first (fg, or kill -CONT)"
             if member.state in ("idle", "failed", "interrupted"):

@@ -56,7 +56,7 @@ _PACE: Final = 0.1
 """Seconds at least between two reads of what agents do that leaves no journal entries."""
 
 
-_TOLD: Final = "renamed_keys"
+_SHOWN_RENAMED_KEYS: Final = "renamed_keys"
 """The key under which `key_values` keeps the notices about renamed ids."""
 
 
@@ -232,10 +232,10 @@ class TaskApp(Actor, ResilientApp):
 
     def _tell_renamed_keys(self) -> None:
         """Tell once which ids of the human's own keys are others now."""
-        known = screen_memory.get(self.link.db, _TOLD) or []
+        known = screen_memory.get(self.link.db, _SHOWN_RENAMED_KEYS) or []
         if new := [text for text in renamed(self.context.config.keys) if text not in known]:
             self.frame.say_problems(new)
-            self.context.run(self.link.remember(_TOLD, [*known, *new]))
+            self.context.run(self.link.remember(_SHOWN_RENAMED_KEYS, [*known, *new]))
 
     def _say_problems_of_themes(self) -> None:
         self.themes.load()

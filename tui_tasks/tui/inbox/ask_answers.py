@@ -99,7 +99,7 @@ class AskAnswers(Controller):
         assert ask is not None
         request = ask.request or {}
         if request.get("kind") != "permission":
-            self._context.say("Only what a tool is given can be edited first.")
+            self._context.say("You can edit only the input of a tool.")
             return
         if (why := outbox.why_not(request["program"], "edit_input")) is not None:
             self._context.say(why)

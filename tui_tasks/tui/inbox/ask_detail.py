@@ -34,7 +34,7 @@ from tui_tasks.tui.state.context import Context
 
 _SMALL: Final = 60
 _MAX_FOLDED: Final = 20
-_TOLD: Final = ("logged", "status")
+_NEWS: Final = ("logged", "status")
 # The most words of an agent that are shown, and how many of its entries are searched for them.
 _MAX_WORDS: Final = 8
 _LOOKED_AT: Final = 32
@@ -124,8 +124,8 @@ class AskDetail(TextDrawing):
         if member is not None and member.session is not None and member.session.last_prompt:
             prompt = safe_line(member.session.last_prompt, max(8, room - 13))
             lines.append([("   asked for  ", "$muted"), (prompt, "")])
-        told = [word for word in self._words if word.kind in _TOLD and agent_text.latest_words(word)]
-        for word in told[:_MAX_WORDS]:
+        news = [word for word in self._words if word.kind in _NEWS and agent_text.latest_words(word)]
+        for word in news[:_MAX_WORDS]:
             task = agent_text.live_task(self.context.db, word.task) if word.task else None
             when = f"   {self.context.clock.time_of(word.at)}  {f'#{task.number}  ' if task is not None else ''}"
             said = safe_line(agent_text.latest_words(word), max(8, room - cell_len(when)))

@@ -99,7 +99,7 @@ def _run(context: Context, argv: list[str]) -> None:
         with context.suspend():
             status = _exit_status(argv)
     except SuspendNotSupported:
-        raise NoEditor("the screen cannot step aside here") from None
+        raise NoEditor("the screen cannot be suspended here") from None
     except OSError as error:
         raise NoEditor(f"cannot run {argv[0]}: {error.strerror}; set $EDITOR") from error
     if status:

@@ -312,7 +312,7 @@ async def edit_together(context: Context, tasks: Sequence[Task]) -> None:
         text, kept = typed, " ".join(word for word in typed.split() if not word.startswith("-#"))
         form = TaskForm(context)
         draft = form.read(Form("", kept, "", ("",) * len(task_fields.FIELDS)))
-        problem = draft.problem or (f"“{safe_line(draft.name, 30)}” is no field" if draft.name else "")
+        problem = draft.problem or (f"“{safe_line(draft.name, 30)}” is not a field" if draft.name else "")
         after = [(number, form.uid_of(number)) for number in draft.after]
         problem = problem or next((f"there is no #{number}" for number, uid in after if uid is None), "")
         if not problem:

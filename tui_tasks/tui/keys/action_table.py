@@ -415,7 +415,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _w("inbox", "ask_approve", "y", "Approve", "Approve", help="yes allow accept", needs="ask", verb="approve"),
         _w("inbox", "ask_deny", "x", "Deny, and say why", "Deny", help="no refuse reject", needs="ask", verb="refuse"),
         _w("inbox", "ask_reply", "m", "Reply in your own words", "Reply", help="answer", needs="ask", verb="write"),
-        _w("inbox", "ask_edit", "e", "Edit what the tool is given; y then allows it", "Edit", needs="ask", verb="edit"),
+        _w("inbox", "ask_edit", "e", "Edit the input of the tool; y then allows it", "Edit", needs="ask", verb="edit"),
         _a("inbox", "ask_later", "z", "Decide later", "Later", help="snooze defer", needs="ask"),
         _a("inbox", "ask_open", "enter", "Open the question's task; once answered: continue", "Open", verb="open"),
         _a(
@@ -597,7 +597,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "agents",
             "agent_take_back",
             "",
-            "Revert what the agent did since a moment",
+            "Revert the changes of the agent since a time",
             "Revert",
             help="undo revert",
             needs="agent",

@@ -241,7 +241,7 @@ class LogActions(Controller):
                 context.say(f"Writing: {count(written[0], 'entry', 'entries')} so far. Esc ends it.")
             context.say(f"Wrote {count(await work, 'entry', 'entries')} to {export.file}")
         except Stopped:
-            context.say("The export was ended; nothing of it is left.")
+            context.say("The export was stopped; no file is left.")
         except FileExistsError:
             context.say(f"{safe_line(str(export.file), 60)} is there already; nothing was written.")
         except OSError as error:

@@ -297,7 +297,7 @@ class ThemeManager:
         if theme is None:
             self.load()
             if name not in self.names:
-                missing = f"there is no theme {name!r} that can be used, so it is {DEFAULT!r}"
+                missing = f"no usable theme {name!r}; using {DEFAULT!r}"
                 self.problems = [*self.problems, missing]
                 name = DEFAULT
         else:

@@ -107,14 +107,14 @@ def last(line: JobLine, now: int, *, with_reason: bool = False) -> str:
         if run.not_before is not None and run.not_before > now:
             return f"starts {age(run.not_before, now)}"
         return "waits to start"
-    ended = line.last
-    if ended is None or ended.ended_at is None:
+    run = line.last
+    if run is None or run.ended_at is None:
         return "never"
-    if ended.outcome == "success":
-        took = f" {duration(ended.took)}" if ended.took is not None and ended.took >= 1_000_000 else ""
-        return f"{ago(ended.ended_at, now)} ok{took}"
+    if run.outcome == "success":
+        took = f" {duration(run.took)}" if run.took is not None and run.took >= 1_000_000 else ""
+        return f"{ago(run.ended_at, now)} ok{took}"
     why = f": {line.failure.why}" if with_reason and line.failing and line.failure and line.failure.why else ""
-    return f"{look(ended.outcome or '').word} {ago(ended.ended_at, now)}{why}"
+    return f"{look(run.outcome or '').word} {ago(run.ended_at, now)}{why}"
 
 
 def next_(job: Job, now: int, *, ascii_only: bool = False) -> str:

@@ -222,8 +222,8 @@ class DatabaseLink:
             steps = steps or compacting(store, before, now)
             try:
                 next(steps)
-            except StopIteration as ended:
-                return int(ended.value)
+            except StopIteration as finished:
+                return int(finished.value)
             return None
 
         try:

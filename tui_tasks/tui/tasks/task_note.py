@@ -80,8 +80,8 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
         name = safe_line(check.name, max(4, room - cell_len(head) - 2))
         drawn.append([(head, ink), (name, ""), (f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)], ink)])
         if check.state == "failed" and run is not None and run.output:
-            ended = [line for line in wrapped(run.output.rstrip(), max(8, room - 2)) if line.strip()]
-            drawn += [[(f"   {line}", "$muted")] for line in ended[-most:]]
+            output = [line for line in wrapped(run.output.rstrip(), max(8, room - 2)) if line.strip()]
+            drawn += [[(f"   {line}", "$muted")] for line in output[-most:]]
     return drawn
 
 

@@ -61,7 +61,7 @@ def _in_place(context: Context, agent: str, words: Sequence[str]) -> None:
         with context.suspend():
             subprocess.run(words, check=False)
     except SuspendNotSupported:
-        context.say(f"The screen cannot step aside here: `tui-tasks work attach` goes to {agent}.")
+        context.say(f"The screen cannot be suspended here: `tui-tasks work attach` goes to {agent}.")
     except OSError as error:
         context.say(f"{words[0]}: {error.strerror}")
 
@@ -131,7 +131,7 @@ def find(db: Database, agent: str) -> Place | str:
     """Return where the terminal of an agent is, or why there is no way to it."""
     session = session_queries.find(db, agent)
     if session is None or not session.pid:
-        return "its program has named no process, so that its terminal is not known"
+        return "its program has named no process: its terminal is not known"
     is_alive = processes.is_alive(
         ProcessIdentity(session.boot, session.namespace, session.pid, session.born), db.machine
     )

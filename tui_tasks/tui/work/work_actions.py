@@ -56,7 +56,7 @@ class WorkActions(Controller):
             return "no agent was started on it"
         if action.id == "work_end" and self._live() is None:
             return "no agent is at work on it"
-        if action.id == "work_restore" and self._ended() is None:
+        if action.id == "work_restore" and self._restorable() is None:
             return "no merged or discarded work"
         return None
 
@@ -91,11 +91,11 @@ class WorkActions(Controller):
         """Bring back the work on the task that was merged or discarded last."""
         from tui_tasks.tui.work import review_actions
 
-        ended = self._ended()
-        if ended is not None:
-            await review_actions.take_back(self._context, ended)
+        work = self._restorable()
+        if work is not None:
+            await review_actions.take_back(self._context, work)
 
-    def _ended(self) -> Work | None:
+    def _restorable(self) -> Work | None:
         uids = self._pane.selection()[:1]
         works = work_queries.of_task(self._context.db, uids[0]) if uids else []
         return next((work for work in reversed(works) if work.state in ("merged", "discarded", "failed")), None)

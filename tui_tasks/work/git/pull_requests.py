@@ -95,7 +95,7 @@ def create(root: Path, push: Push, title: str, body: str, *, show: Callable[[str
     try:
         git.push(objects, push.to.url, push.head, push.branch, helper=f"!{GH} auth git-credential")
     except GitFailed as error:
-        raise Conflict(f"nothing is pushed: look whether you may write to {push.to} ({error})") from error
+        raise Conflict(f"nothing is pushed: check that you may write to {push.to} ({error})") from error
     where = ("--repo", str(push.to), "--head", push.branch, "--base", push.base)
     done = _run([program, "pr", "create", *where, "--title", title, "--body-file", "-"], body)
     urls = _PULL_REQUEST.findall(done.stdout) or _PULL_REQUEST.findall(done.stderr)

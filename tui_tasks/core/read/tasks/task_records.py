@@ -82,11 +82,11 @@ def end_reason(db: Database, task: TaskLine) -> str:
 
     The last message up to the change counts, else the first one after it. The message is empty if neither wrote any.
     """
-    ended = task.finished_at or task.updated_at
+    finished_at = task.finished_at or task.updated_at
     for agent in dict.fromkeys((task.status_by or task.who, task.who)):
-        if said := last_said(db, task.uid, agent, ended):
+        if said := last_said(db, task.uid, agent, finished_at):
             return said
-        if row := db.one(_FIRST_OF_AGENT, task=task.uid, agent=agent, after=ended):
+        if row := db.one(_FIRST_OF_AGENT, task=task.uid, agent=agent, after=finished_at):
             return _read_log(row).message
     return ""
 

@@ -323,8 +323,8 @@ def decided_lines(text: str, *, is_prose: bool = False, ascii_only: bool = False
     other letters, and outside words. In prose it does so in a word with ASCII letters alone, and non-joiners stay in
     the scripts that need them. With `ascii_only`, signs are ASCII and only letters are not.
     """
-    *ended, last = (_line(line, is_prose, ascii_only) for line in text.split("\n"))
-    return [*(line + NEWLINE[ascii_only] for line in ended), last]
+    *complete, last = (_line(line, is_prose, ascii_only) for line in text.split("\n"))
+    return [*(line + NEWLINE[ascii_only] for line in complete), last]
 
 
 def decided_line(text: str, *, is_prose: bool = False, ascii_only: bool = False) -> str:

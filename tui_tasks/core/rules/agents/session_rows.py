@@ -54,7 +54,7 @@ _ALWAYS: Final = frozenset({"state", "waiting_for", "last_prompt"})
 # Why the task of a prompt failed.
 _LOST: Final = {
     "process": "the agent's process ended within its turn",
-    session_queries.BY_MACHINE: "the agent's machine was not heard of any more",
+    session_queries.BY_MACHINE: "the agent's machine has been silent too long",
 }
 
 _WENT_ON: Final = "it was answered in the program's own window, or is no longer asked"

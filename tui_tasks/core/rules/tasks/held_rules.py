@@ -77,8 +77,8 @@ def _refuse_too_many(tx: Transaction) -> None:
     limit = tx.review.limit
     if task_queries.held_count(tx.db, tx.actor) >= limit:
         raise Conflict(
-            f"{tx.actor} has {limit} tasks that wait for the human, and no more may: delete one, or wait until some "
-            "are accepted or declined",
+            f"{tx.actor} has {limit} held tasks, the limit: delete one, or wait until the human accepts or declines "
+            "some",
             held=True,
             limit=limit,
         )
