@@ -69,13 +69,13 @@ def test_as_the_settings_file(tmp_path: Path, hostile: Put) -> None:
     settings, (problem,) = config.load(file)
     assert settings == config.Config()
     assert "cannot be read" in problem.message
-    with pytest.raises(OSError, match=r"no regular file|bytes"):
+    with pytest.raises(OSError, match=r"not a regular file|bytes"):
         config.keep_theme(file, "nord")
 
 
 def test_as_the_settings_file_of_a_completion(tmp_path: Path, hostile: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(hostile(tmp_path / "config.toml")))
-    with pytest.raises(OSError, match=r"no regular file|bytes"):
+    with pytest.raises(OSError, match=r"not a regular file|bytes"):
         completion._runners("", None, "")  # type: ignore[arg-type]
 
 
@@ -101,7 +101,7 @@ def test_as_the_attributes_of_a_git_repository(tmp_path: Path, hostile: Put, mon
     assert not agent_worktrees._has_lfs(tmp_path / ".gitattributes")
     assert sync_file._named(tmp_path) is None
     monkeypatch.setattr(sync_file, "_is_merged", lambda path: False)  # git itself takes its time with a FIFO
-    with pytest.raises(OSError, match=r"no regular file|bytes"):
+    with pytest.raises(OSError, match=r"not a regular file|bytes"):
         sync_file.install_merge(tmp_path / "tasks.jsonl")
 
 

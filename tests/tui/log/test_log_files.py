@@ -127,7 +127,7 @@ async def test_a_log_that_was_never_compacted_begins_with_its_first_entry(plan, 
 async def test_nothing_is_dropped_where_the_human_thinks_better_of_it_or_nothing_is_that_old(plan, make_app):
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
-        for age, key, said in (("0d", "k", ""), ("9999d", "d", "nothing was dropped"), ("soon", "", "no age")):
+        for age, key, said in (("0d", "k", ""), ("9999d", "d", "nothing was dropped"), ("soon", "", "neither an age")):
             await settle(pilot)
             app.pane.action_act("log_compact")
             await until(pilot, lambda: app.screen.query("#answer"))
