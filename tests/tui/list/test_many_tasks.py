@@ -7,14 +7,16 @@ import threading
 import pytest
 
 from tests.started import DEADLINE
-from tests.tui.driving import by_agent, opened, press, said, shown, task, until, write
+from tests.tui.driving import above, by_agent, opened, press, said, shown, task, until, write
 from tests.tui.idle import SOON
 from tests.tui.plan import NOW
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.store import Store
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state import database_link
 
 
@@ -169,3 +171,20 @@ async def test_attention_finds_what_failed_in_every_list_that_the_now_line_count
             await press(app, pilot, "exclamation_mark")
             gone_to.append(app.pane.target())
         assert gone_to == [plan[4], plan[7], plan[3], far.uid]
+
+
+async def test_the_first_layout_leaves_room_for_what_needs_the_human(plan, make_app, monkeypatch):
+    by_agent(plan, "claude-2", *(AddTask(f"task {number}", plan.list_uid) for number in range(60)))
+    by_agent(plan, "claude-2", OpenAsk("Which database?"), OpenAsk("Which port?"))
+    heights, resized = [], VirtualList.on_resize
+
+    def noted(rows):
+        heights.append(rows.size.height)
+        resized(rows)
+
+    monkeypatch.setattr(VirtualList, "on_resize", noted)
+    app = make_app(plan.path)
+    async with opened(app):
+        assert "Which database?" in above(app)
+        # A second layout would paint the rows again.
+        assert len(heights) == 1

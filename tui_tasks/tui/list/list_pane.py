@@ -26,6 +26,7 @@ from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import frame
+from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
 # The least lines of the detail below the rows.
@@ -154,9 +155,14 @@ class ListPane(TaskPane):
         """Return the lines of the detail below the rows: a quarter, less what is shown above the pane in its place."""
         height = self.app.size.height - frame.AROUND
         most, home = _most_detail(height), self.context.state.current_list
-        taken = height - self.size.height if self.size.height else 0
+        taken = height - self.size.height if self.size.height else self._lines_above()
         blank = max(0, height - most - self._rows_around - (home.total if home is not None else 0))
         return max(_LEAST_DETAIL, most - max(0, taken - blank))
+
+    def _lines_above(self) -> int:
+        """Return how many lines what needs the human will take above the pane, before there is a layout."""
+        size = self.app.size
+        return sum(lines.get_content_height(size, size, size.width) for lines in self.screen.query(NeedsLines))
 
     @override
     def footer(self, small: bool) -> tuple[str, ...]:
