@@ -32,13 +32,13 @@ _REST: Final = ("arguments", "filter", "words", "links", "reason", "message", "t
 
 # The shared options by name, each with the title of its group in `--help` and argparse's arguments. A row of
 # `command_table` names those of a command.
-_STATE: Final = "which database, and who speaks"
+_STATE: Final = "database and scope"
 _AGENTS: Final = "what agents may do"
 _FLAG: Final = {"action": "store_true"}
 SHARED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "db": (_STATE, {"metavar": "PATH", "help": "the database (default: TUI_TASKS_DB, else your own)"}),
     "agent": (_STATE, {"metavar": "NAME", "help": "who speaks (default: %s)"}),
-    "list": (_STATE, {"metavar": "NAME", "help": "the list (default: all lists of the project; for add its tasklist)"}),
+    "list": (_STATE, {"metavar": "NAME", "help": "the list (default: all of the project; add: its tasklist)"}),
     "project": (
         _STATE,
         {"metavar": "NAME", "help": "the project (default: the nearest .tui-tasks.toml upwards; '': none)"},
