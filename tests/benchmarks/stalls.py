@@ -20,8 +20,9 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.past import PastLink, past_app
+from tui_tasks.tui.app.past import past_app
 from tui_tasks.tui.state.database_link import DatabaseLink
+from tui_tasks.tui.state.past_link import PastLink
 
 # Milliseconds.
 WANTED: Final = 100.0

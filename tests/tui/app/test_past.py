@@ -27,8 +27,9 @@ from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.past import PastLink, past_app
+from tui_tasks.tui.app.past import past_app
 from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.state.past_link import PastLink
 
 Look = Callable[..., TaskApp]
 

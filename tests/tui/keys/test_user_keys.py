@@ -10,12 +10,13 @@ from tests.tui.work.test_work_screen import begun
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.navigation import Frame
-from tui_tasks.tui.app.past import PastLink, past_app
+from tui_tasks.tui.app.past import past_app
 from tui_tasks.tui.keys import user_keys
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, show_key
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.text_lines import ScrollLines
 from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry
+from tui_tasks.tui.state.past_link import PastLink
 from tui_tasks.tui.tasks.git_links import LinkText
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen

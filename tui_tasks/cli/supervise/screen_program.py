@@ -187,7 +187,8 @@ def _link(path: str, at: str | None, *, read_only: bool) -> DatabaseLink:
             open_store.catch_up(path, progress.show)
     if at is None:
         return DatabaseLink(path, read_only=read_only, clock=clock.now)
-    from tui_tasks.tui.app.past import PastLink
+    # Without Textual, whose import would hold up the progress line.
+    from tui_tasks.tui.state.past_link import PastLink
 
     with LeavingKeys() as keys, ProgressBar("Replaying the journal (Esc leaves)") as progress:
 
