@@ -4,7 +4,7 @@ import pytest
 
 from tui_tasks.core import run_heartbeats
 from tui_tasks.core.run_heartbeats import HEAD, TAIL
-from tui_tasks.runner.command import PIECE, OutputLog, StreamTail
+from tui_tasks.runner.run_process import PIECE, OutputLog, StreamTail
 
 
 @pytest.mark.parametrize("flush_every", [1, 7, 10_000])

@@ -31,8 +31,8 @@ from tui_tasks.core.run_heartbeats import write_output
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_context
-from tui_tasks.runner.command import RunProcess
 from tui_tasks.runner.launch import PASSWORD, Assignment, folder
+from tui_tasks.runner.run_process import RunProcess
 from tui_tasks.runner.run_records import CannotStart, CommandSpec, RunEnding, RunRecord, record_of
 
 

@@ -18,7 +18,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
-from tui_tasks.core.read.tasks import json_export, task_queries
+from tui_tasks.core.read.tasks import task_queries, tasks_as_json
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests import strict_json
@@ -138,7 +138,7 @@ class State:
                     raise InvalidRequest(f"no status {status!r}; use one of {', '.join(vocab.STATUSES)}")
             self._session.look_at_checks()
             with contextlib.closing(
-                json_export.tasks(self._db, list or self._session.identity.list, statuses)
+                tasks_as_json.tasks(self._db, list or self._session.identity.list, statuses)
             ) as texts:
                 return [task for text in texts for task in msgspec.json.decode(f"[{text}]")]
 

@@ -11,7 +11,7 @@ from tests.conftest import START
 from tui_tasks import clock, ntfy
 from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise import history_text
-from tui_tasks.cli.tasks import json_listing
+from tui_tasks.cli.tasks import json_printing
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.errors import StorageFailed
@@ -19,7 +19,7 @@ from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, ImportLog, LogTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import Alert
-from tui_tasks.core.read.tasks import json_export
+from tui_tasks.core.read.tasks import tasks_as_json
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app import notifier
 
@@ -28,7 +28,7 @@ NAMES = ["one", "two\nlines\r", "three\u2028\x85", "\x1b[2J"]
 
 @pytest.fixture
 def database(path, monkeypatch):
-    monkeypatch.setattr(json_export, "SHORT", 0)
+    monkeypatch.setattr(tasks_as_json, "SHORT", 0)
     with Store(str(path)) as store:
         (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
         store.commit(*(AddTask(name, home.uid) for name in NAMES), actor="a", now=START)
@@ -36,10 +36,10 @@ def database(path, monkeypatch):
 
 
 def test_a_long_list_is_printed_from_a_file_as_a_short_one_is(database, monkeypatch, capsys):
-    json_listing.print_json(database, "list", (), read_only=True)
+    json_printing.print_json(database, "list", (), read_only=True)
     short = capsys.readouterr().out
-    monkeypatch.setattr(json_listing, "MEMORY_CHARS", 0)
-    json_listing.print_json(database, "list", (), read_only=True)
+    monkeypatch.setattr(json_printing, "MEMORY_CHARS", 0)
+    json_printing.print_json(database, "list", (), read_only=True)
     assert capsys.readouterr().out == short
     assert [task["name"] for task in json.loads(short)] == NAMES
 
@@ -48,10 +48,10 @@ def test_a_list_that_finds_no_room_is_refused_before_anything_is_printed(databas
     def no_room(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(json_listing, "MEMORY_CHARS", 0)
+    monkeypatch.setattr(json_printing, "MEMORY_CHARS", 0)
     monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
     with pytest.raises(StorageFailed, match="No space left"):
-        json_listing.print_json(database, "list", (), read_only=True)
+        json_printing.print_json(database, "list", (), read_only=True)
     assert capsys.readouterr().out == ""
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Talk
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden
-from tui_tasks.core.maintenance import doctor_checks
+from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport, SessionStarted
@@ -58,7 +58,7 @@ def status(store: Store, uid: str) -> str:
 
 
 def sound(store: Store) -> None:
-    assert list(doctor_checks.differences(store.db)) == []
+    assert list(journal_checks.differences(store.db)) == []
 
 
 def test_a_started_task_is_in_progress_claimed_by_the_session_and_linked_to_its_branch(store, human, task):

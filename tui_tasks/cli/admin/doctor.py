@@ -16,7 +16,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.maintenance import backup, doctor_checks
+from tui_tasks.core.maintenance import backup, journal_checks
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.recorded_settings import other_source
@@ -61,8 +61,8 @@ def _print_server(store: Store, *, whole: bool) -> Iterator[str]:
     """Print what the server of a replica holds; yield what is wrong there, or with the replica."""
     if not is_replica(store.path):
         return
-    from tui_tasks.postgres.doctor_checks import compare
     from tui_tasks.postgres.replica import Replica
+    from tui_tasks.postgres.server_checks import compare
 
     assert isinstance(store.db, Replica)
     about, *findings = compare(store.db, clock.now(), whole=whole)
@@ -97,11 +97,11 @@ def findings(
     damage = list(backup.findings(store.db))
     yield from damage
     yield from paths.findings_on_database(named or Path(store.path))
-    yield from doctor_checks.findings(Path(store.path))
+    yield from journal_checks.findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
-        if replays or doctor_checks.is_quick(store.db):
-            yield from backup.readable(doctor_checks.differences(store.db))
+        if replays or journal_checks.is_quick(store.db):
+            yield from backup.readable(journal_checks.differences(store.db))
         yield from _stopped_supervisors(store.db)
         yield from _orphans_of_work(store)
     if (other := other_source(store.db, source_of(settings))) is not None:
@@ -132,7 +132,7 @@ def summary(store: Store, *, replays: bool = False) -> str:
     try:
         with storage_errors(store.path):
             entries = count(journal.newest(store.db), "journal entry", "journal entries")
-            if not replays and not doctor_checks.is_quick(store.db):
+            if not replays and not journal_checks.is_quick(store.db):
                 entries += " (only doctor --replay compares so many with the tables)"
     except StorageFailed:
         entries = "a journal that cannot be read"

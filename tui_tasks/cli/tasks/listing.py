@@ -120,7 +120,7 @@ def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, str]:
 
 
 def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
-    """Print the tasks that match a filter as a JSON array, in the form of `json_listing`."""
+    """Print the tasks that match a filter as a JSON array, in the form of `json_printing`."""
     db = session.store.db
     print_json([_full(db, task, home) for home, task in _matching_tasks(session, statuses, filter_)])
 

@@ -52,10 +52,10 @@ def run(name: str, options: argparse.Namespace) -> int:
         require_database(options)
     if name == "ls" and options.json and not options.filter and not options.project:
         # The listing needs neither Peewee nor the tools: importing them takes longer than listing 10,000 tasks.
-        from tui_tasks.cli.tasks import json_listing
+        from tui_tasks.cli.tasks import json_printing
 
         database, project = paths.database(options.db), project_of(options) or ""
-        json_listing.print_json(database, options.list, options.status, project, read_only=options.read_only)
+        json_printing.print_json(database, options.list, options.status, project, read_only=options.read_only)
         return 0
     from tui_tasks.dialects.command_tools import SHELL as VERBS
 

@@ -228,7 +228,7 @@ class Database:
         return rows
 
     def sql(self, text: str, params: Sequence[Any] = ()) -> Any:
-        """Run SQL that Peewee does not write (pragmas, schema steps, `json_export`)."""
+        """Run SQL that Peewee does not write (pragmas, schema steps, `tasks_as_json`)."""
         if self._sums:
             self._write_sums()
         return self._connection.execute(text, params)
