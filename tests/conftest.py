@@ -38,7 +38,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compile the program and its tests once: where no bytecode may be written, each of hundreds of processes would."""
     gc.disable()
     hear_signals()
-    sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(tui_tasks.__path__[0], quiet=1)
 
