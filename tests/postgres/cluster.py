@@ -43,12 +43,30 @@ _SETTINGS: Final = {
     "fsync": "off",
     "full_page_writes": "off",
     "autovacuum": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
     "jit": "off",
     "logging_collector": "off",
     "log_line_prefix": "'%u %a '",
     "timezone": "'UTC'",
     "log_timezone": "'UTC'",
 }
+_END_CLIENTS: Final = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
+_COUNTED: Final = (
+    *("pg_class", "pg_proc", "pg_type", "pg_operator", "pg_cast", "pg_collation", "pg_conversion", "pg_language"),
+    *("pg_extension", "pg_event_trigger", "pg_trigger", "pg_rewrite", "pg_policy", "pg_default_acl"),
+    *("pg_largeobject_metadata", "pg_foreign_server", "pg_publication", "pg_seclabel"),
+)
+# All that a test can make in a database or set for it.
+_CONTENTS: Final = f"""
+    SELECT {", ".join(f"(SELECT count(*) FROM {table})" for table in _COUNTED)},
+        (SELECT array_agg((nspname, nspowner, nspacl)::text ORDER BY oid) FROM pg_namespace
+            WHERE nspname !~ '^pg_(toast_)?temp'),
+        (SELECT array_agg((oid, relowner, relacl)::text ORDER BY oid) FROM pg_class WHERE relacl IS NOT NULL),
+        (SELECT array_agg((oid, proowner, proacl)::text ORDER BY oid) FROM pg_proc WHERE proacl IS NOT NULL),
+        (SELECT array_agg((setrole, setconfig)::text) FROM pg_db_role_setting WHERE setdatabase = own.oid),
+        datdba, datacl::text, datconnlimit, datallowconn
+    FROM pg_database own WHERE datname = current_database()"""
 _HBA: Final = f"local all +{WITH_PASSWORD} scram-sha-256\nlocal all all trust\n"
 
 
@@ -108,6 +126,8 @@ class Cluster:
         self.log = folder / "log"
         self._held: int | None = None
         self._names = itertools.count(1)
+        self._emptied: list[str] = []
+        self._contents: tuple[Any, ...] | None = None
 
     @classmethod
     def make(cls, **settings: str) -> Cluster:
@@ -244,15 +264,45 @@ class Cluster:
 
     @contextlib.contextmanager
     def database(self) -> Iterator[str]:
-        """Make an empty database, dropped at the end; yield its name."""
-        name = f"test_{os.getpid()}_{next(self._names)}"
-        with self.connect() as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        """Yield the name of an empty database. No other block gets this name, and after this one it leads nowhere."""
+        name = self._emptied.pop() if self._emptied else self._make_database()
         try:
             yield name
         finally:
-            with contextlib.suppress(psycopg.OperationalError), self.connect() as connection:
-                connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+            with contextlib.suppress(psycopg.OperationalError):
+                self._end_database(name)
+
+    def _new_name(self) -> str:
+        return f"test_{os.getpid()}_{next(self._names)}"
+
+    def _make_database(self) -> str:
+        name = self._new_name()
+        with self.connect() as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        if self._contents is None:
+            with self.connect(name) as made:
+                self._contents = made.execute(_CONTENTS).fetchone()
+        return name
+
+    def _end_database(self, name: str) -> None:
+        """Empty a database and keep it under a new name: making one writes 15 MB. Drop it if something is left."""
+        new = self._new_name()
+        with self.connect() as connection:
+            try:
+                connection.execute(_END_CLIENTS, (name,))
+                rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
+                connection.execute(rename.format(sql.Identifier(name), sql.Identifier(new)))
+                connection.execute("UPDATE pg_database SET datacl = NULL WHERE datname = %s", (new,))
+                with self.connect(new) as emptied:
+                    emptied.execute("DROP SCHEMA IF EXISTS tui_tasks CASCADE")
+                    is_empty = emptied.execute(_CONTENTS).fetchone() == self._contents
+                if is_empty:
+                    self._emptied.append(new)
+                    return
+            except psycopg.Error:
+                pass
+            for left in (name, new):
+                connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(left)))
 
 
 def _as_user() -> dict[str, Any]:
