@@ -6,9 +6,10 @@ import copy
 import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Self
 
-from tests.tui.plan import ZONE, Plan, at, connect
+from tests.tui.plan import ZONE, Plan, Step, at, connect
 from tui_tasks.core import run_heartbeats
 from tui_tasks.core.job_snapshots import Heartbeat, Run
 from tui_tasks.core.operations import Operation
@@ -31,8 +32,27 @@ from tui_tasks.core.store import Store
 def with_agents(plan: Plan) -> Plan:
     """One agent that is quiet, and one that does nothing at the moment."""
     with Store(plan.path) as store:
-        store.commit(LogTask(plan[6], "joined"), actor="codex-1", now=at(19, 58, 30))
-        store.commit(LogTask(plan[8], "looked at the backups"), actor="watcher", now=at(20, 15, 40))
+        for when, actor, operation in _said(plan):
+            store.commit(operation, actor=actor, now=when)
+        connect(store, "watcher")
+    return plan
+
+
+def _said(plan: Plan) -> list[tuple[int, str, LogTask]]:
+    return [
+        (at(19, 58, 30), "codex-1", LogTask(plan[6], "joined")),
+        (at(20, 15, 40), "watcher", LogTask(plan[8], "looked at the backups")),
+    ]
+
+
+def in_order(path: Path) -> Plan:
+    """The plan with agents and jobs, written in the order in which it happened."""
+    steps: list[Step] = []
+    plan = Plan(path, steps)
+    for when, actor, operation in _said(plan):
+        steps.append((when, lambda store, now, actor=actor, what=operation: store.commit(what, actor=actor, now=now)))
+    Jobs(plan, steps)
+    with Store(plan.path) as store:
         connect(store, "watcher")
     return plan
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -38,11 +39,24 @@ def connect(store: Store, *agents: str) -> None:
             connections.begin(store.db, agent, Process(), at(16, 0))
 
 
+Step = tuple[int, Callable[[Store, int], object]]
+"""When something happens, and what is done then."""
+
+
+def looked(store: Store, now: int) -> None:
+    """Let the human look at everything so far."""
+    with store.db.transaction(write=False):
+        seq = journal.newest(store.db)
+    screen_memory.put(store.db, screen_memory.LOOKED, {"seq": seq, "at": now})
+
+
 class Plan:
     """The tasks by their places: `plan[5]` is the uid of #5."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, later: list[Step] | None = None) -> None:
+        """With `later`, what happens in the evening is not done but noted there."""
         self.path = str(path)
+        self._later, self._is_evening = later, False
         self.uids: list[str] = []
         with Store(self.path) as store:
             self._store = store
@@ -59,6 +73,9 @@ class Plan:
         return self.uids[place - 1]
 
     def _do(self, actor: str, when: int, *operations: Operation) -> list[object]:
+        if self._later is not None and self._is_evening:
+            self._later.append((when, lambda store, now: store.commit(*operations, actor=actor, now=now)))
+            return []
         return self._store.commit(*operations, actor=actor, now=when)
 
     def _status(self, actor: str, when: int, place: int, status: str) -> None:
@@ -75,14 +92,16 @@ class Plan:
 
     def _evening(self) -> None:
         """Let people and agents work on them."""
+        self._is_evening = True
         self._status("human", at(16, 5), 9, "skipped")
         self._status("claude-2", at(17, 1), 1, "done")
         self._status("claude-2", at(18, 12), 2, "done")
         self._do("claude-1", at(19, 12), EditTask(self[6], {"description": "Against a real Postgres."}))
         self._do("human", at(19, 14), EditTask(self[8], {"description": "On the standby."}))
-        with self._store.db.transaction(write=False):
-            seq = journal.newest(self._store.db)
-        screen_memory.put(self._store.db, screen_memory.LOOKED, {"seq": seq, "at": at(19, 58)})
+        if self._later is None:
+            looked(self._store, at(19, 58))
+        else:
+            self._later.append((at(19, 58), looked))
         self._status("claude-2", at(19, 58, 20), 3, "in_progress")
         self._do(
             "claude-2",

@@ -446,6 +446,14 @@ async def test_a_text_has_all_its_lines_or_one(plan, make_app, height):
             assert drawing.heights.get(row.name, 1) in (1, 1 + len(drawing.others(row, 80)))
 
 
+async def test_the_column_of_states_is_as_wide_as_those_that_are_shown(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A")
+        head = next(line for line in lines(app) if " who " in line)
+        assert head.index("what") - head.index("state") == len("finished 17m") + 2
+
+
 async def test_what_an_agent_works_on_stands_below_its_line_on_a_small_screen(plan, make_app):
     app = make_app(answered(plan).path)
     async with app.run_test(size=(40, 12)) as pilot:

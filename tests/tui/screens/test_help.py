@@ -36,6 +36,7 @@ async def test_the_help_begins_with_where_one_is(app, keys, here):
     [
         ("due", "Edit the task here, or fields of all that are marked"),
         ("tag", "Edit the task here, or fields of all that are marked"),
+        ("sort", "Sort: own order, urgency, due date, age or agent"),
         ("merge", "Inbox: all that needs you"),
         ("legend", "pending, waiting"),
         ("remove", "Delete the task, or all that are marked"),

@@ -16,7 +16,9 @@ import pytest
 import pytest_textual_snapshot
 from textual.pilot import Pilot
 
+from tests.tui.evening import in_order
 from tests.tui.idle import IdleLoop
+from tests.tui.plan import Plan
 from tui_tasks.tui.app.app import TaskApp
 
 SCREENSHOTS = Path(__file__).parents[3] / "screenshots"
@@ -35,6 +37,24 @@ class Picture(pytest_textual_snapshot.SVGImageExtension):
         named = re.search(r"\[(.+)\]", test_location.snapshot_name)
         assert named, "a story has its picture's name as a parameter"
         return named[1]
+
+
+@pytest.fixture(scope="session")
+def first_story(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """The evening that all pictures show."""
+    return in_order(tmp_path_factory.mktemp("story") / "auth.db")
+
+
+@pytest.fixture
+def evening(first_story: Plan, tmp_path: Path) -> Plan:
+    """That evening; a story adds what it is about."""
+    return first_story.copied(tmp_path / "auth.db")
+
+
+@pytest.fixture
+def plan(evening: Plan) -> Plan:
+    """The same evening: no picture shows less of it."""
+    return evening
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def reasoned(evening: Plan) -> Plan:
     """The evening, and an agent that says why it changed its task."""
     with Store(evening.path) as store:
         changes = {"priority": 1, "description": "JWT middleware and login.\nTests must pass before merge."}
-        store.commit(EditTask(evening[5], changes), actor="claude-1", now=NOW - 20_000_000, why=WHY)
+        store.commit(EditTask(evening[5], changes), actor="claude-1", now=NOW - 1_000_000, why=WHY)
     return evening
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.evening import with_agents
 from tests.tui.plan import NOW, Plan, at
 from tests.tui.stories.conftest import Draw
 from tui_tasks.core.operations.asks import NoteStuck
@@ -26,10 +25,9 @@ def at_each_size(name: str) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def evening(plan: Plan) -> Plan:
+def filed(plan: Plan) -> Plan:
     """What three agents have filed in the plan; one of them gets nowhere."""
-    with_agents(plan)
-    filed = (
+    ideas = (
         ("claude-1", "Rewrite the session store in Rust", "Latency of 40 ms is too long for it.", 31, {"priority": 2}),
         (
             "claude-2",
@@ -43,7 +41,7 @@ def evening(plan: Plan) -> Plan:
     with Store(plan.path) as store:
         store.commit(SetListReview(plan.list_uid, True), actor="human", now=at(19, 0))
         first = ""
-        for agent, name, why, ago, fields in filed:
+        for agent, name, why, ago, fields in ideas:
             task = AddTask(name, plan.list_uid, "Once the review is through.", **fields)
             thoughts = {"thoughts": why} if why else None
             (made,) = store.commit(task, actor=agent, now=NOW - ago * MINUTE, why=thoughts)
@@ -63,16 +61,14 @@ async def settled(pilot: Pilot[None]) -> None:
 
 @at_each_size("review")
 def test_what_agents_have_filed_waits_with_who_and_why(
-    evening: Plan, make_app: MakeApp, draw: Draw, picture: str
+    filed: Plan, make_app: MakeApp, draw: Draw, picture: str
 ) -> None:
-    draw(make_app(evening.path), press=["a", "tab"], run_before=settled)
+    draw(make_app(filed.path), press=["a", "tab"], run_before=settled)
 
 
 @at_each_size("stuck")
-def test_an_agent_that_gets_nowhere_is_told_with_why(
-    evening: Plan, make_app: MakeApp, draw: Draw, picture: str
-) -> None:
-    draw(make_app(evening.path), press=["A"], run_before=settled)
+def test_an_agent_that_gets_nowhere_is_told_with_why(filed: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
+    draw(make_app(filed.path), press=["A"], run_before=settled)
 
 
 @at_each_size("review-job")

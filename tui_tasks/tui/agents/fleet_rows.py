@@ -16,7 +16,7 @@ from typing_extensions import override
 from tui_tasks.core.read.agents.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
-from tui_tasks.text.glyphs import sign
+from tui_tasks.text.glyphs import Look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
@@ -30,6 +30,8 @@ from tui_tasks.tui.widgets.frame import NARROW, WIDE
 
 # As wide as `interrupted 40s`, and a space.
 _STATE: Final = 16
+# In cells: an age, and a space.
+_AGE: Final = 5
 # In cells: the most that is shown of a prompt as what an agent works on.
 _PURPOSE: Final = 40
 _SPENT: Final = 11
@@ -44,12 +46,13 @@ _LEAST_TEXT: Final = 12
 
 
 class Filled(NamedTuple):
-    """What agents have: the widths in cells of the longest name, place and task, and whether any has costs."""
+    """What agents have: the widths in cells of the longest name, place, task and state, and whether any has costs."""
 
     who: int
     where: int = 10
     task: int = 20
     spent: bool = True
+    state: int = _STATE
 
 
 class Columns(NamedTuple):
@@ -68,12 +71,12 @@ def columns(width: int, filled: Filled) -> Columns:
     """Divide a width into columns; those that no agent fills are left out."""
     if width < NARROW:
         who = min(max(filled.who, 6), 10) + 1
-        return Columns(who, 5, max(1, width - _HEAD - who - 6), 0, 0, 0, 0)
+        return Columns(who, _AGE, max(1, width - _HEAD - who - 6), 0, 0, 0, 0)
     if width < WIDE:
         who = min(max(filled.who, 8), 15) + 1
-        rest = width - _HEAD - who - _STATE
-        task = min(filled.task + 2, rest * 4 // 9) if filled.task else 0
-        return Columns(who, _STATE, max(1, rest - task), 0, task, 0, 0)
+        rest = width - _HEAD - who - filled.state
+        task = min(filled.task + 2, rest * 9 // 20) if filled.task else 0
+        return Columns(who, filled.state, max(1, rest - task), 0, task, 0, 0)
     who, where, spent = (
         min(max(filled.who, 8), 20) + 1,
         min(filled.where, 10) + 2 if filled.where else 0,
@@ -133,6 +136,7 @@ class FleetRows(RowDrawing[FleetRow]):
             max((cell_len(agent_text.where(one, context)) for one in members), default=0),
             max((cell_len(safe_line(text, _WIDEST)) for text in map(self._task, members)), default=0),
             any(_spent(one) for one in members),
+            max((len(self._look_of(one).word) + 1 + _AGE for one in members), default=_STATE),
         )
         return before != self.filled
 
@@ -154,7 +158,7 @@ class FleetRows(RowDrawing[FleetRow]):
         context, now = self.context, self.context.clock.now()
         sizes = columns(look.width, self.filled)
         state = agent_text.shown_state(row, context, self._quiet_after)
-        shown = agent_text.LOOKS_OF_STATES["finished" if agent_text.has_finished(row) else state]
+        shown = self._look_of(row)
         self._tick(row, state, now)
         is_small, old = look.width < NARROW, "$muted" if state == "gone" else ""
         head: list[Part] = [
@@ -233,7 +237,7 @@ class FleetRows(RowDrawing[FleetRow]):
     def _matter(self, row: Member, state: str, sizes: Columns) -> Matter:
         """Return what matters most of an agent: of those that need the human, on several lines if need be."""
         text, color = agent_text.matter(row, self.context, state)
-        is_small = sizes.state < _STATE
+        is_small = sizes.state <= _AGE
         place = agent_text.where(row, self.context) if not is_small and not sizes.where else ""
         whole = safe_line(f"{place}: {text}" if place and text else place or text)
         first, *more = wrapped(whole, sizes.matter - 1) or [""]
@@ -259,6 +263,11 @@ class FleetRows(RowDrawing[FleetRow]):
             (text, "$muted"),
             (fit(words, max(1, look.width - 3 - len(text))), "$muted"),
         ]
+
+    def _look_of(self, row: Member) -> Look:
+        """Return how an agent's state is shown."""
+        state = agent_text.shown_state(row, self.context, self._quiet_after)
+        return agent_text.LOOKS_OF_STATES["finished" if agent_text.has_finished(row) else state]
 
     def _flag(self, row: Member) -> str:
         """Return the mark of an agent whose task has changed since the human looked."""
