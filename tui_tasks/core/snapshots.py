@@ -89,7 +89,7 @@ class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     waiting_on: int
     claimed_by: str | None
     fenced: tuple[str, ...]
-    due: str | None = None  # a date, or an instant in UTC: `task_fields.parse_due`
+    due: str | None = None  # a date, or an instant in UTC: `due_dates.parse_due`
     estimate: int | None = None  # minutes
     held: bool = False
     decline_reason: str | None = None

@@ -22,7 +22,7 @@ from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError, describe
 from tui_tasks.core.schedule.fire_times import fires_between, parse_plan, zone_of
 from tui_tasks.core.schedule.policy import Settings
-from tui_tasks.core.schema.task_fields import parse_day
+from tui_tasks.core.schema.due_dates import parse_day
 from tui_tasks.text.times import SECOND, YEAR, count
 
 PREVIEWED: Final = 5
@@ -192,7 +192,7 @@ def changed_settings(job: Job | None, typed: Mapping[str, Any]) -> dict[str, Any
 
 # Dates in English as a person types them: `next friday 9:00`, `24 december at 6 pm`, `9am tomorrow`, `3d`. Pure.
 #
-# Words for a day are those of `due:` in quick add (`task_fields.parse_day`).
+# Words for a day are those of `due:` in quick add (`due_dates.parse_day`).
 
 
 _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

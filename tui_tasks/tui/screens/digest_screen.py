@@ -23,7 +23,7 @@ from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.read.pages.log_lines import LogLine
-from tui_tasks.core.schema import task_fields
+from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import HOUR, age, age_lasts
@@ -329,7 +329,7 @@ class DigestScreen(Overlay):
             if when < context.clock.now():
                 yield DigestLine("late", "job", name, name, "", "a job that no scheduler has started", when)
         now, field = task_fields.local_time(context.clock.now(), context.clock.zone), task_fields.FIELDS["due"]
-        late = [(uid, due) for uid, due in context.state.due if task_fields.is_overdue(due, now)]
+        late = [(uid, due) for uid, due in context.state.due if due_dates.is_overdue(due, now)]
         for uid, due in late[:_MAX_LATE]:
             task = list_pages.line(context.db, uid)
             if task is not None:

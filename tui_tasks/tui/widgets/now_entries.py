@@ -16,7 +16,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
-from tui_tasks.core.schema import task_fields
+from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import Look, look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, age, age_lasts, count
@@ -107,7 +107,7 @@ class NowEntries:
             return []
         now = task_fields.local_time(context.clock.now(), context.clock.zone)
         self.lasts(min(task_fields.FIELDS["due"].lasts(due, now) for _, due in context.state.due))
-        return [uid for uid, due in context.state.due if task_fields.is_overdue(due, now)]
+        return [uid for uid, due in context.state.due if due_dates.is_overdue(due, now)]
 
     def of_needs(self) -> Iterator[Entry]:
         """Yield what needs the human, most urgent first, then what has failed."""

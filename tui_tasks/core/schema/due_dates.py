@@ -1,0 +1,141 @@
+"""Due dates: how `fri`, `3d`, `2w` or `2026-01-31` is read, shown and filtered, and when a task is overdue.
+
+`now` is local time: days begin and end where the user is.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as time_of_day
+from typing import Final
+
+from tui_tasks.core.schema.value_ranges import Range, bounds, compared
+
+OVERDUE: Final = "overdue"
+"""The filter's word for the open tasks whose value is late."""
+
+DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WORDS: Final = {"today": 0, "tomorrow": 1, "yesterday": -1}
+_AHEAD: Final = r"(\d{1,4})([dw])"
+_DUE: Final = "due takes a date (2026-01-31), an instant (2026-01-31T17:00+01:00), today, tomorrow, fri, 3d or 2w"
+_DUE_FILTER: Final = "due: takes overdue, none, or a day (today, fri, 3d, 2w, 2026-01-31), < or > before it"
+
+
+def parse_due(text: str, now: datetime) -> str:
+    """Return a date unchanged, an instant in UTC with milliseconds; both sort as text. The default offset is local.
+
+    Raises:
+        ValueError: it is neither, nor a word that means one.
+    """
+    word = text.strip().lower()
+    if (day := parse_day(word, now.date())) is not None:
+        return day.isoformat()
+    try:
+        if len(word) <= 10:
+            return date.fromisoformat(word).isoformat()
+        instant = datetime.fromisoformat(word.upper())
+        if instant.tzinfo is None:
+            instant = instant.replace(tzinfo=now.tzinfo)
+        return instant.astimezone(UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError):
+        raise ValueError(_DUE) from None
+
+
+def parse_day(word: str, today: date) -> date | None:
+    """Return the day that a word names: `today`, `tomorrow`, `fri` or `friday`, `3d` or `2w`; None if it names none."""
+    if word in _WORDS:
+        return today + timedelta(_WORDS[word])
+    if word[:3] in DAYS and word in _weekdays():
+        return today + timedelta((DAYS.index(word[:3]) - today.weekday() - 1) % 7 + 1)
+    if ahead := re.fullmatch(_AHEAD, word):
+        try:
+            return today + timedelta(int(ahead[1]) * (7 if ahead[2] == "w" else 1))
+        except OverflowError:
+            return None
+    return None
+
+
+def _weekdays() -> frozenset[str]:
+    names = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+    return frozenset((*names, *DAYS))
+
+
+def is_overdue(due: str, now: datetime) -> bool:
+    """Return whether a due date is over, or a due instant has come. A date ends with the local day; `now` is local."""
+    if len(due) == 10:
+        return due < now.date().isoformat()
+    return datetime.fromisoformat(due) <= now
+
+
+def write(due: str, now: datetime) -> str:
+    """Return a text that `parse_due` accepts, in local time."""
+    return due if _is_date(due) else _local_time_of(due, now).isoformat(timespec="minutes")
+
+
+def short(due: str, now: datetime) -> str:
+    """Return `due in 2d`, `due today` or `overdue 3d`."""
+    from tui_tasks.text import times
+
+    if _is_date(due):
+        days = (date.fromisoformat(due) - now.date()).days
+        day_text = "today" if not days else times.due(days * times.DAY, 0)
+    else:
+        day_text = times.due(_microseconds(datetime.fromisoformat(due)), _microseconds(now))
+    return day_text if day_text.startswith(OVERDUE) else f"due {day_text}"
+
+
+def long(due: str, now: datetime) -> str:
+    """Return it with the date: `due in 2d (Sat 2026-01-31)`, `due in 3h (Sat 2026-01-31 17:00)`."""
+    at = date.fromisoformat(due) if _is_date(due) else _local_time_of(due, now)
+    time = "" if _is_date(due) else f" {at:%H:%M}"
+    return f"{short(due, now)} ({DAYS[at.weekday()].title()} {at.isoformat()[:10]}{time})"
+
+
+def lasts(due: str, now: datetime) -> int:
+    """Return for how many microseconds `short` and `long` stay the same."""
+    from tui_tasks.text import times
+
+    if _is_date(due):
+        return max(_microseconds(_start_of_day(now.date() + timedelta(1), now)) - _microseconds(now), 1)
+    return times.age_lasts(_microseconds(datetime.fromisoformat(due)), _microseconds(now))
+
+
+def ranges(word: str, now: datetime) -> list[Range]:
+    """Read `today`, `fri`, `2026-01-31`, `<3d`, `>=1w` or `overdue` as a range of dates and one of instants."""
+    today = now.date()
+    if word == OVERDUE:
+        return [Range(None, today.isoformat(), True), Range(None, _utc_text(now + timedelta(milliseconds=1)), False)]
+    sign, rest = compared(word)
+    day = parse_day(rest, today)
+    try:
+        day = day or date.fromisoformat(rest)
+        first, last = bounds(sign, day, day + timedelta(1))
+        begun, ended = (_utc_text(_start_of_day(each, now)) if each else None for each in (first, last))
+    except (ValueError, OverflowError):
+        raise ValueError(_DUE_FILTER) from None
+    dates = Range(first and first.isoformat(), last and last.isoformat(), True)
+    return [dates, Range(begun, ended, False)]
+
+
+def _is_date(due: str) -> bool:
+    return len(due) == 10
+
+
+def _local_time_of(due: str, now: datetime) -> datetime:
+    try:
+        return datetime.fromisoformat(due).astimezone(now.tzinfo)
+    except OverflowError:
+        return datetime.fromisoformat(due)
+
+
+def _start_of_day(day: date, now: datetime) -> datetime:
+    return datetime.combine(day, time_of_day(), now.tzinfo)
+
+
+def _utc_text(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def _microseconds(at: datetime) -> int:
+    return (at - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
