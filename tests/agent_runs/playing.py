@@ -15,7 +15,7 @@ from tests.runner.hosting import Host
 from tests.started import DEADLINE
 from tui_tasks import clock
 from tui_tasks.agent_runs.supervisor import AgentConversation
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_output
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.agents import session_queries
@@ -148,7 +148,7 @@ class Play:
     def output(self) -> str:
         """What people read of the run."""
         pieces = tuple(self.program.log.unwritten_pieces())
-        return run_heartbeats.RunLog(pieces, self.program.log.total).text
+        return run_output.RunLog(pieces, self.program.log.total).text
 
     def over(self, exit_code: int = 0) -> RunEnding:
         """The program has ended with that status; how the run did."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.core.job_steps import Jobs
 from tests.started import DEADLINE, until
 from tui_tasks import clock
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_output
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read import job_queries
@@ -54,7 +54,7 @@ class Host:
         return self.ended(self.start(name, context, **settings))
 
     def log(self, run: Run) -> str:
-        return run_heartbeats.read_output(self.jobs.store.db, run.uid).text
+        return run_output.read_output(self.jobs.store.db, run.uid).text
 
 
 @contextlib.contextmanager

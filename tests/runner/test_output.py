@@ -2,8 +2,8 @@
 
 import pytest
 
-from tui_tasks.core import run_heartbeats
-from tui_tasks.core.run_heartbeats import HEAD, TAIL
+from tui_tasks.core import run_output
+from tui_tasks.core.run_output import HEAD, TAIL
 from tui_tasks.runner.run_process import PIECE, OutputLog, StreamTail
 
 
@@ -16,10 +16,10 @@ def test_what_is_kept_is_the_head_and_the_tail_however_it_comes(store, total, fl
     for at, start in enumerate(range(0, total, 9_999)):
         log.feed(whole[start : start + 9_999])
         if at % flush_every == 0:
-            run_heartbeats.write_output(store.db, "run", log.unwritten_pieces(), log.total)
+            run_output.write_output(store.db, "run", log.unwritten_pieces(), log.total)
             log.mark_written()
-    run_heartbeats.write_output(store.db, "run", log.unwritten_pieces(), log.total)
-    kept = run_heartbeats.read_output(store.db, "run")
+    run_output.write_output(store.db, "run", log.unwritten_pieces(), log.total)
+    kept = run_output.read_output(store.db, "run")
     assert kept.total == total
     assert sum(len(data) for _, data in kept.pieces) <= HEAD + TAIL
     assert all(whole[start : start + len(data)] == data for start, data in kept.pieces)

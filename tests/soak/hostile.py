@@ -9,7 +9,7 @@ from typing import Any
 from tests.conftest import Clock, Talk
 from tests.payloads import text
 from tui_tasks import clock
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_output
 from tui_tasks.core.agent_names import is_invisible
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import SendMessage
@@ -104,7 +104,7 @@ class Attacker:
             store.commit(RunJob(job["uuid"], context=self.long("input")), actor="human", now=now)
             (run,) = job_queries.open_runs(store.db, job["uuid"])
             output = self.long("output").encode("utf-8", "replace") + b"\xff\xfe\x9b2J"
-            run_heartbeats.write_output(store.db, run.uid, [(0, output)], len(output))
+            run_output.write_output(store.db, run.uid, [(0, output)], len(output))
             if state == "failing":
                 store.commit(FinishRun(run.uid, "error", self.long("outcome")), actor="agent", now=now)
 

@@ -28,7 +28,7 @@ from tests.soak.budget import Budget
 from tests.soak.speaking import memory
 from tests.started import until
 from tui_tasks import clock
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_heartbeats, run_output
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries
@@ -183,7 +183,7 @@ def flood(folder: Path, budget: Budget) -> str:
                 with contextlib.suppress(OSError, StopIteration):  # it has just ended
                     peak = max(peak, memory(held.pid, "VmHWM"))
             time.sleep(0.05)  # looked at 20 times a second
-    ended, log = host.run(run.uid), run_heartbeats.read_output(store.db, run.uid)
+    ended, log = host.run(run.uid), run_output.read_output(store.db, run.uid)
     kept = sum(len(data) for _, data in log.pieces)
     database = sum(path.stat().st_size for path in folder.glob("t.db*"))
     assert ended.outcome == "success", ended

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.tui.plan import ZONE, Plan, Step, at, connect
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_output
 from tui_tasks.core.job_snapshots import Heartbeat, Run
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import (
@@ -148,7 +148,7 @@ class Jobs:
         self._do(now, ClaimRun(self.running, heartbeat, 4))
         self._do(now + 1_000_000, BeginRun(self.running, heartbeat, "0" * 64, at(21, 15)))
         output = b"PING 192.168.1.1\n64 bytes: time=0.3 ms\n64 bytes: time=0.4 ms\n"
-        run_heartbeats.write_output(self._store.db, self.running, [(0, output)], len(output))
+        run_output.write_output(self._store.db, self.running, [(0, output)], len(output))
 
     def _audit(self) -> None:
         weekdays = {"minute": "0", "hour": "9", "day": "*", "month": "*", "weekday": "mon-fri"}

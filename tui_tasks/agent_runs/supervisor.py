@@ -50,7 +50,7 @@ from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
 from tui_tasks.runner import processes, run_context, supervisor
 from tui_tasks.runner.launch import Assignment
-from tui_tasks.runner.run_process import MAX_LINE, RESULT, RunProcess
+from tui_tasks.runner.run_process import MAX_REASON, RESULT, RunProcess
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.runner.runner_settings import AgentSettings
 from tui_tasks.settings import config, paths, project
@@ -196,7 +196,7 @@ class AgentConversation:
             reason = plain.reason or "it ended before its turn was over"
             return msgspec.structs.replace(ended, outcome="error", reason=reason)
         if turn.error is not None:
-            reason = self._redacted(turn.error).strip().partition("\n")[0][:MAX_LINE]
+            reason = self._redacted(turn.error).strip().partition("\n")[0][:MAX_REASON]
             return msgspec.structs.replace(ended, outcome="error", reason=reason, retry=not turn.is_capped)
         return msgspec.structs.replace(ended, outcome="success", reason=None)
 
@@ -306,7 +306,7 @@ class AgentConversation:
             self._is_turn_over = False
             self._print(f"[the human wrote: {words}]" if words else "[the human wrote]")
             return
-        self._stop_result = ("interrupted", f"its turn was ended by the human: {words}"[:MAX_LINE].rstrip(": "))
+        self._stop_result = ("interrupted", f"its turn was ended by the human: {words}"[:MAX_REASON].rstrip(": "))
         self._print(f"[{self._stop_result[1]}]")
         if not self._is_turn_over:
             self._driver.interrupt()

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final
 
-from tui_tasks.core.run_heartbeats import HEAD, TAIL
+from tui_tasks.core.run_output import HEAD, TAIL
 from tui_tasks.runner import processes, run_context
 from tui_tasks.text.safe import telling_line
 
@@ -224,7 +224,7 @@ PIECE: Final = 32 * 1024
 RESULT: Final = 256 * 1024
 # The end of standard error, else of standard output, that is searched for the line that says why a run failed.
 LAST_WORDS: Final = 4 * 1024
-MAX_LINE: Final = 200
+MAX_REASON: Final = 200
 # The end of both streams together that is kept with a check.
 LAST_OUTPUT: Final = 16 * 1024
 
@@ -305,5 +305,5 @@ class StreamTail:
         return f"[… {self._dropped + start:,} bytes left out …]\n{self._data[start:].decode(errors='replace')}"
 
     def telling_line(self) -> str:
-        """Return the line that says why it ended (`safe.telling_line`), at most `MAX_LINE` characters of it."""
-        return telling_line(self._data[-LAST_WORDS:].decode(errors="replace"))[:MAX_LINE]
+        """Return the line that says why it ended (`safe.telling_line`), at most `MAX_REASON` characters of it."""
+        return telling_line(self._data[-LAST_WORDS:].decode(errors="replace"))[:MAX_REASON]

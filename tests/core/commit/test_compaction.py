@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.conftest import SECOND, START, Clock
 from tests.core.job_steps import Jobs
 from tests.entries import all_entries
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_output
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
@@ -346,15 +346,15 @@ def test_the_output_of_a_run_goes_with_the_entry_that_tells_of_its_end(store: St
     for _ in range(2):
         clock.forward(10)
         run = jobs.commit(RunJob(job.uid), "agent")
-        run_heartbeats.write_output(store.db, run.uid, [(0, b"said")], 4)
+        run_output.write_output(store.db, run.uid, [(0, b"said")], 4)
         jobs.ran(run.uid)
         runs.append(run.uid)
     clock.forward(-99_999)
     last = jobs.commit(RunJob(job.uid), "agent")
-    run_heartbeats.write_output(store.db, last.uid, [(0, b"said")], 4)
+    run_output.write_output(store.db, last.uid, [(0, b"said")], 4)
     jobs.ran(last.uid)
     _compact(store, 15)
-    assert [run_heartbeats.read_output(store.db, uid).text for uid in (*runs, last.uid)] == ["", "said", "said"]
+    assert [run_output.read_output(store.db, uid).text for uid in (*runs, last.uid)] == ["", "said", "said"]
 
 
 def test_words_are_found_though_the_index_missed_what_was_compacted(store: Store, monkeypatch) -> None:

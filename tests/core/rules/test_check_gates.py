@@ -19,7 +19,7 @@ from tests.checks import (
     verified_of,
 )
 from tests.conftest import SECOND
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_output
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, NotProven
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance import backup, journal_checks
@@ -209,7 +209,7 @@ def test_of_a_check_the_newest_runs_are_kept_and_those_that_count_for_a_task(sto
     counted, uid = add(), add()
     do(report_done(counted))
     first = checks.run(output="proven")
-    run_heartbeats.write_output(store.db, first.uid, [(0, b"proven")], 6)
+    run_output.write_output(store.db, first.uid, [(0, b"proven")], 6)
     runs = []
     for at in range(6):
         do(RequestChecks(uid))
@@ -218,7 +218,7 @@ def test_of_a_check_the_newest_runs_are_kept_and_those_that_count_for_a_task(sto
     assert kept == [first.uid, *runs[-3:]]
     assert (verified_of(store, counted), checks_json(store, counted)[0]["output"]) == ("passed", "proven")
     assert checks_json(store, uid)[0]["output"] == "try 5"
-    assert run_heartbeats.read_output(store.db, first.uid).total == 0
+    assert run_output.read_output(store.db, first.uid).total == 0
     do(EditTask(uid, {"status": "in_progress"}))
     do(Undo())
     assert list(journal_checks.differences(store.db)) == []

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import START, Clock
 from tests.core.job_steps import EVERY_MINUTE, HOUR, MINUTE, Jobs, at, replayed, tables
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_output
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.operations import Redo, Undo
@@ -151,7 +151,7 @@ def test_only_the_human_has_fewer_runs_kept_than_there_are_now(jobs):
     kept = []
     for _ in range(3):
         run = jobs.commit(RunJob(job.uid), "alice")
-        run_heartbeats.write_output(jobs.store.db, run.uid, [(0, b"said")], 4)
+        run_output.write_output(jobs.store.db, run.uid, [(0, b"said")], 4)
         kept.append(jobs.ran(run.uid).uid)
     for agent in ("bob", "alice"):
         with pytest.raises(Forbidden, match="only the human can keep fewer"):
@@ -160,7 +160,7 @@ def test_only_the_human_has_fewer_runs_kept_than_there_are_now(jobs):
     jobs.commit(Undo(), "bob")
     kept.append(jobs.ran(jobs.commit(RunJob(job.uid), "bob").uid).uid)
     assert [run.uid for run in reversed(jobs.runs(job.uid))] == kept
-    assert [run_heartbeats.read_output(jobs.store.db, uid).text for uid in kept] == ["said"] * 3 + [""]
+    assert [run_output.read_output(jobs.store.db, uid).text for uid in kept] == ["said"] * 3 + [""]
     jobs.commit(EditJob(job.uid, {}, {"keep_runs": 1}), "human")
     last = jobs.ran(jobs.commit(RunJob(job.uid), "bob").uid)
     assert [run.uid for run in jobs.runs(job.uid)] == [last.uid]

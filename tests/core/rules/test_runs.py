@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import SECOND
 from tests.core.job_steps import FIRST, HOUR, MINUTE, replayed, tables
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_heartbeats, run_output
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations.jobs import (
@@ -21,7 +21,7 @@ from tui_tasks.core.operations.jobs import (
     StopRun,
 )
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.run_heartbeats import HEAD, TAIL, write_output
+from tui_tasks.core.run_output import HEAD, TAIL, write_output
 
 # What becomes of a due time
 
@@ -231,7 +231,7 @@ def test_so_many_runs_are_kept_with_their_output(jobs, store):
         jobs.commit(EndRun(made[-1].uid, "success"))
         made.append(jobs.commit(RunJob(job.uid), "agent"))
     assert [run.uid for run in jobs.runs(job.uid)] == [made[4].uid, made[3].uid, made[2].uid]
-    logged = [run.uid for run in made if run_heartbeats.read_output(store.db, run.uid).total]
+    logged = [run.uid for run in made if run_output.read_output(store.db, run.uid).total]
     assert logged == [made[2].uid, made[3].uid]
     assert replayed(store) == tables(store.db)
 
@@ -342,11 +342,11 @@ def test_a_log_keeps_head_and_tail_and_tells_what_is_left_out(store):
     piece = 32 * 1024
     for n in range(64):
         write_output(store.db, "run", [(n * piece, bytes([65 + n % 26]) * piece)], (n + 1) * piece)
-    log = run_heartbeats.read_output(store.db, "run")
+    log = run_output.read_output(store.db, "run")
     assert log.total == 64 * piece
     assert sum(len(data) for _, data in log.pieces) == HEAD + TAIL
     assert f"[… {64 * piece - 1024 * 1024:,} bytes left out …]" in log.text
-    assert run_heartbeats.read_output(store.db, "run", since=63 * piece).pieces[0][0] == 63 * piece
+    assert run_output.read_output(store.db, "run", since=63 * piece).pieces[0][0] == 63 * piece
 
 
 def test_a_run_that_has_not_ended_is_kept_however_many_have_begun_after_it(jobs, store, clock):
@@ -362,5 +362,5 @@ def test_a_run_that_has_not_ended_is_kept_however_many_have_begun_after_it(jobs,
     jobs.commit(EndRun(made[1], "success"))
     jobs.commit(EndRun(made[2], "success"))
     assert [run.uid for run in jobs.runs(job.uid)] == [made[2], made[0]]
-    assert [run_heartbeats.read_output(store.db, uid).text for uid in made] == ["out", "", "out"]
+    assert [run_output.read_output(store.db, uid).text for uid in made] == ["out", "", "out"]
     assert replayed(store) == tables(store.db)

@@ -208,7 +208,7 @@ def test_of_a_long_output_the_last_4000_characters_are_told_and_all_of_it_is_kep
         talk.ok("tasklist:set_task_done", uid=uid)
         check = becomes(talk, uid, "passed")
     assert check["output"] == "é" * 3997 + "end"
-    from tui_tasks.core.run_heartbeats import read_output
+    from tui_tasks.core.run_output import read_output
 
     assert read_output(store.db, check["run_id"]).text == "é" * 9000 + "end"
 

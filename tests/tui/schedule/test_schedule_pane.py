@@ -9,7 +9,7 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, lines, named, said, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import NOW, ZONE, at
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_output
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.store import Store
@@ -403,7 +403,7 @@ async def test_what_agents_write_is_text_and_nothing_else(plan, make_app, size):
     by_agent(plan, "human", RunJob(made.uid))
     with Store(plan.path) as store:
         (run,) = job_queries.open_runs(store.db, made.uid)
-        run_heartbeats.write_output(store.db, run.uid, [(0, hostile.encode() + b"\xff\x00")], len(hostile) + 2)
+        run_output.write_output(store.db, run.uid, [(0, hostile.encode() + b"\xff\x00")], len(hostile) + 2)
     by_agent(plan, "claude-1", FinishRun(run.uid, "error", hostile))
     app = make_app(plan.path, pane="schedule")
     async with app.run_test(size=size) as pilot:

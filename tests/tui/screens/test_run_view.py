@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_output
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
@@ -33,14 +33,14 @@ async def test_output_comes_as_it_is_written_and_is_followed_until_one_scrolls(j
         output = b"".join(b"line %d\n" % number for number in range(100))
         total = app.screen.output.total
         with Store(jobs.plan.path) as store:
-            run_heartbeats.write_output(store.db, jobs.running, [(total, output)], total + len(output))
+            run_output.write_output(store.db, jobs.running, [(total, output)], total + len(output))
         await until(pilot, lambda: "line 99" in shown(app))
         await settle(pilot, "pageup")
         assert "line 99" not in shown(app)
         more = b"the last one\n"
         total += len(output)
         with Store(jobs.plan.path) as store:
-            run_heartbeats.write_output(store.db, jobs.running, [(total, more)], total + len(more))
+            run_output.write_output(store.db, jobs.running, [(total, more)], total + len(more))
         await until(pilot, lambda: app.screen.output.total == total + len(more))
         assert "the last one" not in shown(app)
         await settle(pilot, "f")
@@ -67,12 +67,12 @@ async def test_the_last_line_of_a_run_is_there_with_its_end(jobs, make_app, monk
         await settle(pilot, "g", "enter")
         total, output = app.screen.output.total, b"".join(b"line %d\n" % number for number in range(100))
         with Store(jobs.plan.path) as store:
-            run_heartbeats.write_output(store.db, jobs.running, [(total, output)], total + len(output))
+            run_output.write_output(store.db, jobs.running, [(total, output)], total + len(output))
         app.screen._poll()
         await settle(pilot, *["pageup"] * (not follows))
         total += len(output)
         with Store(jobs.plan.path) as store:
-            run_heartbeats.write_output(store.db, jobs.running, [(total, b"all clean\n")], total + 10)
+            run_output.write_output(store.db, jobs.running, [(total, b"all clean\n")], total + 10)
         by_agent(jobs.plan, "system", EndRun(jobs.running, "success", exit_code=0), now=NOW + 1_000_000)
         await until(pilot, lambda: "ok" in shown(app).split("64 bytes")[0] and app.screen.run.state == "final")
         assert app.screen.output.text.endswith("line 99\nall clean\n")

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from typing_extensions import override
 
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core import run_output
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.job_lines import RunLine
@@ -157,7 +157,7 @@ class RunView(Overlay):
         if run is None or before is None or before.uid != run.uid:
             self.output.following = True
         if run is not None and before != run:
-            log = run_heartbeats.read_output(self.context.db, run.uid)
+            log = run_output.read_output(self.context.db, run.uid)
             is_other = before is None or before.uid != run.uid
             if is_other or log.total < self.output.total or not self.output.total:
                 self.output.show(log, self._note(run))
@@ -204,9 +204,9 @@ class RunView(Overlay):
 
     def _add_output(self, run: RunLine) -> None:
         """Read what a run has printed since, and add it to what is shown."""
-        log = run_heartbeats.read_output(self.context.db, run.uid, self.output.total)
+        log = run_output.read_output(self.context.db, run.uid, self.output.total)
         if log.pieces and not self.output.add(log):
-            self.output.show(run_heartbeats.read_output(self.context.db, run.uid))
+            self.output.show(run_output.read_output(self.context.db, run.uid))
 
     # Actions
 

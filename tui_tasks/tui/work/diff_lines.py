@@ -30,7 +30,7 @@ KINDS: Final = {
     "comment": "$muted italic",
 }
 """The style of each kind of token."""
-MAX_LINE: Final = 4_000
+MAX_CHARACTERS: Final = 4_000
 """The most characters of a line that are shown."""
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _HEADERS: Final = ("diff --git ", "index ", "--- ", "+++ ")
@@ -90,8 +90,8 @@ def parse(diff: str) -> list[DiffLine]:
 
 
 def _safe(line: str) -> str:
-    cut = len(line) - MAX_LINE
-    return whole_text(line[:MAX_LINE]) + (f"… {cut:,} characters more" if cut > 0 else "")
+    cut = len(line) - MAX_CHARACTERS
+    return whole_text(line[:MAX_CHARACTERS]) + (f"… {cut:,} characters more" if cut > 0 else "")
 
 
 def sides(lines: Sequence[DiffLine]) -> Iterator[list[int]]:
