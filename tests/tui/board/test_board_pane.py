@@ -41,7 +41,7 @@ async def test_every_task_is_in_the_column_of_what_has_become_of_it(plan, make_a
             assert head in shown(app)
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+@pytest.mark.parametrize("size", [(120, 40), (80, 30)])
 async def test_a_card_shows_the_whole_question_and_the_whole_reason_where_there_is_room(plan, make_app, size):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=size) as pilot:

@@ -1,8 +1,10 @@
 """The agents screen: who is there, in which state, and what the human can tell them."""
 
+import re
+
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, lines, said, settle, shown, until
+from tests.tui.driving import SIZES, below, by_agent, lines, said, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at, connect
 from tests.tui.sessions import Sessions
@@ -33,7 +35,7 @@ def states(plan, now: int = NOW) -> dict[str, str]:
 
 
 def row_of(app, name: str) -> str:
-    return next(line for line in shown(app).split("\n") if name in line[:16])
+    return next(line for line in below(app) if name in line[:16])
 
 
 def answered(plan):
@@ -257,8 +259,11 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        above = "".join(shown(app).splitlines()[:3])
-        assert {120: "! claude-1 the same failure", 80: "! claude-1 the same", 40: "! claude-1"}[size[0]] in above
+        if size[0] > 60:
+            assert "! 1 stuck" in lines(app)[1] and lines(app)[2].startswith(" ! claude-1 stuck #5 Ship auth flow")
+            assert "! claude-1  stuck: the same failure 3 times: pytest" in shown(app)
+        else:
+            assert "! claude-1" in lines(app)[0]
         await settle(pilot, "A")
         assert "the same" in row_of(app, "claude-1")
         if size[1] > 12 and size[0] > 60:
@@ -275,7 +280,8 @@ async def test_every_cause_stands_in_agents_and_above_the_panes_with_the_keys_th
     app = make_app(plan.path)
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
-        assert f"claude-1 by {cause}" in "".join(shown(app).splitlines()[:3])
+        assert lines(app)[2].startswith(" ! claude-1 stuck #5 ")
+        assert f"! claude-1  stuck: by {cause}" in shown(app)
         await settle(pilot, "A")
         assert f"by {cause}" in row_of(app, "claude-1")
         foot = shown(app).splitlines()[-1]
@@ -293,7 +299,8 @@ async def test_one_whose_turn_a_limit_has_ended_is_told_to_wait_for_it(plan, mak
     app = make_app(plan.path)
     async with app.run_test(size=(160, 40)) as pilot:
         await settle(pilot)
-        assert f"{name} waits for a limit" in "".join(shown(app).splitlines()[:3])
+        assert f"✗ {name} failed" in lines(app)[2]
+        assert re.search(rf"✗ {name} +failed: waits for a limit", shown(app))
         await settle(pilot, "A")
         assert "waits for a limit: Your limit" in row_of(app, name)
 
@@ -424,7 +431,7 @@ async def test_at_80_columns_question_and_task_stand_whole_in_their_columns(plan
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 30)) as pilot:
         await settle(pilot, "A")
-        rows = lines(app)
+        rows = below(app)
         head = next(row for row in rows if " who " in row)
         at = next(number for number, row in enumerate(rows) if "claude-2 waiting" in row)
         for column, words in (

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.core.job_steps import Jobs
-from tests.tui.driving import SIZES, by_agent, named, opened, said, settle, shown, until
+from tests.tui.driving import SIZES, below, by_agent, named, opened, said, settle, shown, until
 from tests.tui.fleet.test_agents import row_of
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
@@ -116,7 +116,7 @@ async def test_an_agent_that_asks_has_the_task_of_its_question_and_the_whole_que
     app = make_app(people.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        text = " ".join(shown(app).split())
+        text = " ".join(" ".join(below(app)).split())
         assert "#4 jose" in row_of(app, "claude-1") and "#5 Ship auth flow" in row_of(app, "claude-1")
         assert "Which one?" in text[: text.index("claude-2")], "below its line, not in the note alone"
 
@@ -128,8 +128,9 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
         await settle(pilot, "A")
         assert "! claude-1 stuck 12m" in row_of(app, "claude-1") and "the same failure" in row_of(app, "claude-1")
         assert app.screen.agent_here() == "claude-1", "one that is stuck stands first"
-        below = shown(app)[shown(app).index("the same failure") :]
-        assert "Which one?" in below[: below.index("claude-2")]
+        rows = "\n".join(below(app))
+        rows = rows[rows.index("the same failure") :]
+        assert "Which one?" in rows[: rows.index("claude-2")]
         assert " 1 stuck   1 waiting for you " in shown(app).splitlines()[0]
         assert shown(app).splitlines()[-1].startswith(" 1-2 Choose  . Seen  m Message")
 
@@ -402,11 +403,11 @@ async def test_the_agent_of_the_now_line_is_told_to_be_paused(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert "paused" not in shown(app).splitlines()[1]
+        assert "paused" not in shown(app).splitlines()[2]
         by_agent(plan, "human", PauseAgent("claude-1", "wait"))
-        await until(pilot, lambda: "– claude-1 paused #5" in shown(app).splitlines()[1])
+        await until(pilot, lambda: "– claude-1 paused #5" in shown(app).splitlines()[2])
         by_agent(plan, "human", ResumeAgent("claude-1"))
-        await until(pilot, lambda: "? claude-1 #5" in shown(app).splitlines()[1])
+        await until(pilot, lambda: "◐ claude-1 #5" in shown(app).splitlines()[2])
 
 
 def many(plan) -> None:

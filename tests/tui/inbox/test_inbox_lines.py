@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.tui.driving import SIZES, lines, settle, shown, until
@@ -96,7 +98,7 @@ async def test_an_inbox_of_many_entries_has_a_line_for_each(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert len(in_list(app)) == 7 and all("?" in line[:4] for line in in_list(app))
+        assert len(in_list(app)) == 8 and all("?" in line[:4] for line in in_list(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -108,20 +110,19 @@ async def test_above_the_inbox_stands_how_the_agents_are_and_what_has_failed(pla
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "a")
-        above = "\n".join(lines(app)[:3])
-        assert above.index("claude-1") < above.index("✗")
+        above = "\n".join(lines(app)[:4])
+        assert "claude-1" in above and "✗ 1" in above
         if size[0] >= 60:
-            assert lines(app)[1].startswith(" ! 1 stuck, 1 failed" if size[1] > 30 else " ! 1 stuck of 2 agents")
             assert lines(app)[0].startswith(" Inbox   1 waiting") and "next #" in lines(app)[0]
-            why = "✗ failed  task #3 Fix flaky DST test: test_dst_gap: expected 02:30"
-            assert why in lines(app)[2] if size[1] > 30 else "✗ 1 task failed" in lines(app)[1]
+            assert "✗ 1 failed   ! 1 stuck" in lines(app)[1] and lines(app)[2].startswith(" ! claude-1 stuck #5")
+            assert re.match(r" ✗ failed  task #3 .*test_dst_gap: expected 02:30", lines(app)[3])
 
 
 async def test_the_inbox_says_how_many_tasks_have_changed_since_the_human_looked(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        assert f"• {len(app.state.new)} changed" in lines(app)[0]
+        assert f"• {len(app.state.new)} changed" in lines(app)[1]
 
 
 async def test_the_foot_has_what_can_be_done_with_the_entry_first(every_kind, make_app):

@@ -342,10 +342,11 @@ async def test_a_job_of_an_agent_waits_with_its_prompt_and_times_and_is_accepted
         await open_review(pilot)
         assert "Nightly" in shown(app)
         if size[1] > 12:
-            for part in ("claude-2 made this job", "nobody does it", "0 3 * * *", "Back up the database"):
+            for part in ("claude-2 made this job", "nobody does it", "0 3 * * *"):
                 assert part in shown(app), part
             await settle(pilot, "pagedown")
-            assert "Be brief." in shown(app)
+            for part in ("Back up the database", "Be brief."):
+                assert part in shown(app), part
         await settle(pilot, "e")
         assert "in the schedule" in said(app)
         if size[1] == 12:

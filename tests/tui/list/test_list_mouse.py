@@ -49,9 +49,9 @@ async def test_a_click_on_the_footer_does_what_it_says(app):
         assert app.focused is app.query_one(FilterWords)
 
 
-async def test_a_click_on_the_now_line_goes_to_the_task(app, plan):
+async def test_a_click_on_an_agent_at_work_goes_to_its_task(app, plan):
     async with opened(app) as pilot:
-        await pilot.click("#now", offset=(lines(app)[1].index("claude-1 #5"), 0))
+        await pilot.click("#at-work", offset=(lines(app)[2].index("claude-1 #5"), 0))
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.pane.row_list.cursor == plan[5]

@@ -243,14 +243,15 @@ async def test_the_first_entry_is_reached_by_one_key_and_left_by_another(plan, m
 
 async def test_what_is_opened_shows_the_agents_reasons_and_stays_while_others_come_in(plan, make_app):
     why = {"topic": "tests", "thoughts": ["they are slow", "so be it"], "reflection": "should have asked"}
-    for size in SIZES:
+    for size in (*SIZES, (80, 30)):
         with Store(plan.path) as store:
             store.commit(EditTask(plan[5], {"intent": f"at {size}"}), actor="claude-1", now=NOW, why=why)
         app = make_app(plan.path, pane="log")
         async with app.run_test(size=size) as pilot:
             await settle(pilot, "enter")
             detail = app.query_one(EntryDetail)
-            assert "they are slow" in shown(app) or size[1] == 12
+            assert "topic" in shown(app) or size[1] == 12
+            assert "they are slow" in shown(app) or size[1] < 30, "further down on a low screen"
             row = log_of(app).row_list.cursor
             by_agent(plan, "claude-2", LogTask(plan[7], "meanwhile"))
             await until(pilot, lambda app=app: log_of(app).below == 1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.started import DEADLINE
-from tests.tui.driving import SIZES, by_agent, lines, opened, press, shown, until
+from tests.tui.driving import SIZES, below, by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import screen_memory
@@ -30,7 +30,7 @@ async def test_d_tells_what_happened_since_the_human_looked_in_the_order_of_its_
     report(plan[6])
     async with opened(make_app(plan.path)) as pilot:
         await press(pilot.app, pilot, "D")
-        said = "\n".join(lines(pilot.app)[3:])
+        said = "\n".join(below(pilot.app))
         places = [said.index(word) for word in ("needs you", "✗ failed", "not proven", "✓ proven")]
         assert places == sorted(places)
         assert "test_dst_gap: expected 02:30" in said
@@ -53,8 +53,8 @@ async def test_the_digest_has_whole_reasons_and_what_is_next(
         text = shown(pilot.app)
         assert "test_dst_gap: expected 02:30" in text
         assert "jose is maintained but heavier; pyjwt is" in text.split("needs you")[1]
-        assert "next #8 Backup restore" in text.splitlines()[0]
-        assert "? claude-1 #5" in text.splitlines()[1]
+        assert "next #8" in text.splitlines()[0]
+        assert "◐ claude-1 #5" in text.splitlines()[2]
 
 
 @pytest.mark.parametrize("width", [80, 120])

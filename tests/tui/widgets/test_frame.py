@@ -23,19 +23,20 @@ LONG = (
 async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     async with opened(app) as pilot:
-        assert "○ claude-2 idle" in lines(app)[1]
+        assert "○ claude-2 idle" in lines(app)[2]
         # It leaves no entry in the journal.
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-2", Process(), NOW)
-        await until(pilot, lambda: "claude-2" not in lines(app)[1])
+        await until(pilot, lambda: "claude-2" not in lines(app)[2])
 
 
 @pytest.mark.parametrize(
     ("width", "words"),
     [
-        (160, "auth.db  live  next #8 Backup restore drill │ ! Backup drill 25m late"),
-        (120, "auth.db  live  next #8 Backup restore drill │ ! Backup drill 25m late"),
-        (80, "next #8 │ ! Backup drill 25m late"),
+        (160, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
+        (120, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
+        (80, "auth.db  live  next #8 Backup restore …"),
+        (60, "next #8 Backup …"),
     ],
 )
 async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs, make_app, width, words):

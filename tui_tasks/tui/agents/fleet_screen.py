@@ -32,10 +32,10 @@ from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine, next_parts
-from tui_tasks.tui.widgets.now_entry import COUNTS, FAILED, JOBS, LATE
-from tui_tasks.tui.widgets.now_line import NowLine
-from tui_tasks.tui.widgets.screen_head import ChangesRule
+from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
+from tui_tasks.tui.widgets.needs_entries import CHECKS, FAILURES, HELD, REVIEW
+from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
+from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 MAX_WORDS: Final = 12
 MAX_MESSAGES: Final = 3
@@ -54,7 +54,7 @@ class Fleet(Overlay):
     Fleet #people { height: 1fr; min-height: 3; }
     Fleet #note { max-height: 50%; }
     Fleet.-narrow #titles, Fleet.-short #titles, Fleet.-narrow #note, Fleet.-short #note,
-    Fleet.-narrow #agents-now, Fleet.-short #agents-now, Fleet.-narrow #under, Fleet.-short #under { display: none; }
+    Fleet.-narrow #fleet-now, Fleet.-short #fleet-now, Fleet.-narrow #under, Fleet.-short #under { display: none; }
     """
 
     def __init__(self, context: Context) -> None:
@@ -62,8 +62,10 @@ class Fleet(Overlay):
         self._quiet_after = context.config.quiet_after * SECOND
         self._rows = FleetRows(context, self._quiet_after)
         self.window = FleetList(context, self._rows)
-        self._head = FrameLine(context, self._totals, self._spent, id="agents-head")
-        self._elsewhere = NowLine(context, (COUNTS, FAILED, JOBS, LATE), id="agents-now")
+        kinds = (CHECKS, HELD, REVIEW, *FAILURES)
+        self._head = ScreenHead(
+            context, self._totals, id="fleet", kinds=kinds, below=ROWS_AND_DETAIL, note=self._waiting_out_of_sight
+        )
         self._titles = FrameLine(context, self._rows.titles, id="titles")
         self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
         self._note_title = FrameLine(context, self._note_text.title, id="under")
@@ -90,9 +92,7 @@ class Fleet(Overlay):
 
     def compose(self) -> ComposeResult:
         """Compose head, agents and the note."""
-        yield self._head
-        yield self._elsewhere
-        yield ChangesRule(self.context)
+        yield from self._head.compose()
         yield self._titles
         yield self.window
         yield self._note_title
@@ -219,7 +219,9 @@ class Fleet(Overlay):
         )
 
     def _totals(self, width: int) -> Sequence[Part]:
-        """` Agents   1 stuck   3 waiting for you   2 working`: how many agents are in each state."""
+        """` Agents   1 stuck   3 waiting for you   2 working   12k tokens`: how many agents are in each state, and what
+        all have spent.
+        """
         ascii_only = self.context.ascii_only
         counts = self._counted()
         long, short = (
@@ -234,27 +236,23 @@ class Fleet(Overlay):
         parts: list[Part] = [(" Agents ", "bold")]
         if width >= NARROW:
             parts += [(" ", ""), *self.context.state.projects.alone_parts()]
-        room = width - sum(cell_len(text) for text, _ in parts)
-        ways = [(long, _NEXT_WIDE if width >= WIDE else _NEXT), (short, _NEXT)] if width >= NARROW else []
-        fitting = (way for way, free in ways if sum(cell_len(text) for text, _ in way) + free <= room)
-        parts += next(fitting, marks)
+        ways = (long, _NEXT_WIDE if width >= WIDE else _NEXT), (short, _NEXT)
+        parts += next((way for way, free in ways if self._has_room(parts + way, width, free)), marks)
+        # In the past, an agent's presence is known only from what it had open.
+        is_past = self.context.link.as_of is not None
+        more = "who was connected is not recorded" if is_past else agent_text.spent_by_all(self.members)
+        if more and self._has_room([*parts, (more, "")], width, _NEXT):
+            parts.append((f"  {more}", "$muted"))
         # Who waits out of sight is more urgent than how many do what.
         room = width - cell_len(self._waiting_out_of_sight()) - 1
         while len(parts) > 1 and sum(cell_len(text) for text, _ in parts) > room:
             parts.pop()
         return parts
 
-    def _spent(self, width: int) -> Sequence[Part]:
-        """Return how many of those out of sight wait for the human, else what all have spent, and what is next."""
-        if out_of_sight := self._waiting_out_of_sight():
-            return [(f"{out_of_sight} ", "$state-needs-you bold")]
-        # In the past, an agent's presence is known only from what it had open.
-        if self.context.link.as_of is not None:
-            return [("who was connected is not recorded ", "$muted")]
-        room = width - sum(cell_len(text) for text, _ in self._totals(width)) - 2
-        spent = agent_text.spent_by_all(self.members)
-        costs: list[Part] = [(f"{spent}   ", "$muted")] if spent and cell_len(spent) + _NEXT <= room else []
-        return [*costs, *next_parts(self.context, self._head, room - cell_len(spent) - 3 if costs else room)]
+    @staticmethod
+    def _has_room(parts: Sequence[Part], width: int, free: int) -> bool:
+        """Return whether parts leave so many cells of the title free for what is next."""
+        return width >= NARROW and sum(cell_len(text) for text, _ in parts) + free <= width
 
     def _waiting_out_of_sight(self) -> str:
         """`↑ 2 above need you  g`: how many agents above or below the lines on screen wait for the human."""
@@ -276,7 +274,7 @@ class Fleet(Overlay):
 
     def on_virtual_list_scrolled(self) -> None:
         """Tell again who is out of sight."""
-        self._head.again()
+        self._head.title.again()
 
     def changed(self, changes: StateChanges) -> None:
         """Update after entries about agents."""
@@ -324,7 +322,7 @@ class Fleet(Overlay):
         sent = ask_queries.newest(self.context.db, name, MAX_MESSAGES) if name else []
         self._shown = self.view
         self._note_text.put(self.member, self._shown, words, sent)
-        for part in (self._note_title, self._note, self._head, self._elsewhere, self._titles):
+        for part in (self._note_title, self._note, self._head, self._titles):
             part.again()
         self.call_after_refresh(self._note_painted)
         if self.is_on_gone:

@@ -42,10 +42,12 @@ from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice
 from tui_tasks.tui.widgets import frame
+from tui_tasks.tui.widgets.agent_line import agent_line
 from tui_tasks.tui.widgets.bases import Overlay, Pane
-from tui_tasks.tui.widgets.frame import FootLine, TopLine
+from tui_tasks.tui.widgets.counts_line import counts_line
+from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
-from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
+from tui_tasks.tui.widgets.screen_head import pane_tabs
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 
 if TYPE_CHECKING:
@@ -185,11 +187,11 @@ class TaskApp(Actor, ResilientApp):
         return MainScreen.of_size(self.size, self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
 
     def compose(self) -> ComposeResult:
-        """Compose tabs, the Now line, what needs the human, the pane and the footer."""
-        needs = NeedsLines(self.context, id="needs")
-        yield TopLine(self.context, id="top")
-        yield NowLine(self.context, (*AGENTS, *NEEDS_YOU), id="now", is_elsewhere=lambda: needs.is_shown)
-        yield needs
+        """Compose tabs, the counts, the agents, what needs the human, the pane and the footer."""
+        yield pane_tabs(self.context, id="top")
+        yield counts_line(self.context, id="now")
+        yield agent_line(self.context, id="at-work")
+        yield NeedsLines(self.context, id="needs")
         with TransparentContainer(id="panes"):
             yield panes.pane(self.navigation.pane_name, self.context)
         yield FootLine(self.context, id="foot")

@@ -33,10 +33,9 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.writer import Writing
 from tui_tasks.tui.widgets.bases import Overlay, Pane
-from tui_tasks.tui.widgets.frame import FootLine, TopLine, is_wide
+from tui_tasks.tui.widgets.frame import FootLine, GroupLine, is_wide
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
-from tui_tasks.tui.widgets.now_line import NowLine
-from tui_tasks.tui.widgets.screen_head import ChangesRule
+from tui_tasks.tui.widgets.screen_head import ChangesRule, TopLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout
 
 
@@ -48,14 +47,10 @@ class Frame:
         self._ascii_only = ascii_only
 
     def redraw(self) -> None:
-        """Draw the lines around the pane again, and what has changed on screens; only what differs is painted."""
-        main, *screens = self._app.screen_stack
-        for kind in (TopLine, NeedsLines, NowLine, FootLine, ChangesRule):
-            for line in main.walk_children(kind):
-                line.again()
-        for screen in screens:
-            for each in (ChangesRule, FootLine):
-                for line in screen.walk_children(each):
+        """Draw the lines around the pane and around the screens over it again; only what differs is painted."""
+        for screen in self._app.screen_stack:
+            for kind in (TopLine, NeedsLines, GroupLine, FootLine, ChangesRule):
+                for line in screen.walk_children(kind):
                     line.again()
 
     def redraw_feet(self) -> None:

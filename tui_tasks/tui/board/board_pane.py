@@ -36,9 +36,6 @@ from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 
-# The lines above the cards: the rule, and the heads of the columns with a blank line.
-_AROUND = 3
-
 _MOVES = {"card_left": -1, "card_right": 1}
 
 
@@ -85,7 +82,7 @@ class BoardPane(TaskPane):
         self._dividers = [Divider(context) for _ in self._columns[1:]]
         self._card_area = CardArea(id="columns")
         self._tabs = BoardTabs(context)
-        self._rule = ChangesRule(context, lambda: sorted_by(self.only.sort), lambda: self.context.state.list_id)
+        self._rule = ChangesRule(context, lambda: sorted_by(self.only.sort))
         self._keys = FrameLine(context, self._key_parts, id="board-keys")
         self.row_list = self._columns[0].cards
         self._moves = CardMoves(self)
@@ -132,16 +129,6 @@ class BoardPane(TaskPane):
         return next((at for at, spec in enumerate(self.specs) if card.part in spec.parts), None)
 
     # Content
-
-    @override
-    def rows_wanted(self, height: int) -> int:
-        """The cards of the longest column, and the lines above them; of a long one all but the last."""
-        if self._list_id < 0 or self.is_open:
-            return height
-        return min(
-            height * 7 // 8,
-            _AROUND + max((spec.lines + spec.gap) * self._counts.unfiltered(spec.parts) for spec in self.specs),
-        )
 
     def on_mount(self) -> None:
         """Arrange the columns before the first layout."""

@@ -216,7 +216,6 @@ class CardCounts:
         self._on_counted = on_counted
         self._only = ALL
         self._counts: dict[str, int] = {}
-        self._unfiltered: dict[str, int] = {}
         # The parts with more cards than were counted.
         self._open_ended: set[str] = set()
         self._counting: Timer | None = None
@@ -239,7 +238,6 @@ class CardCounts:
             asked = board_pages.asked(self._context.db, home.id, self._context.state.needing)
             kept = {part: getattr(home, part, 0) - asked.get(part, 0) for part in board_pages.PARTS}
             self._counts, self._open_ended = kept | {NEEDS_YOU: sum(asked.values())}, set()
-            self._unfiltered = dict(self._counts)
 
     def _count(self) -> None:
         """Begin to count the cards of every part."""
@@ -269,10 +267,6 @@ class CardCounts:
 
     def _soon(self, reads: Callable[[], None]) -> None:
         self._counting = self._pane.set_timer(_READ_ON_AFTER, reads)
-
-    def unfiltered(self, parts: Sequence[str]) -> int:
-        """Return how many cards some parts have without a filter."""
-        return sum(self._unfiltered.get(part, 0) for part in parts)
 
     def text(self, parts: Sequence[str]) -> str:
         """Return how many cards some parts have, with a plus where there may be more."""

@@ -37,9 +37,9 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.widgets.now_entry import FAILED, JOBS
-from tui_tasks.tui.widgets.now_line import AGENTS
-from tui_tasks.tui.widgets.screen_head import TALL, ScreenHead
+from tui_tasks.tui.widgets.needs_entries import FAILURES
+from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
+from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import attaching
 
 KEPT: Final = "inbox"
@@ -73,7 +73,7 @@ class Inbox(Overlay):
         self._views = AskViews(context, self.tasks, self.unsent, self._show)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
         self.window = InboxList(context, self._drawing)
-        self._head = ScreenHead(context, self._title, (*AGENTS, FAILED, JOBS), id="inbox")
+        self._head = ScreenHead(context, self._title, id="inbox", kinds=FAILURES, below=ROWS_AND_DETAIL)
         self._asked = AskDetail(context, self.tasks)
         self._detail = TextLines(context, self._asked, id="ask-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
@@ -149,10 +149,10 @@ class Inbox(Overlay):
         self._show()
 
     def _fit_rows(self) -> None:
-        """Give the list the lines that its rows need, at most half of those that there are, on a low screen less."""
+        """Give the list the lines that its rows need, at most half of those that there are."""
         self._drawing.is_small = self.small
         room = self.size.height - self._head.height(self.size) - _AROUND
-        self.window.fit(1 if self.small else room // 2 if self.size.height >= TALL else room * 2 // 5)
+        self.window.fit(1 if self.small else room // 2)
 
     # State
 

@@ -135,17 +135,6 @@ class ListPane(TaskPane):
         """The rows."""
         return self.row_list
 
-    @override
-    def rows_wanted(self, height: int) -> int:
-        """A row for each task, and those around them; of the detail only its first lines. A filter changes nothing."""
-        home, size = self.context.state.current_list, self.app.size
-        if self.is_open or home is None or not home.total:
-            return height
-        if side_width(home, size):
-            return home.total + self._rows_around
-        tasks = min(home.total, height - self._rows_around - _most_detail(height))
-        return tasks + self._rows_around + _LEAST_DETAIL
-
     @property
     def _rows_around(self) -> int:
         """The lines around the rows: the rule, and on a wide screen the foot."""

@@ -160,13 +160,12 @@ class ListLines:
         return sign(name, ascii_only=self._context.ascii_only)
 
     def _rule(self, width: int) -> Sequence[Part]:
-        """`─ Plan  9 tasks ──── • 4 changed since 19:58 ─`, with a tee where the divider to the detail meets it."""
+        """`─ Plan  9 tasks ────`, with a tee where the divider to the detail meets it."""
         context, home = self._context, self._context.state.current_list
         if home is None or not home.total or frame.is_compact(self._size()):
             return rule_parts(context, width)
         side = side_width(home, self._size())
-        changed = changed_parts(context, self.rule, width, context.state.list_id)
-        above = rule_parts(context, width - side, self._name(home, width - side - 4), changed)
+        above = rule_parts(context, width - side, self._name(home, width - side - 4))
         return [*above, (self._sign("tee") + self._sign("rule") * (side - 1), "$rule")] if side else above
 
     def _name(self, home: TaskList, width: int) -> Sequence[Part]:
@@ -213,7 +212,7 @@ class ListLines:
         """Return what is new to the human, on a small screen, which has no head."""
         if not frame.is_compact(self._size()):
             return ()
-        return changed_parts(self._context, self.foot, width, self._context.state.list_id)
+        return changed_parts(self._context)
 
     def _under_detail(self, width: int) -> Sequence[Part]:
         """`┴─────`."""

@@ -120,11 +120,6 @@ class LogPane(Pane):
         return self.filter_bar.is_open
 
     @override
-    def rows_wanted(self, height: int) -> int:
-        """Three of four: the oldest entries can be scrolled to."""
-        return height if self.is_open else height * 3 // 4
-
-    @override
     def why_not(self, action: Action) -> str | None:
         """Some actions need an entry."""
         return "no entry here" if action.needs == "entry" and self.row_list.row is None else super().why_not(action)

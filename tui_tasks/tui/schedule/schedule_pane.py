@@ -37,9 +37,6 @@ from tui_tasks.tui.widgets.screen_head import ChangesRule
 OF_JOBS: Final = Language(("who",), {})
 # Up to so many changed jobs are read one by one; for more, all jobs are read.
 _FEW: Final = 50
-# The lines around the jobs, from 100 columns of the terminal and below.
-_AROUND_WIDE: Final = 18
-_AROUND: Final = 7
 
 
 class SchedulePane(Pane):
@@ -58,7 +55,7 @@ class SchedulePane(Pane):
     Screen.-narrow #strip, Screen.-stacked #strip, Screen.-short #strip { display: none; }
     Screen.-narrow #strip-title, Screen.-stacked #strip-title, Screen.-short #strip-title { display: none; }
     Screen.-narrow #job-detail, Screen.-short #job-detail { height: 1; }
-    Screen.-stacked.-tall #job-detail { height: 4; }
+    Screen.-stacked.-tall #job-detail { height: 3; }
     Screen.-wide.-tall #job-detail { height: 6; }
     Screen.-narrow #job-titles, Screen.-short #job-titles { display: none; }
     SchedulePane.-filtering #job-titles { display: none; }
@@ -121,11 +118,6 @@ class SchedulePane(Pane):
         return self.filter_bar.has_focus_within
 
     # Content
-
-    @override
-    def rows_wanted(self, height: int) -> int:
-        """A row for each job, and the lines around them."""
-        return len(self._all) + (_AROUND_WIDE if frame.is_wide(self.app.size) else _AROUND)
 
     @property
     def line(self) -> JobLine | None:

@@ -39,7 +39,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
-from tui_tasks.tui.widgets.now_line import AGENTS
+from tui_tasks.tui.widgets.needs_entries import FAILURES
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 _LOOKS: Final[dict[str, Look]] = {
@@ -231,7 +231,7 @@ class DigestScreen(Overlay):
         self._is_reading = False
         self._drawing = DigestRows(context)
         self.window = DigestList(context, self._drawing)
-        self._head = ScreenHead(context, self._title, AGENTS, id="digest", has_changes=False)
+        self._head = ScreenHead(context, self._title, id="digest", kinds=FAILURES)
         self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
         self.controllers = (RowMoves(lambda: self.window),)
 

@@ -24,14 +24,14 @@ from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, age, duration
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting import charts
-from tui_tasks.tui.painting.line_painter import FrameLine, ScrollKeys, rule
+from tui_tasks.tui.painting.line_painter import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import FootLine, next_parts
-from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
+from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 # The most failed tasks that are named, and the most cells of a name.
 _MAX_FAILURES: Final = 5
@@ -78,8 +78,8 @@ class Stats(Overlay):
     SCOPES: ClassVar[tuple[str, ...]] = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
-    Stats #stats-scroll { height: 1fr; }
-    Stats.-narrow NowLine, Stats.-short NowLine { display: none; }
+    Stats #stats-scroll { height: 1fr; scrollbar-gutter: stable; }
+    Stats.-narrow #stats-now, Stats.-short #stats-now { display: none; }
     """
 
     def __init__(self, context: Context) -> None:
@@ -87,8 +87,7 @@ class Stats(Overlay):
         self.controllers = (ScrollKeys(self),)
         self._drawing = StatsText(context)
         self._lines = TextLines(context, self._drawing, id="stats")
-        self._head = FrameLine(context, self._title, self._next, id="stats-head")
-        self._above = (NowLine(context, NEEDS_YOU, id="stats-now"), NowLine(context, AGENTS, id="stats-at-work"))
+        self._head = ScreenHead(context, self._title, id="stats")
         self._tally: statistics.Tally | None = None
         self._list_id = 0
         self._seq = 0
@@ -99,9 +98,7 @@ class Stats(Overlay):
 
     def compose(self) -> ComposeResult:
         """Compose head and figures."""
-        yield self._head
-        yield from self._above
-        yield rule(self.context)
+        yield from self._head.compose()
         with VerticalScroll(id="stats-scroll", can_focus=True):
             yield self._lines
         yield FootLine(self.context, id="foot")
@@ -135,10 +132,6 @@ class Stats(Overlay):
     def list_turned(self) -> None:
         self._begin()
 
-    def _next(self, width: int) -> Sequence[Part]:
-        room = width - sum(cell_len(text) for text, _ in self._title(width)) - 2
-        return next_parts(self.context, self._head, room) if width >= _NARROW else ()
-
     def changed(self, changes: StateChanges) -> None:
         """Count what is new."""
         self._read()
@@ -146,8 +139,7 @@ class Stats(Overlay):
 
     def agents_changed(self) -> None:
         """Draw the lines above the figures again."""
-        for line in (self._head, *self._above):
-            line.again()
+        self._head.again()
 
     def _read(self) -> None:
         if self._is_reading:

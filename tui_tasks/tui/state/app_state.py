@@ -183,14 +183,6 @@ class AppState:
         others = (home for home in self.of_project if home.id != list_id and home.total)
         return sum(1 for _ in islice(others, most))
 
-    def new_in(self, list_id: int) -> int:
-        """Return how many tasks of a list are new to the human."""
-        return sum(1 for home in self.new.values() if home == list_id)
-
-    def deleted_in(self, list_id: int) -> int:
-        """Return how many tasks of a list agents have deleted that the human may have seen."""
-        return sum(1 for home in self.deleted.values() if home == list_id)
-
     def read_agents(self, now: int) -> bool:
         """Read what agents do, and who is there, which leaves no journal entries; return whether it has changed."""
         was = self.members, self.left, self.asked_about

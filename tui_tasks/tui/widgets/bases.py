@@ -38,12 +38,6 @@ class Pane(Actor, TransparentContainer):
         super().__init__(id=id)
         self.context = context
 
-    def rows_wanted(self, height: int) -> int:
-        """Return how many of so many rows it can use; in the others it would show nothing. Called before it is laid
-        out, too.
-        """
-        return height
-
     def footer(self, small: bool) -> tuple[str, ...]:
         """Return the ids of the actions to show in the footer."""
         return self.FOOTER_SMALL if small else self.FOOTER

@@ -1,5 +1,5 @@
-"""The lines around every pane: the panes and what is next above it, the keys below; and the sizes of the terminal at
-which the layout changes. `now_line` has the line between.
+"""The line below every pane and screen, with its keys; lines of groups that are clicked; and the sizes of the terminal
+at which the layout changes. `screen_head` has the lines above.
 """
 
 from __future__ import annotations
@@ -13,69 +13,16 @@ from textual.strip import Strip
 from textual.timer import Timer
 from typing_extensions import override
 
-from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import SECOND, age, age_lasts, due, duration, moment
+from tui_tasks.text.times import SECOND, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.line_painter import FrameLine, strip_of
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.painting.text_lines import wrapped
-from tui_tasks.tui.panes import PANES
 
 if TYPE_CHECKING:
     from tui_tasks.core.maintenance.moments import Moment
     from tui_tasks.tui.state.context import Context
-
-# In cells: the names of the task and of the job, from the most room to the least; 0: no name.
-_NAME_STEPS: Final = ((40, 20), (24, 16), (16, 12), (10, 8), (0, 8), (0, 0))
-
-
-def next_parts(context: Context, line: FrameLine, room: int) -> list[Part]:
-    """Return `next #8 Backup drill │ ◷ Nightly audit in 12h` for the right of a line, as much as there is room for."""
-    if context.link.as_of is not None:
-        return []
-    ways = ([*next_task(context, task), *next_job(context, line.lasts, job)] for task, job in _NAME_STEPS)
-    fitting = (parts for parts in (*ways, next_task(context, 0)) if sum(cell_len(text) for text, _ in parts) < room)
-    found = next(fitting, [])
-    return [*found, (" ", "")] if found else []
-
-
-def next_task(context: Context, cells: int) -> list[Part]:
-    """Return the task that is suggested next, or that none of those that are left can start; its name takes up to so
-    many cells, 0: none.
-    """
-    task = context.state.next_task
-    if task is None:
-        is_left = any(home.pending for home in context.state.of_project)
-        return [("  no task is ready" if cells else "  next none", "$muted")] if is_left else []
-    name = f" {safe_line(task.name, cells, ascii_only=context.ascii_only)}" if cells else ""
-    return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
-
-
-def next_job(context: Context, lasts: Callable[[int], None], cells: int, *, has_time: bool = False) -> list[Part]:
-    """Return the next job and when it is due; of jobs that are late the first, and how many there are more.
-
-    Args:
-        lasts: called with how many microseconds this stays true.
-        cells: the most that the name takes; 0: none.
-        has_time: whether the time of day is shown.
-    """
-    jobs = context.state.next_jobs
-    if not jobs:
-        return []
-    (name, when), now, ascii_only = jobs[0], context.clock.now(), context.ascii_only
-    lasts(min(age_lasts(when, now) for _, when in jobs))
-    late = sum(when < now for _, when in jobs)
-    mark = look("overdue").mark(ascii_only=ascii_only) if late else sign("scheduled", ascii_only=ascii_only)
-    words = f"{age(when, now)} late{f' +{late - 1}' if late > 1 else ''}" if late else due(when, now)
-    if has_time and not late:
-        words = f"{context.clock.time_of(when)}, {words}"
-    name = f"{safe_line(name, cells, ascii_only=ascii_only)} " if cells else ""
-    gap: Part = (f" {sign('divider', ascii_only=ascii_only)} ", "$muted")
-    if context.state.next_task is None:
-        gap = ("  ", "")
-    return [gap, (f"{mark} {name}{words}", "$state-overdue" if late else "$muted")]
-
 
 NARROW: Final = 60
 """Columns under which there is room for one thing only."""
@@ -84,8 +31,8 @@ WIDE: Final = 100
 SHORT: Final = 16
 """Rows under which there is room for one thing only."""
 
-AROUND: Final = 4
-"""Lines around a pane where there is room for more than one thing: two above it, two at the foot."""
+AROUND: Final = 5
+"""Lines around a pane where there is room for more than one thing: three above it, two at the foot."""
 
 HORIZONTAL: Final = [(0, "-narrow"), (NARROW, "-stacked"), (WIDE, "-wide")]
 VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
@@ -101,102 +48,58 @@ def is_wide(size: Size) -> bool:
     return not is_compact(size) and size.width >= WIDE
 
 
-_BEHIND_SECONDS: Final = 2.0
-"""After so long without its server a replica counts as behind."""
 # In cells: what stands between two hints.
 _HINT_GAP: Final = 2
 _IN_TIME: Final[tuple[str, ...]] = ("past_change_back", "past_change_on", "past_hour_back", "past_hour_on")
 
 
-class _Step(NamedTuple):
-    """What the right side of the top line shows: the file, the mode, the time of the job.
-
-    `task` and `job` are the widths of names in cells, 0: none.
-    """
-
-    has_file: bool
-    has_mode: bool
-    has_time: bool
-    task: int
-    job: int
+Act = Callable[[], None]
 
 
-_STEPS: Final = (
-    _Step(True, True, True, 40, 24),
-    _Step(True, True, True, 24, 20),
-    _Step(True, True, False, 24, 20),
-    _Step(True, True, False, 16, 16),
-    _Step(False, False, False, 24, 16),
-    _Step(False, False, False, 16, 16),
-    _Step(False, False, False, 12, 12),
-    _Step(False, False, False, 8, 12),
-    _Step(False, False, False, 0, 12),
-    _Step(False, False, False, 0, 8),
-    _Step(False, False, False, 8, 0),
-    _Step(False, False, False, 0, 0),
-)
+class Group(NamedTuple):
+    """Parts of a line that belong together, what a click on them does, and the gap before them."""
+
+    parts: Sequence[Part]
+    act: Act | None = None
+    gap: str = "   "
+
+    @property
+    def size(self) -> int:
+        """The width in cells, without the gap."""
+        return sum(cell_len(text) for text, _ in self.parts)
 
 
-class TopLine(FrameLine):
-    """The panes at the left; at the right the file, the mode, and what is next."""
+class GroupLine(FrameLine):
+    """A line of groups of parts, which `groups` returns for a width. A click on a group performs its action."""
 
-    def __init__(self, context: Context, *, id: str | None = None) -> None:
-        super().__init__(context, self._panes, self._state, id=id)
+    def __init__(
+        self,
+        context: Context,
+        groups: Callable[[int], Sequence[Group]],
+        *,
+        id: str,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(context, self._joined_groups, id=id, classes=classes)
+        self._groups = groups
+        self._acts: list[Act | None] = []
 
-    def _panes(self, width: int) -> Sequence[Part]:
-        """` [1 List]  2 Board ...`."""
-        parts: list[Part] = []
-        for number, (name, title) in enumerate(PANES.items(), 1):
-            here = name == self.context.navigation.pane_name
-            parts.append((f" [{number} {title}]" if here else f"  {number} {title}", "bold" if here else "$muted"))
-        return parts
-
-    def _state(self, width: int) -> Sequence[Part]:
-        """`auth.db  live  next #8 Backup drill │ ◷ audit 09:00, in 12h`, as much as there is room for.
-
-        In the past, its moment.
-        """
-        context = self.context
-        room = width - sum(cell_len(text) for text, _ in self._panes(width)) - 3
-        if context.link.as_of is not None:
-            return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
-        least = self._place(_STEPS[-1])
-        ways = (
-            *(
-                [
-                    *self._place(step),
-                    *next_task(context, step.task),
-                    *next_job(context, self.lasts, step.job, has_time=step.has_time),
-                ]
-                for step in _STEPS
-            ),
-            [*least, *next_task(context, 0)],
-        )
-        fitting = (parts for parts in ways if sum(cell_len(text) for text, _ in parts) <= room)
-        return [*next(fitting, least), (" ", "")]
-
-    def _place(self, step: _Step) -> list[Part]:
-        """Return the project, the file and the mode."""
-        context = self.context
-        parts: list[Part] = []
-        if title := context.state.projects.title:
-            parts.append((f"{title}  ", "bold"))
-        if step.has_file:
-            parts.append((f"{safe_line(context.link.name, 24)}  ", "$muted"))
-        if (behind := context.link.db.seconds_behind()) is not None and behind > _BEHIND_SECONDS:
-            since = f" {duration(int(behind * SECOND), 1)}" if behind < float("inf") else ""
-            parts.append((f"server away{since}", "$state-overdue"))
-        elif context.link.read_only:
-            parts.append(("read only", "$state-overdue"))
-        elif step.has_mode:
-            parts.append(("live", "$muted"))
+    def _joined_groups(self, width: int) -> Sequence[Part]:
+        parts: list[Part] = [(" ", "")]
+        acts: list[Act | None] = [None]
+        for group in self._groups(width):
+            gap: list[Part] = [(group.gap, "")] if len(parts) > 1 else []
+            parts += [*gap, *group.parts]
+            acts += [*([None] * len(gap)), *([group.act] * len(group.parts))]
+        self._acts = acts
         return parts
 
     def on_click(self, event: events.Click) -> None:
-        """Show the pane that was clicked."""
+        """Go to what was clicked."""
         at = self.part_number(event.x)
-        if at is not None:
-            self.context.navigation.show_pane(list(PANES)[at])
+        act = self._acts[at] if at is not None and at < len(self._acts) else None
+        if act is not None:
+            act()
 
 
 def as_of_words(context: Context, as_of: Moment, room: int) -> str:
@@ -285,9 +188,11 @@ class FootLine(FrameLine):
         return strip_of(parts, width, StyleCache.of(self.app))
 
     def _moment(self, width: int) -> Sequence[Part]:
-        """The moment of the past that is shown, on screens without the line of the panes."""
+        """The moment of the past that is shown, on screens without a line for it."""
         as_of = self.context.link.as_of
         if as_of is None or self.message or self.screen is self.app.screen_stack[0]:
+            return ()
+        if self.screen.query("TopLine") and not is_compact(self.app.size):
             return ()
         return [(f" {as_of_words(self.context, as_of, width // 2)} ", "$state-overdue")]
 

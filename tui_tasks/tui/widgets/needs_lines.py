@@ -1,4 +1,4 @@
-"""What needs the human and what has failed, whole, in lines above the panes: only in rows that a pane leaves free."""
+"""What needs the human, has failed or is late, in rows above every pane and screen, which keep most of the lines."""
 
 from __future__ import annotations
 
@@ -8,60 +8,78 @@ from typing import TYPE_CHECKING, Final
 from textual import events
 from textual.geometry import Size
 
-from tui_tasks.text.safe import cell_len, fit_ends, safe_ends, safe_line, safe_question
+from tui_tasks.text.safe import cell_len, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
-from tui_tasks.tui.widgets.frame import AROUND, is_compact
-from tui_tasks.tui.widgets.now_entries import NowEntries
-from tui_tasks.tui.widgets.now_entry import WHO, Entry
-from tui_tasks.tui.widgets.now_line import NEEDS_YOU, Act, Line, add_entries
+from tui_tasks.tui.widgets.agent_line import WHO
+from tui_tasks.tui.widgets.frame import Act, is_compact
+from tui_tasks.tui.widgets.needs_entries import ALL, Entry, NeedsEntries
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# The lines of the screen for each line here, rounded up, and the most lines of one text.
+# The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot.
 _SHARE: Final = 5
+_AROUND: Final = 6
+ROWS_BELOW: Final = 8
+"""The rows that a pane keeps."""
+ROWS_AND_DETAIL: Final = 14
+"""The rows that a screen keeps which shows a detail below its list."""
 _MOST_OF_ONE: Final = 4
+"""The most lines of one text."""
 # In cells: an age with the gap before it.
 _AGE: Final = 6
 
 
-class NeedsText(TextDrawing):
-    """Draws a line for each thing that needs the human, as far as the rows suffice; the rest share the last line.
+def rows_for_needs(size: Size, below: int) -> int:
+    """Return how many rows there are for what needs the human on a screen of a size that keeps so many rows below."""
+    return 0 if is_compact(size) else max(0, min(-(-size.height // _SHARE), size.height - _AROUND - below))
 
-    `rows` returns how many there are for the height of the screen; `kinds` are the kinds of entries.
+
+class NeedsText(TextDrawing):
+    """Draws a row for each thing that needs the human, as far as the rows suffice, and how many more there are.
+
+    `rows` returns how many there are; `kinds` are the kinds of entries.
     """
 
     def __init__(self, context: Context, rows: Callable[[], int], kinds: Collection[int]) -> None:
         super().__init__(context)
         self._rows = rows
         self._kinds = kinds
-        self._entries = NowEntries(context, self.lasts)
-        self.acts: list[list[tuple[int, Act | None]]] = []
-        """For each line, where the parts end, and what a click on each does."""
+        self._entries = NeedsEntries(context, self.lasts)
+        self.acts: list[Act] = []
+        """For each line, what a click on it does."""
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most urgent thing first."""
         self.acts = []
-        entries = [entry for entry in self._entries.of_needs() if entry.kind in self._kinds]
-        rows = self._rows() if entries else 0
+        rows = self._rows()
         if not rows:
             return []
-        alone = entries if len(entries) <= rows else entries[: rows - 1]
-        label = min(WHO, max((cell_len(_label(entry)) for entry in alone), default=0))
+        entries = [entry for entry in self._entries.entries() if entry.kind in self._kinds]
+        shown = _chosen(entries, rows)
+        label = min(WHO, max((cell_len(entry.label) for entry in shown), default=0))
         room = max(8, width - label - _AGE - 6)
-        texts = [wrapped(entry.whole, room, ascii_only=self.context.ascii_only) for entry in alone]
-        shared = self._shared([len(text) for text in texts], rows - (len(alone) < len(entries)))
+        texts = [self._wrapped(entry, room) for entry in shown]
+        rest = [entry for entry in entries if entry not in shown]
+        shared = self._shared([len(text) for text in texts], rows - bool(rest))
         drawn: list[Drawn] = []
-        for entry, text, number in zip(alone, texts, shared, strict=True):
-            drawn += self._alone(entry, text, number, label, room)
-        if rest := entries[len(alone) :]:
-            line = Line()
-            add_entries(line, rest, width, ascii_only=self.context.ascii_only)
-            drawn.append(line.parts)
-            self.acts.append(_ends(line.parts, line.acts))
+        for entry, text, number in zip(shown, texts, shared, strict=True):
+            lines = self._row(entry, text, number, label, room)
+            drawn += lines
+            self.acts += [entry.act] * len(lines)
+        if rest:
+            more = sum(entry.number for entry in rest)
+            drawn.append([(f" +{more:,} more", rest[0].color)])
+            self.acts.append(rest[0].act)
         return drawn
+
+    def _wrapped(self, entry: Entry, room: int) -> Sequence[str]:
+        text = wrapped(entry.text, room, ascii_only=self.context.ascii_only)
+        if len(text) > 1 and entry.brief:
+            return wrapped(entry.brief, room, ascii_only=self.context.ascii_only)
+        return text
 
     @staticmethod
     def _shared(wanted: Sequence[int], rows: int) -> list[int]:
@@ -73,71 +91,45 @@ class NeedsText(TextDrawing):
             left -= shared[-1] - 1
         return shared
 
-    def _alone(self, entry: Entry, text: Sequence[str], number: int, label: int, room: int) -> list[Drawn]:
+    def _row(self, entry: Entry, text: Sequence[str], number: int, label: int, room: int) -> list[Drawn]:
         """Return `? claude-1  #4 Which one?   9m`, and below it the rest of its words."""
         ascii_only, now = self.context.ascii_only, self.context.clock.now()
         since = ""
         if entry.since is not None:
             self.lasts(age_lasts(entry.since, now))
             since = age(entry.since, now)
-        if len(text) > number and entry.brief:
-            text = wrapped(entry.brief, room, ascii_only=ascii_only)
         shown = list(text[:number])
         if len(text) > number:
             cut = safe_question if entry.is_question else safe_line
             shown[-1] = cut(" ".join(text[number - 1 :]), room, ascii_only=ascii_only)
         head: list[Part] = [
-            (f" {entry.mark} {fit_ends(_label(entry), label, ascii_only=ascii_only)}  ", entry.color),
+            (f" {entry.mark} {fit_ends(entry.label, label, ascii_only=ascii_only)}  ", entry.color),
             (shown[0], ""),
             (" " * max(0, room - cell_len(shown[0])) + f"{since:>{_AGE}} ", "$muted"),
         ]
-        lines: list[Drawn] = [head, *([(" " * (label + 5), ""), (line, "")] for line in shown[1:])]
-        self.acts += [_ends(line, [entry.act] * len(line)) for line in lines]
-        return lines
+        return [head, *([(" " * (label + 5), ""), (line, "")] for line in shown[1:])]
 
 
-def _label(entry: Entry) -> str:
-    return entry.label or safe_ends(entry.name, WHO)
-
-
-def _ends(parts: Sequence[Part], acts: Sequence[Act | None]) -> list[tuple[int, Act | None]]:
-    ends, at = [], 0
-    for (text, _), act in zip(parts, acts, strict=True):
-        at += cell_len(text)
-        ends.append((at, act))
-    return ends
+def _chosen(entries: Sequence[Entry], rows: int) -> list[Entry]:
+    """Return the entries that have a row: the first of each kind, then the most urgent. One row is left for the number
+    of the others.
+    """
+    if len(entries) <= rows:
+        return list(entries)
+    kinds = [entry.kind for entry in entries]
+    order = sorted(range(len(entries)), key=lambda at: kinds.index(kinds[at]) != at)
+    return [entries[at] for at in sorted(order[: max(1, rows - 1)])]
 
 
 class NeedsLines(TextLines):
-    """Those lines. It takes no room where nothing needs the human, or no row is free."""
+    """Those rows. They take no room where nothing needs the human, or the screen is small."""
 
     DEFAULT_CSS = "NeedsLines { height: auto; }"
 
-    def __init__(
-        self,
-        context: Context,
-        *,
-        id: str,
-        kinds: Collection[int] = NEEDS_YOU,
-        rows: Callable[[], int] | None = None,
-    ) -> None:
-        """`rows` returns how many rows are free for it; without, it takes those that the pane leaves free."""
-        self._needs = NeedsText(context, rows or self._free_rows, kinds)
+    def __init__(self, context: Context, *, id: str, kinds: Collection[int] = ALL, below: int = ROWS_BELOW) -> None:
+        """`below`: the rows that are kept for what stands below."""
+        self._needs = NeedsText(context, lambda: rows_for_needs(self.app.size, below), kinds)
         super().__init__(context, self._needs, id=id)
-
-    def _free_rows(self) -> int:
-        """Return how many rows it may take: those that the pane leaves free, up to a share of the screen."""
-        size = self.app.size
-        if is_compact(size):
-            return 0
-        height = size.height - AROUND
-        free = height - self.context.navigation.pane.rows_wanted(height)
-        return max(0, min(free, -(-size.height // _SHARE)))
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether it shows what needs the human."""
-        return bool(self._needs.acts)
 
     def again(self) -> None:
         """Draw again, also while it has no lines and thus no size."""
@@ -163,6 +155,4 @@ class NeedsLines(TextLines):
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
         if event.y < len(self._needs.acts):
-            act = next((act for end, act in self._needs.acts[event.y] if event.x < end), None)
-            if act is not None:
-                act()
+            self._needs.acts[event.y]()

@@ -1,21 +1,25 @@
-"""How many tasks agents have changed since the human looked, in titles and rules; and the lines above a screen that
-lies over the panes: its title, how the agents are, and the rule below.
+"""The lines above every pane and every screen, each with its place: the title and what is next, the counts, the agents,
+and what needs the human by its words; and the rule below them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from textual import events
 
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import cell_len
-from tui_tasks.text.times import DAY
-from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule, rule_parts
+from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.times import SECOND, age_lasts, due, duration
+from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.state.app_state import MAX_NEW
-from tui_tasks.tui.widgets.frame import NARROW, is_compact, next_parts
-from tui_tasks.tui.widgets.needs_lines import NeedsLines
-from tui_tasks.tui.widgets.now_line import NowLine
+from tui_tasks.tui.panes import PANES
+from tui_tasks.tui.widgets.agent_line import agent_line
+from tui_tasks.tui.widgets.counts_line import changed_words, counts_line
+from tui_tasks.tui.widgets.frame import NARROW, as_of_words, is_compact
+from tui_tasks.tui.widgets.needs_entries import ALL
+from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
 
 if TYPE_CHECKING:
     from textual.geometry import Size
@@ -23,113 +27,191 @@ if TYPE_CHECKING:
 
     from tui_tasks.tui.state.context import Context
 
-# In cells: the width under which the time since when is left out.
-_WITH_TIME: Final = 50
+_BEHIND_SECONDS: Final = 2.0
+"""After so long without its server a replica counts as behind."""
 
 
-def changed_part(context: Context) -> Part:
-    """Return `• 4 changed`: how many tasks of all lists agents have changed since the human looked."""
-    number = len(context.state.new) + len(context.state.deleted)
-    mark = sign("changed", ascii_only=context.ascii_only)
-    return (f"  {mark} {number:,} changed", "$changed") if number else ("", "")
+class _Step(NamedTuple):
+    """What the right side of the first line shows: the widths of names, 0: none; whether there is a job, and a file."""
+
+    task: int
+    job: int = 0
+    has_file: bool = True
 
 
-def changed_parts(context: Context, line: FrameLine, width: int, list_id: int | None = None) -> list[Part]:
-    """Return `• 4 changed, 1 deleted since 19:58`: what agents have done to the tasks of a list, or of all, that the
-    human has not seen.
-    """
-    state, mark = context.state, sign("changed", ascii_only=context.ascii_only)
-    new = len(state.new) if list_id is None else state.new_in(list_id)
-    deleted = len(state.deleted) if list_id is None else state.deleted_in(list_id)
-    counted = (new, "changed"), (deleted, "deleted")
-    words = ", ".join(f"{number}{'+' if number >= MAX_NEW else ''} {word}" for number, word in counted if number)
-    # At midnight, "since 19:58" needs its day.
-    line.lasts(DAY)
-    since = f" since {context.clock.time_of(state.looked.at)}" if words and width >= _WITH_TIME else ""
-    return [(f"{mark} {words}{since}", "$changed")] if words else []
+# The job gives way first, then the name of the task, last the file.
+_STEPS: Final = (
+    _Step(40, 24),
+    _Step(24, 20),
+    _Step(16, 16),
+    _Step(12, 12),
+    _Step(24),
+    _Step(16),
+    _Step(8),
+    _Step(0),
+    _Step(16, 12, has_file=False),
+    _Step(16, has_file=False),
+    _Step(8, has_file=False),
+    _Step(0, has_file=False),
+)
 
 
-class ChangesRule(FrameLine):
-    """A rule across the screen with what has changed at its right.
+class TopLine(FrameLine):
+    """At the left the panes or a screen's title; at the right project, file and mode, and what is next.
 
-    `word` returns a word at its left; `list_id` returns the list whose tasks count, None: those of all lists.
+    `note` returns a text that replaces the right side. `on_part` is called with the number of the clicked part.
     """
 
     def __init__(
         self,
         context: Context,
-        word: Callable[[], str] = lambda: "",
-        list_id: Callable[[], int | None] = lambda: None,
+        left: DrawParts,
+        *,
+        id: str,
+        note: Callable[[], str] = lambda: "",
+        on_part: Callable[[int], None] | None = None,
     ) -> None:
-        super().__init__(context, self._rule)
+        super().__init__(context, left, self._state, id=id)
+        self._title = left
+        self._note = note
+        self._on_part = on_part
+
+    def _state(self, width: int) -> Sequence[Part]:
+        """`auth.db  live  next #8 Backup drill  ◷ audit in 12h`, as much as there is room for.
+
+        In the past, its moment.
+        """
+        context = self.context
+        if note := self._note():
+            return [(f"{note} ", "$state-needs-you bold")]
+        if width < NARROW:
+            return ()
+        room = width - sum(cell_len(text) for text, _ in self._title(width)) - 3
+        if context.link.as_of is not None:
+            return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
+        ways = ([*self._place(step), *self._next_task(step.task), *self._next_job(step.job)] for step in _STEPS)
+        fitting = (parts for parts in ways if sum(cell_len(text) for text, _ in parts) <= room)
+        return [*next(fitting, self._place(_STEPS[-1])), (" ", "")]
+
+    def _place(self, step: _Step) -> list[Part]:
+        """Return the project, the file and the mode."""
+        context = self.context
+        parts: list[Part] = []
+        if title := context.state.projects.title:
+            parts.append((f"{title}  ", "bold"))
+        if step.has_file:
+            parts.append((f"{safe_line(context.link.name, 24)}  ", "$muted"))
+        if (behind := context.link.db.seconds_behind()) is not None and behind > _BEHIND_SECONDS:
+            since = f" {duration(int(behind * SECOND), 1)}" if behind < float("inf") else ""
+            parts.append((f"server away{since}", "$state-overdue"))
+        elif context.link.read_only:
+            parts.append(("read only", "$state-overdue"))
+        elif step.has_file:
+            parts.append(("live", "$muted"))
+        return parts
+
+    def _next_task(self, cells: int) -> list[Part]:
+        """Return the task that is suggested next, or that none of those that are left can start; its name takes up to
+        so many cells, 0: none.
+        """
+        task = self.context.state.next_task
+        if task is None:
+            is_left = any(home.pending for home in self.context.state.of_project)
+            return [("  no task is ready" if cells else "  next none", "$muted")] if is_left else []
+        name = f" {safe_line(task.name, cells, ascii_only=self.context.ascii_only)}" if cells else ""
+        return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
+
+    def _next_job(self, cells: int) -> list[Part]:
+        """Return the next job that is due, and when; its name takes up to so many cells, 0: no job."""
+        now = self.context.clock.now()
+        job = next((job for job in self.context.state.next_jobs if job[1] >= now), None)
+        if job is None or not cells:
+            return []
+        name, when = job
+        self.lasts(age_lasts(when, now))
+        ascii_only = self.context.ascii_only
+        words = f"{safe_line(name, cells, ascii_only=ascii_only)} {due(when, now)}"
+        return [(f"  {sign('scheduled', ascii_only=ascii_only)} {words}", "$muted")]
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to what was clicked."""
+        at = self.part_number(event.x)
+        if at is not None and self._on_part is not None:
+            self._on_part(at)
+
+
+def pane_tabs(context: Context, *, id: str) -> TopLine:
+    """Return the line of the panes; a click shows one."""
+
+    def tabs(width: int) -> Sequence[Part]:
+        """` [1 List]  2 Board ...`."""
+        parts: list[Part] = []
+        for number, (name, title) in enumerate(PANES.items(), 1):
+            here = name == context.navigation.pane_name
+            parts.append((f" [{number} {title}]" if here else f"  {number} {title}", "bold" if here else "$muted"))
+        return parts
+
+    return TopLine(context, tabs, id=id, on_part=lambda at: context.navigation.show_pane(list(PANES)[at]))
+
+
+class ChangesRule(FrameLine):
+    """A rule across the screen, with a word at its left. On a small screen, which has no line of counts with words,
+    what has changed is at its right.
+    """
+
+    def __init__(self, context: Context, word: Callable[[], str] = lambda: "", *, id: str | None = None) -> None:
+        super().__init__(context, self._rule, id=id)
         self._word = word
-        self._list_id = list_id
 
     def _rule(self, width: int) -> list[Part]:
         title: list[Part] = [(word, "$muted")] if (word := self._word()) else []
-        return rule_parts(self.context, width, title, changed_parts(self.context, self, width, self._list_id()))
+        return rule_parts(self.context, width, title, changed_parts(self.context) if is_compact(self.app.size) else ())
 
 
-TALL: Final = 30
-"""The lines from which a screen has rows to spare for what needs the human elsewhere."""
-_SHARE: Final = 10
+def changed_parts(context: Context) -> list[Part]:
+    """Return `• 4 changed, 1 deleted` for a small screen; nothing where nothing has."""
+    words = changed_words(context)
+    return [(f"{sign('changed', ascii_only=context.ascii_only)} {words}", "$changed")] if words else []
 
 
 class ScreenHead:
-    """The title line, a `NowLine` of some kinds of entries, and the rule below them. On a tall screen, what
-    needs the human and what has failed stands whole in lines of its own.
+    """The lines above a screen that lies over the panes, from its title to the rule.
 
-    The ids are `id-title`, `id-now`, `id-needs` and `id-rule`.
+    The ids are `id-title`, `id-now`, `id-agents`, `id-needs` and `id-rule`.
     """
 
     def __init__(
         self,
         context: Context,
         title: DrawParts,
-        kinds: Collection[int],
         *,
         id: str,
-        has_changes: bool = True,
+        kinds: Collection[int] = ALL,
+        below: int = ROWS_BELOW,
+        note: Callable[[], str] = lambda: "",
     ) -> None:
-        """`has_changes`: whether it counts what has changed."""
-        self._context = context
-        self._has_changes = has_changes
-        self._title_parts = title
-        self._title = FrameLine(context, title, self._right, id=f"{id}-title")
-        self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, rows=self._spare_rows)
-        self._now = NowLine(context, kinds, id=f"{id}-now", is_elsewhere=lambda: self._needs.is_shown)
-        self._rule = rule(context, id=f"{id}-rule")
+        """`kinds`: what stands in rows of its own, as the screen does not list it itself; `below` rows are kept for the
+        screen. `note`: see `TopLine`.
+        """
+        self.title = TopLine(context, title, id=f"{id}-title", note=note)
+        self._counts = counts_line(context, id=f"{id}-now")
+        self._agents = agent_line(context, id=f"{id}-agents")
+        self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below)
+        self._rule = ChangesRule(context, id=f"{id}-rule")
 
     def compose(self) -> Iterator[Widget]:
         """Compose the lines."""
-        yield self._title
-        yield self._now
+        yield self.title
+        yield self._counts
+        yield self._agents
         yield self._needs
         yield self._rule
 
     def height(self, screen: Size) -> int:
         """Return the number of lines on a screen of a size."""
-        return 3 + self._needs.get_content_height(screen, screen, screen.width)
-
-    def _spare_rows(self) -> int:
-        """Return how many lines there are for what needs the human and what has failed."""
-        screen = self._title.app.size
-        return screen.height // _SHARE if screen.height >= TALL and not is_compact(screen) else 0
+        return 4 - is_compact(screen) + self._needs.get_content_height(screen, screen, screen.width)
 
     def again(self) -> None:
         """Draw the lines again."""
-        self._title.again()
-        self._needs.again()
-        self._now.again()
-
-    def _right(self, width: int) -> Sequence[Part]:
-        """`• 4 changed  next #8 Backup drill  ◷ audit in 12h`, as much as there is room for."""
-        if width < NARROW:
-            return ()
-        context, room = self._context, width - sum(cell_len(text) for text, _ in self._title_parts(width)) - 2
-        changed = changed_part(context) if self._has_changes else ("", "")
-        both = next_parts(context, self._title, room - cell_len(changed[0]))
-        alone = next_parts(context, self._title, room)
-        if changed[0] and (both or not alone) and cell_len(changed[0]) < room:
-            return [changed, *(both or [(" ", "")])]
-        return alone
+        for line in (self.title, self._needs, self._counts, self._agents):
+            line.again()

@@ -31,7 +31,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine, is_wide
-from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU
+from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import diff_lines, review_rows, review_text
 from tui_tasks.tui.work.diff_lines import DiffLine
@@ -57,8 +57,8 @@ REVIEWED: Final = ("ready", "conflict", "working", "starting", "merging")
 SETTLE_SECONDS: Final = 0.03
 """A file that the cursor leaves sooner is not read."""
 LOOK_SECONDS: Final = 1.0
-# The lines around files and diff, and the least lines of the files.
-_AROUND: Final = 7
+# The lines below the head that are neither of the files nor of the diff, and the least lines of the files.
+_AROUND: Final = 4
 _LEAST_FILES: Final = 3
 
 
@@ -101,7 +101,7 @@ class ReviewScreen(Overlay):
         self.diff = VirtualList(context, SideRows(context), id="diff")
         self._file_rows: InMemorySource[FileRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
         self._side_rows: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
-        self._head = ScreenHead(context, self._title, (*AGENTS, *NEEDS_YOU), id="review")
+        self._head = ScreenHead(context, self._title, id="review", below=ROWS_AND_DETAIL)
         self._facts_line = FrameLine(context, self._facts_parts, id="review-facts")
         self._summary = TextLines(context, review_text.WorkSummary(context, lambda: self.facts), id="work-summary")
         self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
@@ -246,7 +246,7 @@ class ReviewScreen(Overlay):
     def _fit_files(self) -> None:
         """Give the files the lines that they need, up to a share of the screen."""
         share = 1 if self.small else 2 if is_wide(self.size) else 3
-        most = max(_LEAST_FILES, (self.size.height - _AROUND) // share)
+        most = max(_LEAST_FILES, (self.size.height - self._head.height(self.size) - _AROUND) // share)
         high = min(most, max(1, self._file_rows.total()))
         if high != self._files_high:
             self._files_high = high

@@ -1,0 +1,118 @@
+"""The lines above everything say the same in the same place on every pane and every screen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.tui.driving import above, by_agent, lines, opened, press, shown, until
+from tests.tui.plan import NOW
+from tui_tasks.core import connections
+from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.store import Store
+
+PLACES = ("1", "2", "3", "4", "a", "A", "D", "S")
+LATE = "! late      job Backup drill: due 19:50, no scheduler has started it"
+
+
+async def heads(app, pilot) -> list[list[str]]:
+    """The lines above each pane and each screen, with the failures and what is late in words."""
+    found = []
+    for key in PLACES:
+        await press(app, pilot, key)
+        await until(pilot, lambda: "S " not in lines(app)[0] or "Stats" in lines(app)[0])
+        found.append(lines(app))
+        if key in "aADS":
+            await press(app, pilot, "escape")
+    return found
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16)])
+async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_screen(plan, jobs, make_app, size):
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        found = await heads(app, pilot)
+        assert len({(head[1], head[2]) for head in found}) == 1, found
+        assert found[0][1].startswith((" ? 2 ask   ✗ 2 failed   ! 0 stuck   ! 1 late   • 4", " ? 2 ask  ✗ 2 failed"))
+        assert found[0][2].startswith(" ◐ claude-1 #5 ")
+        for head in found:
+            assert "next #8" in head[0] and "25m late" not in head[0]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_no_screen_leaves_out_failures_and_what_is_late(plan, jobs, make_app, size):
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        for head in await heads(app, pilot):
+            said = [" ".join(line.split()) for line in head[3:9]]
+            assert any("✗ failed task #3" in line and "test_dst_gap" in line for line in said), said
+            assert any(line.startswith("✗ failed job Digest mail: smtp: 535") for line in said), said
+            assert any(line.startswith(" ".join(LATE.split())) and line.endswith(" 25m") for line in said), said
+
+
+@pytest.mark.parametrize("key", ["a", "A", "D"])
+async def test_a_screen_that_lists_questions_itself_does_not_repeat_them_above(plan, make_app, key):
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        assert "jose is maintained" in above(app)
+        await press(app, pilot, key)
+        assert "jose is maintained" not in above(app) and "✗ failed  task #3" in above(app)
+        assert "jose is maintained" in shown(app)
+
+
+@pytest.mark.parametrize("key", ["A", "D"])
+async def test_work_that_waits_for_review_stands_above_the_screens_that_do_not_list_it(
+    plan, make_app, checks, report, key
+):
+    report(plan[6], "failed")
+    async with opened(make_app(plan.path), (120, 40)) as pilot:
+        await press(pilot.app, pilot, key)
+        assert ("? check failed" in above(pilot.app)) is (key == "A")
+
+
+async def test_an_agent_that_is_stuck_and_one_that_is_gone_are_counted_named_and_told_with_the_reason(app, plan):
+    by_agent(plan, "claude-2", EditTask(plan[7], {"status": "in_progress"}))
+    by_agent(plan, "system", NoteStuck("claude-2", "failure", "the same failure 3 times: pytest", NOW))
+    with Store(plan.path) as store, store.db.transaction(write=True):
+        connections.end(store.db, "claude-1", Process(), NOW)
+    async with opened(app, (120, 40)) as pilot:
+        await until(pilot, lambda: "! 1 stuck, 1 gone" in lines(app)[1])
+        assert lines(app)[2].startswith(
+            " ! claude-2 stuck #7 Migrate analytics GA to Plausible   · claude-1 gone #5 Ship"
+        )
+        assert "! claude-2  stuck: the same failure 3 times: pytest" in above(app)
+        assert "· claude-1  gone from #5 Ship auth flow" in above(app)
+
+
+async def test_what_has_no_row_is_counted_and_each_kind_has_one(app, plan):
+    by_agent(plan, "claude-1", *(OpenAsk(f"Question {number}?") for number in range(12)))
+    async with opened(app, (80, 24)) as pilot:
+        await until(pilot, lambda: "14 questions" in lines(app)[1])
+        needs = above(app).splitlines()[2:]
+        assert needs[-1] == " +11 more"
+        assert needs[-2].startswith(" ✗ failed    task #3 ")
+        assert len(needs) == 5 and all(line.startswith(" ? claude-") for line in needs[:3])
+        await pilot.click("#needs", offset=(3, 4))
+        await until(pilot, lambda: "Inbox" in lines(app)[0])
+
+
+async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await pilot.click("#now", offset=(lines(app)[1].index("1 late"), 0))
+        await until(pilot, lambda: "[4 Schedule]" in lines(app)[0])
+        await pilot.click("#now", offset=(lines(app)[1].index("0 stuck"), 0))
+        await until(pilot, lambda: lines(app)[0].startswith(" Agents"))
+        await pilot.click("#fleet-now", offset=(lines(app)[1].index("2 ask"), 0))
+        await until(pilot, lambda: lines(app)[0].startswith(" Inbox"))
+
+
+@pytest.mark.parametrize("width", range(60, 121, 5))
+async def test_counts_lose_their_words_before_their_place(plan, jobs, make_app, width):
+    async with opened(make_app(plan.path), (width, 24)) as pilot:
+        marks = re.findall(r"([?✗!•]) (\d+)", lines(pilot.app)[1])
+        assert marks == [("?", "2"), ("✗", "2"), ("!", "0"), ("!", "1"), ("•", "4")]
+        assert "2 ask" in lines(pilot.app)[1] and "0 stuck" in lines(pilot.app)[1]

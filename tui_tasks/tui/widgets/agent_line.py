@@ -1,0 +1,317 @@
+"""What each agent does, in one line above every pane and screen: its task and last word, most urgent first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.session_queries import AgentSession
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_records
+from tui_tasks.core.read.work_queries import SILENT_AFTER
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
+from tui_tasks.text.times import SECOND, age, age_lasts
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.widgets.frame import WIDE, Group, GroupLine
+
+if TYPE_CHECKING:
+    from tui_tasks.core.read.pages.list_pages import TaskLine
+    from tui_tasks.tui.state.context import Context
+
+WHO: Final = 16
+"""The longest name of an agent, in cells."""
+TROUBLE: Final = ("stuck", "gone", "stopped", "failed", "quiet")
+"""The states of agents that need attention, most urgent first."""
+AT_WORK: Final = ("working", "paused")
+_RANKS: Final = (*TROUBLE, *AT_WORK, "waiting", "ready", "idle")
+# In cells: what is worth showing of an agent's last word, and of its task's name.
+_LEAST_WORD: Final = 10
+_LEAST_NAME: Final = 10
+_MAX_NAME: Final = 40
+_MAX_WORDS: Final = 200
+
+
+class AgentEntry(msgspec.Struct, frozen=True):
+    """What an agent does: a word for its state, its task, and its last word.
+
+    `reason` is why one in trouble is so, `since` from when on. `act` is performed by a click on it.
+    """
+
+    state: str
+    member: Member
+    mark: str
+    color: str
+    act: Callable[[], None]
+    word: str = ""
+    number: str = ""
+    name: str = ""
+    said: str = ""
+    reason: str = ""
+    since: int | None = None
+
+    @property
+    def is_trouble(self) -> bool:
+        """Whether it needs attention."""
+        return self.state in TROUBLE
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it works, or would if the human had not paused it."""
+        return self.state in AT_WORK
+
+    @property
+    def who(self) -> str:
+        """The name of the agent as it is shown."""
+        return safe_ends(agent_text.who(self.member.name), WHO)
+
+    @property
+    def fixed(self) -> str:
+        """What is cut last: its name, the word for its state, the number of its task."""
+        return " ".join(filter(None, (self.who, self.word, self.number)))
+
+    @property
+    def least(self) -> int:
+        """The least width in cells that is worth showing."""
+        return 2 + cell_len(self.fixed) + (1 + min(_LEAST_WORD, cell_len(self.said)) if self.said else 0)
+
+    def parts(self, name: int, said: int, room: int, *, ascii_only: bool) -> list[Part]:
+        """Return it with so many cells for the name of its task and for its last word, in `room` cells."""
+        calm = "$muted" if self.state not in (*TROUBLE, "waiting", "ready") else self.color
+        who = " ".join(filter(None, (self.who, self.word)))
+        texts = (
+            self.number,
+            safe_line(self.name, name, ascii_only=ascii_only) if name else "",
+            safe_line(self.said, said, ascii_only=ascii_only) if said else "",
+        )
+        rest = " ".join(filter(None, texts))
+        who = safe_ends(who, max(1, room - 2), ascii_only=ascii_only)
+        rest = safe_line(rest, max(0, room - cell_len(who) - 3), ascii_only=ascii_only) if rest else ""
+        return [(f"{self.mark} ", calm), (who, calm), *([(f" {rest}", "")] if rest else [])]
+
+
+class AgentEntries:
+    """Makes the entries from the state. It calls `lasts` with how many microseconds they stay true."""
+
+    def __init__(self, context: Context, lasts: Callable[[int], None]) -> None:
+        self.context = context
+        self.lasts = lasts
+
+    def entries(self) -> list[AgentEntry]:
+        """Return an entry for each agent that is there, is in trouble or has work, most urgent first."""
+        now, quiet_after = self.context.clock.now(), self.context.config.quiet_after * SECOND
+        found = []
+        for member in self.context.state.members:
+            shown = agent_text.state_of(member, now, quiet_after)
+            if member.session is None and shown == "working":
+                self.lasts(max(1, member.last_seen + quiet_after + 1 - now))
+            if entry := self._in_trouble(member, shown, now, quiet_after) or self._calm(member, shown, now):
+                found.append(entry)
+        return sorted(found, key=lambda entry: _RANKS.index(entry.state))
+
+    def said(self, member: Member) -> str:
+        """Return the last word of an agent at work: its tool, else what it said, about its task if it has one."""
+        session, word, task = member.session, member.word, member.task
+        if session is not None:
+            said = session.last_message or (session.last_prompt if task is None else "")
+            return one_line(member.tool) if member.tool is not None else _quoted(said)
+        if task is not None and (word is None or word.task != task.uid):
+            return _quoted(task_records.last_said(self.context.db, task.uid, member.name))
+        return _quoted(word.text) if word is not None and word.kind in ("logged", "asked", "ran") else ""
+
+    def _is_ready(self, member: Member) -> bool:
+        """Return whether an agent has ended its work, which waits to be merged."""
+        return member.task is not None and member.task.uid in self.context.state.reviewable
+
+    def _in_trouble(self, member: Member, shown: str, now: int, quiet_after: int) -> AgentEntry | None:
+        is_ready, about = self._is_ready(member), " ".join(_about(member.task))
+        if member.task is not None and not is_ready and member.has_left(now, quiet_after):
+            return self._entry(member, "gone", "gone", reason=f"gone from {about}", since=member.last_seen)
+        if shown == "stuck" and member.stuck is not None:
+            return self._entry(member, shown, shown, reason=f"stuck: {one_line(member.stuck.text)}", since=member.since)
+        if shown == "stopped":
+            why, _ = agent_text.matter(member, self.context, shown)
+            return self._entry(member, shown, shown, reason=f"stopped: {one_line(why)}")
+        if shown == "quiet":
+            self.lasts(age_lasts(member.last_seen, now))
+            word = f"quiet {age(member.last_seen, now)}"
+            return self._entry(member, shown, word, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
+        if shown == "failed" and not agent_text.is_over(member, now, self.context.state.seen_at):
+            why, _ = agent_text.matter(member, self.context, shown)
+            return self._entry(member, shown, shown, reason=f"failed{': ' * bool(why)}{one_line(why)}")
+        if shown != "idle" or member.session is None:
+            return None
+        if agent_text.is_starting(member.session):
+            return self._not_started(member, member.session, now)
+        if not is_ready and member.task is not None:
+            return self._at_prompt(member, member.session, member.task, now)
+        return None
+
+    def _not_started(self, member: Member, session: AgentSession, now: int) -> AgentEntry | None:
+        """Return the entry of an agent that was started here and has reported nothing for long."""
+        if not agent_text.is_silent(session, now):
+            return None
+        word = one_line(member.near or "may ask something in its terminal")
+        return self._entry(member, "quiet", said=word, has_task=False, reason=word)
+
+    def _at_prompt(self, member: Member, session: AgentSession, task: TaskLine, now: int) -> AgentEntry | None:
+        """Return the entry of an agent that was started here and has ended its turn with nothing to review."""
+        work = work_queries.of_agent(self.context.db, member.name)
+        if work is None or work.state != "working":
+            return None
+        rests_at = (member.since or now) + SILENT_AFTER
+        if now <= rests_at:  # what it has changed is looked at
+            self.lasts(rests_at + 1 - now)
+            return None
+        said = _quoted(session.last_message or "")
+        reason = " ".join(filter(None, ("waits at its prompt", f"#{task.number}", said)))
+        return self._entry(member, "quiet", "waits at its prompt", said=said, reason=reason)
+
+    def _calm(self, member: Member, shown: str, now: int) -> AgentEntry | None:
+        """Return the entry of an agent that works, waits or does nothing; None of one that is not there."""
+        if shown == "idle" and agent_text.is_starting(member.session):
+            assert member.session is not None
+            self.lasts(member.session.started_at + SILENT_AFTER + 1 - now)
+            return self._entry(member, "working", said="starts")
+        is_there = member.is_there or shown in ("waiting", "asking", "working")
+        if not is_there:
+            return None
+        has_work = member.task is not None or shown == "working"
+        if has_work and not (self._is_ready(member) and member.tool is None):
+            if shown == "paused":
+                return self._entry(member, "paused", "paused")
+            if shown in ("working", "asking"):
+                return self._at_work(member)
+        if shown == "waiting":
+            about = self.context.state.asked_about.get(member.ask.uid) if member.ask is not None else None
+            task = list_pages.line(self.context.db, about) if about is not None else None
+            return self._entry(member, "waiting", "waiting", has_task=False, about=task)
+        if self._is_ready(member):
+            return self._entry(member, "ready", "to review")
+        return self._entry(member, "idle", "idle", has_task=False)
+
+    def _at_work(self, member: Member) -> AgentEntry:
+        said = self.said(member)
+        if member.task is not None:
+            return self._entry(member, "working", said=said)
+        prompt = member.session.last_prompt if member.session is not None and member.tool is not None else None
+        return self._entry(member, "working", said=" ".join(filter(None, (said or "at work", _quoted(prompt)))))
+
+    def _entry(
+        self,
+        member: Member,
+        state: str,
+        word: str = "",
+        *,
+        said: str = "",
+        reason: str = "",
+        since: int | None = None,
+        has_task: bool = True,
+        about: TaskLine | None = None,
+    ) -> AgentEntry:
+        """`about`: the task to name, else, with `has_task`, the agent's own, and a click goes to that."""
+        looks = agent_text.LOOKS_OF_STATES[state]
+        mark = looks.mark(ascii_only=self.context.ascii_only)
+        color = "$state-overdue" if state == "gone" else looks.color
+        task, act = member.task if has_task else about, self._agents
+        if has_task and task is not None and state in ("gone", *AT_WORK):
+            act = self._go_to(task.uid)
+        number, name = _about(task) or ("", "")
+        if state in ("waiting", "ready"):
+            name = ""
+        return AgentEntry(state, member, mark, color, act, word, number, name, said, reason, since)
+
+    def _agents(self) -> None:
+        self.context.do("agents")
+
+    def _go_to(self, uid: str) -> Callable[[], None]:
+        return lambda: go_to(self.context, uid)
+
+
+def agent_line(context: Context, *, id: str) -> GroupLine:
+    """Return the line of all agents."""
+    line = GroupLine(context, lambda width: agent_groups(context, agents.entries(), width), id=id, classes="-roomy")
+    agents = AgentEntries(context, line.lasts)
+    return line
+
+
+def agent_groups(context: Context, entries: Sequence[AgentEntry], width: int) -> list[Group]:
+    """Return as many agents as fit in a width, and how many there are more."""
+    if not entries:
+        words = "no agent at work" if context.link.as_of is not None else "no agent connected"
+        return [Group([(words, "$muted")], lambda: context.do("agents"))]
+    gap, room = 3 if width >= WIDE else 2, width - 2
+    number = _fitting([entry.least + gap for entry in entries], room + gap)
+    shown, left = entries[:number], len(entries) - number
+    room -= len(f" +{left}") if left else 0
+    spare = room + gap - sum(entry.least + gap for entry in shown)
+    least = [min(_LEAST_WORD, cell_len(entry.said)) for entry in shown]
+    more = _shared([cell_len(entry.said) - low for entry, low in zip(shown, least, strict=True)], spare)
+    spare -= sum(more)
+    names = _names([cell_len(entry.name) for entry in shown], spare)
+    groups = [
+        Group(entry.parts(name, low + extra, room, ascii_only=context.ascii_only), entry.act, " " * gap)
+        for entry, name, low, extra in zip(shown, names, least, more, strict=True)
+    ]
+    if left:
+        groups.append(Group([(f"+{left}", "$muted")], lambda: context.do("agents"), " "))
+    return groups
+
+
+def _fitting(sizes: Sequence[int], room: int) -> int:
+    """Return how many of the first entries fit, and at least one; of those that do not, their number is shown."""
+    number, used = 1, sizes[0]
+    for at, size in enumerate(sizes[1:], 1):
+        left = len(sizes) - at - 1
+        used += size
+        if used + (len(f" +{left}") if left else 0) > room:
+            break
+        number += 1
+    return number
+
+
+def _names(wanted: Sequence[int], room: int) -> list[int]:
+    """Return the width of each name with the blank before it left out, 0 where too little of it could be shown."""
+    shares = [max(0, share - 1) for share in _shared([want + bool(want) for want in wanted], room)]
+    if all(share >= min(want, _LEAST_NAME) for want, share in zip(wanted, shares, strict=True)):
+        return shares
+    for at, want in enumerate(wanted):
+        share = min(want, max(0, room - 1))
+        shares[at] = share if share >= min(want, _LEAST_NAME) else 0
+        room -= shares[at] + bool(shares[at])
+    return shares
+
+
+def _shared(wanted: Sequence[int], room: int) -> list[int]:
+    """Return the share of each in the room: what it wants, else as much as the others get."""
+    shares = [0] * len(wanted)
+    left = len(wanted)
+    for at in sorted(range(len(wanted)), key=lambda at: wanted[at]):
+        shares[at] = min(wanted[at], max(0, room) // left)
+        room -= shares[at]
+        left -= 1
+    return shares
+
+
+def go_to(context: Context, uid: str) -> None:
+    """Show a task in the list, whatever screen is shown."""
+    context.navigation.close_overlays()
+    context.navigation.go_to(uid)
+
+
+def one_line(text: str, cells: int = _MAX_WORDS) -> str:
+    """Return a text as one safe line with single spaces: the parts of a line stand apart by more."""
+    return re.sub(" {2,}", " ", safe_line(text, cells))
+
+
+def _about(task: TaskLine | None) -> tuple[str, ...]:
+    return (f"#{task.number}", one_line(task.name, _MAX_NAME)) if task is not None else ()
+
+
+def _quoted(text: str | None) -> str:
+    return f'"{one_line(text)}"' if text else ""

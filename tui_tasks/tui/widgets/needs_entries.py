@@ -1,0 +1,210 @@
+"""What needs the human, has failed or is late, each by its words: an entry for each row above the panes and screens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.job_snapshots import ON_TIME
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.schema import task_fields
+from tui_tasks.text.glyphs import look
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.state.app_state import MAX_FAILED
+from tui_tasks.tui.tasks.task_note import failed_check
+from tui_tasks.tui.widgets.agent_line import WHO, AgentEntries, go_to, one_line
+from tui_tasks.tui.widgets.counts_line import late_jobs, late_tasks, or_more
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.widgets.frame import Act
+
+ASKS, AGENTS, CHECKS, HELD, REVIEW, FAILED, JOBS, LATE, LATE_JOBS = range(9)
+"""The kinds of entries, most urgent first; `AGENTS` are those in trouble, `JOBS` those that failed."""
+ALL: Final = tuple(range(9))
+FAILURES: Final = (FAILED, JOBS, LATE, LATE_JOBS)
+"""What every screen shows, whatever else it lists itself."""
+
+_MAX_WHOLE: Final = 1_000
+# The most questions that have an entry each; 1,000 may be open, and a screen has room for few.
+_MOST_ASKS: Final = 40
+# In cells: the longest name of the task of a failed check or of work to review, and of a failed job.
+_SHORT_NAME: Final = 24
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One thing that needs the human: what it is, its words, and since when. `act` is performed by a click on it."""
+
+    kind: int
+    mark: str
+    color: str
+    label: str
+    text: str
+    act: Act
+    brief: str = ""
+    """The text where `text` takes more than a line; empty: `text`."""
+    since: int | None = None
+    number: int = 1
+    """How many things it stands for."""
+    is_question: bool = False
+    """Whether its text is cut in the middle, as the end says what is asked."""
+
+
+class NeedsEntries:
+    """Makes the entries from the state. It calls `lasts` with how many microseconds they stay true."""
+
+    def __init__(self, context: Context, lasts: Callable[[int], None]) -> None:
+        self.context = context
+        self.lasts = lasts
+        self._agents = AgentEntries(context, lasts)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield all entries, most urgent first."""
+        yield from self._asks()
+        for agent in self._agents.entries():
+            if agent.is_trouble:
+                yield Entry(
+                    AGENTS, agent.mark, agent.color, agent.who, agent.reason, self._act("agents"), since=agent.since
+                )
+        yield from self._unproven()
+        if held := self.context.state.held:
+            yield self._entry(HELD, "held", "to accept", f"{held} filed by agents", "asks", number=held)
+        yield from self._to_review()
+        yield from self._failed()
+        yield from self._failed_jobs()
+        yield from self._late()
+        yield from self._late_jobs()
+
+    def _entry(
+        self,
+        kind: int,
+        state: str,
+        label: str,
+        text: str,
+        action: str,
+        *,
+        number: int,
+        brief: str = "",
+        since: int | None = None,
+    ) -> Entry:
+        looks = look(state)
+        mark = looks.mark(ascii_only=self.context.ascii_only)
+        return Entry(kind, mark, looks.color, label, text, self._act(action), brief, since, number)
+
+    def _act(self, action: str) -> Act:
+        return lambda: self.context.do(action)
+
+    def _asks(self) -> Iterator[Entry]:
+        asks = self.context.state.asks
+        yield from map(self._of_ask, asks[:_MOST_ASKS])
+        if others := len(asks[_MOST_ASKS:]):
+            yield self._entry(ASKS, "needs_you", "ask", f"{others:,} more", "asks", number=others)
+
+    def _of_ask(self, ask: Ask) -> Entry:
+        looks, asked = look("needs_you"), agent_text.request_line(ask, ascii_only=self.context.ascii_only)
+        task = self.context.state.asked_about.get(ask.uid)
+        line = list_pages.line(self.context.db, task) if task is not None else None
+        number = f"#{line.number} " if line is not None else ""
+        return Entry(
+            ASKS,
+            looks.mark(ascii_only=self.context.ascii_only),
+            looks.color,
+            agent_text.who(ask.agent, WHO),
+            f"{number}{_whole(asked)}",
+            lambda: self.context.navigation.show_ask(self.context, ask.uid),
+            since=ask.opened_at,
+            is_question=not agent_text.is_permission(ask),
+        )
+
+    def _unproven(self) -> Iterator[Entry]:
+        unproven = self.context.state.unproven
+        if not unproven:
+            return
+        task = list_pages.line(self.context.db, unproven[0])
+        reason = failed_check(self.context, task) if task is not None else None
+        text = f"{self._named(unproven[0])}{f': {reason[0]}' if reason is not None else ''}{_more(len(unproven))}"
+        yield self._entry(CHECKS, "needs_you", "check failed", text, "asks", number=len(unproven))
+
+    def _to_review(self) -> Iterator[Entry]:
+        reviewable = self.context.state.reviewable
+        if not reviewable:
+            return
+        uid, counts = next(iter(reviewable.items()))
+        agent, since = self.context.state.first_to_review or ("", None)
+        text = "  ".join(filter(None, (self._named(uid), agent_text.who(agent, WHO), one_line(counts))))
+        text += _more(len(reviewable))
+        yield self._entry(REVIEW, "reviewable", "to review", text, "asks", number=len(reviewable), since=since)
+
+    def _failed(self) -> Iterator[Entry]:
+        """Yield why the tasks have failed that failed last, and how many others did."""
+        state = self.context.state
+        if not state.failed:
+            return
+        shown, more = state.failed_last, _more(state.failed - len(state.failed_last) + 1)
+        named = (
+            f"#{task.number} {one_line(task.name, 40)}{': ' * bool(reason)}{one_line(reason)}" for task, reason in shown
+        )
+        brief = f"task #{shown[0][0].number} {one_line(shown[0][1])}{more}" if len(shown) == 1 and shown[0][1] else ""
+        yield self._entry(
+            FAILED,
+            "failed",
+            "failed",
+            f"task {'; '.join(named)}{more}",
+            "attention",
+            number=state.failed,
+            brief=brief,
+            since=shown[0][0].updated_at if shown else None,
+        )
+
+    def _failed_jobs(self) -> Iterator[Entry]:
+        failing = self.context.state.failing
+        if not failing:
+            return
+        named = (
+            f"{one_line(name, _SHORT_NAME)}{': ' * bool(reason)}{one_line(reason)}"
+            for name, reason, _ in failing[:MAX_FAILED]
+        )
+        text = f"job {'; '.join(named)}{_more(len(failing) - MAX_FAILED + 1)}"
+        yield self._entry(JOBS, "failed", "failed", text, "pane_schedule", number=len(failing), since=failing[0][2])
+
+    def _late(self) -> Iterator[Entry]:
+        """Yield the first of the tasks that are late, and how many others are."""
+        late = late_tasks(self.context, self.lasts)
+        if not late:
+            return
+        due = dict(self.context.state.due)[late[0]]
+        now = task_fields.local_time(self.context.clock.now(), self.context.clock.zone)
+        since = task_fields.FIELDS["due"].short(due, now)
+        others = "  and others" if or_more(len(late)) else _more(len(late))
+        text = f"task {self._named(late[0])}: {since}{others}"
+        entry = self._entry(LATE, "overdue", "late", text, "", number=len(late))
+        yield msgspec.structs.replace(entry, act=lambda: go_to(self.context, late[0]))
+
+    def _late_jobs(self) -> Iterator[Entry]:
+        """Yield the first of the jobs that are late, and how many others are."""
+        late = late_jobs(self.context, self.lasts)
+        if not late:
+            return
+        (name, when), now = late[0], self.context.clock.now()
+        why = ", no scheduler has started it" if now - when >= ON_TIME else ""
+        if not why:
+            self.lasts(when + ON_TIME - now)
+        text = f"job {one_line(name, 40)}: due {self.context.clock.time_of(when)}{why}{_more(len(late))}"
+        yield self._entry(LATE_JOBS, "overdue", "late", text, "pane_schedule", number=len(late), since=when)
+
+    def _named(self, uid: str) -> str:
+        task = list_pages.line(self.context.db, uid)
+        return f"#{task.number} {one_line(task.name, _SHORT_NAME)}" if task is not None else ""
+
+
+@lru_cache(128)
+def _whole(text: str) -> str:
+    return one_line(text, _MAX_WHOLE)
+
+
+def _more(number: int) -> str:
+    return f"  +{number - 1} more" if number > 1 else ""
