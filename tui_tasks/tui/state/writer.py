@@ -49,7 +49,7 @@ class Writing:
 
 
 class Writer:
-    """The thread that writes, in order. It is started at the first write."""
+    """The thread that writes, in order. It is started at the first write, also at the first one after a stop."""
 
     def __init__(self, path: str, uptime: Callable[[], Uptime]) -> None:
         self._path = path
@@ -68,9 +68,10 @@ class Writer:
 
     def stop(self) -> None:
         """End the thread after the work that is queued; wait at most `STOP_SECONDS`."""
-        if self._thread is not None:
+        thread, self._thread = self._thread, None
+        if thread is not None:
             self._queue.put(None)
-            self._thread.join(STOP_SECONDS)
+            thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
         from tui_tasks.core.commit.database_clock import Elapsed
