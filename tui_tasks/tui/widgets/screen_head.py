@@ -39,17 +39,16 @@ class _Step(NamedTuple):
     has_file: bool = True
 
 
-# The job gives way first, then the name of the task, last the file.
+# The file gives way first, then the names, last the job.
 _STEPS: Final = (
     _Step(40, 24),
     _Step(24, 20),
     _Step(16, 16),
     _Step(12, 12),
-    _Step(24),
-    _Step(16),
-    _Step(8),
-    _Step(0),
-    _Step(16, 12, has_file=False),
+    _Step(24, 20, has_file=False),
+    _Step(16, 16, has_file=False),
+    _Step(12, 12, has_file=False),
+    _Step(8, 8, has_file=False),
     _Step(16, has_file=False),
     _Step(8, has_file=False),
     _Step(0, has_file=False),
