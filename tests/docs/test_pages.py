@@ -127,6 +127,18 @@ def test_each_file_and_room_that_is_named_is_there(name: str) -> None:
     assert [found for found in named if not any((place / found).exists() for place in places)] == []
 
 
+def test_each_module_that_a_room_names_is_there() -> None:
+    # A name without a folder is that of a file in one of the folders of its row.
+    files = {path.relative_to(ROOT / "tui_tasks").with_suffix("") for path in (ROOT / "tui_tasks").rglob("*.py")}
+    stems = {path.stem for path in files}
+    wrong = []
+    for cells in rows(read("architecture"), "room"):
+        for name in re.findall(r"`((?:[a-z]+/)*[a-z]+(?:_[a-z]+)+|(?:[a-z_]+/)+[a-z_]+)`", " ".join(cells)):
+            if not (Path(name) in files or name in stems):
+                wrong.append(name)
+    assert wrong == []
+
+
 def test_each_page_and_heading_that_the_code_cites_is_there() -> None:
     cited = {
         found

@@ -15,8 +15,8 @@ from tui_tasks.core.agent_snapshots import Check
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.operations.work import CountWork, WorkReady
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import transcripts
-from tui_tasks.hooks.transcripts import Source
+from tui_tasks.hooks import transcript_view
+from tui_tasks.hooks.transcript_view import Source
 from tui_tasks.tui.agents import answering
 from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.agent_screens import TranscriptScreen
@@ -92,7 +92,7 @@ def test_a_comment_below_its_line(plan, make_app, tmp_path, draw, name):
 @pytest.mark.parametrize("name", [f"record-of-an-agent-{size}" for size in SIZES])
 def test_an_agents_own_record(plan, make_app, draw, monkeypatch, name):
     begun(plan, 9)
-    monkeypatch.setattr(transcripts, "source", lambda db, agent: Source("claude", str(RECORDED)))
+    monkeypatch.setattr(transcript_view, "source", lambda db, agent: Source("claude", str(RECORDED)))
     app = make_app(plan.path)
 
     async def look(pilot):

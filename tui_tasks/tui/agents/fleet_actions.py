@@ -10,10 +10,10 @@ from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import job_queries, work_queries
 from tui_tasks.core.read.pages import undoable_changes
 from tui_tasks.core.rules.agents.request_text import allows
-from tui_tasks.hooks import transcripts
+from tui_tasks.hooks import transcript_view
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.hooks.replies.outbox import why_unanswerable
-from tui_tasks.hooks.transcripts import Source
+from tui_tasks.hooks.transcript_view import Source
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import DAY, HOUR
 from tui_tasks.tui.agents import agent_text
@@ -133,7 +133,7 @@ class FleetActions(Controller):
 
     def _can_peek(self, agent: str, action: str) -> bool:
         has_lines = action == "agent_peek" and work_queries.of_agent(self._context.db, agent) is not None
-        return has_lines or isinstance(transcripts.source(self._context.db, agent), Source)
+        return has_lines or isinstance(transcript_view.source(self._context.db, agent), Source)
 
 
 class FleetAnswers(Controller):
