@@ -447,6 +447,10 @@ def test_of_what_a_person_decides_about_nothing_is_hidden(text: str) -> None:
         assert at >= 0, (char, shown)
 
 
+def test_braille_without_a_dot_is_a_blank_and_other_braille_stays() -> None:
+    assert safe.safe_line("a\u2800\u2800b \u2801") == "a  b \u2801"
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

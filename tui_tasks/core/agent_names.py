@@ -228,6 +228,7 @@ def shown(name: str, limit_cells: int | None = None) -> str:
 
 
 def _is_deceptive(name: str) -> bool:
-    if reserved(name) is not None or name != name.strip():
+    # Parts of a line stand apart by two blanks: a name with two looks like several.
+    if reserved(name) is not None or name != name.strip() or "  " in name:
         return True
     return any(map(is_invisible, name)) or mixed_letter(name) is not None

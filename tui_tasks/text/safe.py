@@ -25,7 +25,7 @@ MAX_MARKS: Final = 3
 # They save looking at each character of most texts; a test compares them with `_stands_for`.
 _ORDINARY: Final = (
     "[ -~\xa1-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0590\u10a0-\u10ff\u1e00-\u1fff\u2010-\u2027\u2030-\u205e"
-    "\u2070-\u20cf\u2100-\u2bff\u3001-\u3029\u3030-\u3098\u309b-\u3163\u3165-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    "\u2070-\u20cf\u2100-\u27ff\u2801-\u2bff\u3001-\u3029\u3030-\u3098\u309b-\u3163\u3165-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff01-\uff9f\ufffc\ufffd\U0001f200-\U0001f3fa\U0001f400-\U0001faff\U00020000-\U0003134f]*"
 )
 _NEWLINES = "\n\x85\u2028\u2029"
@@ -45,6 +45,8 @@ _JAMO: Final = "[\u1161-\u11ff\ud7b0-\ud7c6\ud7cb-\ud7fb]"
 # Blocks of scripts in which a non-joiner decides between two spellings: Arabic, as in Persian, and those of India.
 _JOINED: Final = "[\u0620-\u06d3\u0750-\u077f\u08a0-\u08ff]{2}|[\u0900-\u0d7f]{2}"
 NON_JOINER: Final = "\u200c"
+# Braille without a dot: a letter to Python, a blank on a terminal.
+_BLANK: Final = "\u2800"
 _REGIONAL_A = 0x1F1E6
 _SENTENCE_END: Final = re.compile(r"[.;:?!] ")
 # In cells: the least room in which a question is cut in the middle.
@@ -76,7 +78,7 @@ def _stands_for(char: str) -> str:
     category = unicodedata.category(char)
     if category[0] == "M" or _pattern(_JAMO).match(char):
         return _MARK
-    if category == "Zs":
+    if category == "Zs" or char == _BLANK:
         return " "
     if category == "Cf" and char not in _BIDI and char not in _DRAWN:
         return ""

@@ -18,6 +18,7 @@ from tui_tasks.core.operations.sessions import (
     TaskListItem,
     TaskListReported,
 )
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.store import Store
@@ -211,3 +212,14 @@ def test_an_answer_ends_the_wait(talk: Talk, store, clock):
     store.commit(AnswerAsk(ask, "80"), actor="human", now=clock())
     assert kinds(store, clock) == {}
     assert talk.ask(ADD, name="on")["ok"]
+
+
+def test_an_agent_with_very_many_tasks_hides_no_other_agent(store, clock):
+    (home,) = store.commit(CreatePlan("chores"), actor="hog", now=clock())
+    tasks = store.commit(*(AddTask(f"Chore {at}", home.uid) for at in range(301)), actor="hog", now=clock())
+    started = [EditTask(task.uid, {"status": "in_progress"}) for task in tasks]
+    store.commit(*started[:-1], actor="hog", now=clock())
+    store.commit(started[-1], actor="claude-1", now=clock())
+    assert activity.working(store.db)["claude-1"].uid == tasks[-1].uid
+    assert activity.working(store.db).keys() == {"hog", "claude-1"}
+    assert len(list(activity.in_progress(store.db))) == activity.MAX_OF_AGENT + 1

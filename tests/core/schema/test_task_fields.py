@@ -144,3 +144,9 @@ def test_a_list_is_filtered_by_estimates(store):
     for word, names in {"<1h": ["30"], "60": ["60"], ">=1h": ["60", "90"], "none": ["None"]}.items():
         page = list_pages.after(store.db, home.id, list_pages.FIRST, 10, Filter((Term("estimate", word),), now=NOW))
         assert [task.name for task in page] == names
+
+
+@pytest.mark.parametrize("word", ["0001-01-01", "<0001-01-01", ">=9999-12-30", "9999-12-30"])
+@given(zone=ZONES)
+def test_the_first_and_the_last_days_are_ranges_in_every_zone(word: str, zone: ZoneInfo) -> None:
+    assert DUE.ranges(word, NOW.astimezone(zone))

@@ -53,6 +53,16 @@ async def test_no_screen_leaves_out_failures_and_what_is_late(plan, jobs, make_a
             assert any(line.startswith(" ".join(LATE.split())) and line.endswith(" 25m") for line in said), said
 
 
+async def test_many_questions_of_one_agent_push_no_other_agent_out_of_the_rows(plan, make_app):
+    with Store(plan.path) as store:
+        store.commit(*(OpenAsk(f"Question {number}?") for number in range(8)), actor="hog", now=NOW - 3_600_000_000)
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)):
+        rows = above(app)
+        assert "? hog" in rows and "? claude-1 " in rows and "+" in rows
+        assert "Approve: delete the old GA property" in rows
+
+
 @pytest.mark.parametrize("key", ["a", "A", "D"])
 async def test_a_screen_that_lists_questions_itself_does_not_repeat_them_above(plan, make_app, key):
     app = make_app(plan.path)

@@ -134,7 +134,11 @@ def _start_of_day(day: date, now: datetime) -> datetime:
 
 
 def _utc_text(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds")
+    try:
+        return at.astimezone(UTC).isoformat(timespec="milliseconds")
+    except OverflowError:
+        # The first or the last day that there is, in a zone where it begins or ends in another year.
+        return at.replace(tzinfo=UTC).isoformat(timespec="milliseconds")
 
 
 def _microseconds(at: datetime) -> int:

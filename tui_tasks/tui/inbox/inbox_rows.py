@@ -121,7 +121,8 @@ class InboxRows(RowDrawing[InboxLine]):
         mark, color = self._mark(row)
         number = f" {self._number(row):<{self._columns.number}}" if self._columns.number else ""
         return (
-            (f" {sign('cursor') if look_.cursor else ' '}", "$primary bold" if look_.focused else "$muted"),
+            (sign("cursor") if look_.cursor else " ", "$primary bold" if look_.focused else "$muted"),
+            (self._flag(row), "$changed"),
             ("+" if look_.marked else mark, "$changed bold" if look_.marked else color),
             (f"{number}{'  ' if number else ' '}", "$muted"),
             (fit(shown, room, ascii_only=self.context.ascii_only), style),
@@ -211,6 +212,13 @@ class InboxRows(RowDrawing[InboxLine]):
         where = f"{fit(project, self._columns.where)}  " if self._columns.where else ""
         who = fit_ends(self._who(row), self._who_width(width), ascii_only=ascii_only)
         return f"  {where}{who}  {self._standing(row):>{self._columns.standing}} "
+
+    def _flag(self, row: Ask | InboxItem) -> str:
+        """Return the mark of a row that has come since the human looked."""
+        state, since = self.context.state, row.opened_at if isinstance(row, Ask) else row.at
+        task = state.asked_about.get(row.uid) if isinstance(row, Ask) else None
+        is_new = since > state.looked.at and (task is None or task in state.new)
+        return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
 
     def _mark(self, row: Ask | InboxItem) -> Part:
         state = look(agent_text.ask_state(row) if isinstance(row, Ask) else row.state)

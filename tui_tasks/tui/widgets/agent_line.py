@@ -304,9 +304,9 @@ def go_to(context: Context, uid: str) -> None:
     context.navigation.go_to(uid)
 
 
-def one_line(text: str, cells: int = _MAX_WORDS) -> str:
+def one_line(text: str, cells: int = _MAX_WORDS, *, ascii_only: bool = False) -> str:
     """Return a text as one safe line with single spaces: the parts of a line stand apart by more."""
-    return re.sub(" {2,}", " ", safe_line(text, cells))
+    return re.sub(" {2,}", " ", safe_line(text, cells, ascii_only=ascii_only))
 
 
 def _about(task: TaskLine | None) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.text.times import DAY, age, age_lasts, due
-from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEW
+from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEW, MAX_NEXT_JOBS
 from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, go_to
 from tui_tasks.tui.widgets.frame import NARROW, Act, Group, GroupLine, as_of_words, is_compact
 
@@ -108,7 +108,8 @@ class Counts:
         if not tasks and not jobs:
             return None
         looks, number = look("overdue"), len(tasks) + len(jobs)
-        short = f"{self._mark(looks)} {number}{or_more(len(tasks))}"
+        more = or_more(len(tasks)) or or_more(len(jobs), MAX_NEXT_JOBS)
+        short = f"{self._mark(looks)} {number}{more}"
         act = (lambda: go_to(self._context, tasks[0])) if tasks else self._act("pane_schedule")
         return Count(f"{short} late", short, looks.color, act)
 
@@ -210,9 +211,9 @@ def late_jobs(context: Context, lasts: Callable[[int], None]) -> list[tuple[str,
     return late
 
 
-def or_more(late: int) -> str:
-    """Return the sign after a number of late tasks of which not all are known."""
-    return "+" if late >= MAX_DUE else ""
+def or_more(late: int, most: int = MAX_DUE) -> str:
+    """Return the sign after a number of late tasks, or of other late things, of which at most `most` are known."""
+    return "+" if late >= most else ""
 
 
 def _fitting(counts: Sequence[Count], width: int) -> list[Group]:

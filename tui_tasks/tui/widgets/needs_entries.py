@@ -14,7 +14,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import look
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.state.app_state import MAX_FAILED
+from tui_tasks.tui.state.app_state import MAX_FAILED, MAX_NEXT_JOBS
 from tui_tasks.tui.tasks.task_note import failed_check
 from tui_tasks.tui.widgets.agent_line import WHO, AgentEntries, go_to, one_line
 from tui_tasks.tui.widgets.counts_line import late_jobs, late_tasks, or_more
@@ -193,7 +193,8 @@ class NeedsEntries:
         why = ", no scheduler has started it" if now - when >= ON_TIME else ""
         if not why:
             self.lasts(when + ON_TIME - now)
-        text = f"job {one_line(name, 40)}: due {self.context.clock.time_of(when)}{why}{_more(len(late))}"
+        others = "  and others" if or_more(len(late), MAX_NEXT_JOBS) else _more(len(late))
+        text = f"job {one_line(name, 40)}: due {self.context.clock.time_of(when)}{why}{others}"
         yield self._entry(LATE_JOBS, "overdue", "late", text, "pane_schedule", number=len(late), since=when)
 
     def _named(self, uid: str) -> str:

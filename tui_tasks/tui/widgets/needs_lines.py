@@ -111,13 +111,13 @@ class NeedsText(TextDrawing):
 
 
 def _chosen(entries: Sequence[Entry], rows: int) -> list[Entry]:
-    """Return the entries that have a row: the first of each kind, then the most urgent. One row is left for the number
-    of the others.
+    """Return the entries that have a row: the first of each kind, the first of each agent, then the most urgent. One
+    row is left for the number of the others.
     """
     if len(entries) <= rows:
         return list(entries)
-    kinds = [entry.kind for entry in entries]
-    order = sorted(range(len(entries)), key=lambda at: kinds.index(kinds[at]) != at)
+    kinds, agents = [entry.kind for entry in entries], [(entry.kind, entry.label) for entry in entries]
+    order = sorted(range(len(entries)), key=lambda at: (kinds.index(kinds[at]) != at, agents.index(agents[at]) != at))
     return [entries[at] for at in sorted(order[: max(1, rows - 1)])]
 
 

@@ -15,7 +15,7 @@ from tui_tasks.text.times import SECOND, age_lasts, due, duration
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.panes import PANES
-from tui_tasks.tui.widgets.agent_line import agent_line
+from tui_tasks.tui.widgets.agent_line import agent_line, one_line
 from tui_tasks.tui.widgets.counts_line import changed_words, counts_line
 from tui_tasks.tui.widgets.frame import NARROW, as_of_words, is_compact
 from tui_tasks.tui.widgets.needs_entries import ALL
@@ -43,12 +43,13 @@ class _Step(NamedTuple):
 _STEPS: Final = (
     _Step(40, 24),
     _Step(24, 20),
-    _Step(16, 16),
-    _Step(12, 12),
+    _Step(40, 24, has_file=False),
     _Step(24, 20, has_file=False),
     _Step(16, 16, has_file=False),
     _Step(12, 12, has_file=False),
     _Step(8, 8, has_file=False),
+    _Step(0, 12, has_file=False),
+    _Step(0, 8, has_file=False),
     _Step(16, has_file=False),
     _Step(8, has_file=False),
     _Step(0, has_file=False),
@@ -117,7 +118,7 @@ class TopLine(FrameLine):
         if task is None:
             is_left = any(home.pending for home in self.context.state.of_project)
             return [("  no task is ready" if cells else "  next none", "$muted")] if is_left else []
-        name = f" {safe_line(task.name, cells, ascii_only=self.context.ascii_only)}" if cells else ""
+        name = f" {one_line(task.name, cells, ascii_only=self.context.ascii_only)}" if cells else ""
         return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
 
     def _next_job(self, cells: int) -> list[Part]:
@@ -129,7 +130,7 @@ class TopLine(FrameLine):
         name, when = job
         self.lasts(age_lasts(when, now))
         ascii_only = self.context.ascii_only
-        words = f"{safe_line(name, cells, ascii_only=ascii_only)} {due(when, now)}"
+        words = f"{one_line(name, cells, ascii_only=ascii_only)} {due(when, now)}"
         return [(f"  {sign('scheduled', ascii_only=ascii_only)} {words}", "$muted")]
 
     def on_click(self, event: events.Click) -> None:

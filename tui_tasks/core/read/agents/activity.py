@@ -28,8 +28,9 @@ from tui_tasks.core.snapshots import reader
 
 # How many of an agent's newest entries are searched for its last word.
 LOOKED_AT: Final = 60
-# How many tasks in progress of one list are read.
-MAX_ACTIVE: Final = 200
+# How many tasks in progress of one list are looked at, and how many of each agent are read: the last touched ones.
+MAX_ACTIVE: Final = 2_000
+MAX_OF_AGENT: Final = 50
 
 J = JournalRow
 
@@ -59,13 +60,20 @@ _NEW = Statement(lambda: J.select(J.new).where(J.seq == slot("seq")))
 _BUSY_LISTS = Statement(
     lambda: ListRow.select(ListRow.id).where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
 )
-_ACTIVE = Statement(
-    lambda: (
-        TaskRow.select(*LINE)
+_ACTIVE = Statement(lambda: _newest_of_each_agent())
+
+
+def _newest_of_each_agent() -> Any:
+    active = (
+        TaskRow.select(TaskRow.id, fn.COALESCE(TaskRow.agent, TaskRow.status_by).alias("who"), TaskRow.updated_at)
         .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'in_progress'")))
         .limit(slot("limit"))
     )
-)
+    place = fn.ROW_NUMBER().over(partition_by=[active.c.who], order_by=[active.c.updated_at.desc()])
+    placed = TaskRow.select(active.c.id, place.alias("place")).from_(active)
+    few = TaskRow.select(placed.c.id).from_(placed).where(placed.c.place <= slot("each"))
+    return TaskRow.select(*LINE).where(TaskRow.id.in_(few))
+
 
 _SPEAKERS = f"""{agent_names.ACTORS}
 SELECT known.name, last.seq, last.at FROM known
@@ -110,9 +118,11 @@ def first_and_last(db: Database) -> dict[str, tuple[int, int]]:
 
 
 def in_progress(db: Database) -> Iterator[TaskLine]:
-    """Yield the tasks in progress, of each list at most `MAX_ACTIVE`."""
+    """Yield the tasks in progress, of each agent at most `MAX_OF_AGENT` in each list, of which `MAX_ACTIVE` are looked
+    at.
+    """
     for (list_id,) in db.all(_BUSY_LISTS):
-        yield from map(read_line, db.all(_ACTIVE, list=list_id, limit=MAX_ACTIVE))
+        yield from map(read_line, db.all(_ACTIVE, list=list_id, limit=MAX_ACTIVE, each=MAX_OF_AGENT))
 
 
 def working(db: Database) -> dict[str, TaskLine]:
