@@ -319,6 +319,17 @@ def test_a_failure_made_good_is_told_with_its_reason_and_with_what_the_task_is_n
         assert line.text == "failed: no such host, and is in progress now"
 
 
+def test_a_claim_that_ran_out_is_told_of_who_held_it_though_another_agent_has_the_task_now(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "a", 0, "pending")
+        history.step("claim", "a", 0, "")
+        store.commit(LapseClaims(), actor="system", now=history.now + 60 * SECOND)
+        store.commit(ClaimNext("b", 30 * SECOND), actor="b", now=history.now + 61 * SECOND)
+        (line,) = digest(store.db, 0, history.now + 62 * SECOND, {}).parts["failed"]
+        assert (line.name, line.who, line.text.partition(",")[0]) == ("task 0", "a", "its claim ran out")
+
+
 def test_a_job_that_failed_and_has_succeeded_since_is_over_until_it_fails_again(path: Path) -> None:
     with Store(str(path)) as store:
         job = store.commit(CreateJob("Backup", "adhoc", "", "Go", "UTC"), actor="human", now=START)[0]

@@ -24,6 +24,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.runner.service import StuckWatch
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.agents.agent_text import state_of
+from tui_tasks.tui.agents.fleet_rows import Filled, columns
 from tui_tasks.tui.agents.fleet_screen import Fleet
 
 QUIET = 600_000_000
@@ -495,6 +496,20 @@ async def test_one_that_asks_and_works_on_is_asking_and_shows_question_and_task(
         assert "? claude-1 asking" in row and "#4 jose" in row and "#5 Ship" in row
         assert "waiting" in row_of(app, "claude-2")
         assert "1 asking" in lines(app)[0] and "1 waiting" in lines(app)[0]
+
+
+@pytest.mark.parametrize("cells", [1, 3, 5, 9])
+def test_the_title_of_the_column_of_projects_touches_no_other(cells):
+    assert columns(120, Filled(8, where=cells)).where > len("where")
+
+
+async def test_a_number_shows_a_pane_where_the_agent_asks_nothing(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        app.screen.window.move_to("watcher")
+        await settle(pilot, "2")
+        assert app.navigation.pane_name == "board" and len(app.screen_stack) == 1
 
 
 async def test_an_agent_whose_task_has_changed_is_marked_until_all_is_seen(plan, make_app):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import opened, press, said, shown, until, write
+from tests.tui.driving import lines, opened, press, said, shown, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
@@ -103,6 +103,22 @@ async def test_a_list_is_sorted_by_a_key_says_so_and_keeps_tasks_that_have_no_va
         await press(app, pilot, "equals_sign", "o")
         assert app.pane.row_list.keys_on_screen == varied.uids
         assert "sorted by due" not in shown(app)
+
+
+async def test_the_key_of_the_menu_pressed_again_takes_the_next_order(varied, make_app):
+    app = make_app(varied.path)
+    async with opened(app, (120, 40)) as pilot:
+        for order in ("urgency", "due", "age", "agent", ""):
+            await press(app, pilot, "equals_sign", "equals_sign")
+            assert app.pane.only.sort == order
+
+
+async def test_on_a_small_screen_order_and_changes_do_not_touch(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app, (40, 12)) as pilot:
+        await press(app, pilot, "equals_sign", "u")
+        (foot,) = (line for line in lines(app) if " changed" in line)
+        assert "9 tasks, sorted" in foot and "  • " in foot
 
 
 async def test_the_board_has_the_order_of_the_list_and_a_filter_keeps_it(varied, make_app):

@@ -388,7 +388,10 @@ def _failure(db: Database, event: EventEntry) -> _Failure | None:
         check = str(new.get("name", ""))
         return _Failure("check", f"{task}/{check}", name or uid, event.agent or "", f"check {check} failed", task)
     if kind == "claim.lapsed":
-        return _Failure("claim", task or uid, name or uid, event.agent or event.actor, "its claim ran out", task)
+        # The task may be another agent's by now.
+        claim = task_records.find(db, uid)
+        holder = claim.agent if claim is not None else event.actor
+        return _Failure("claim", task or uid, name or uid, holder, "its claim ran out", task)
     if kind == "tool.failed":
         return _Failure("tool", f"{uid}/{tool}", tool, uid, f"failed: {new.get('error', '')}", None)
     if kind == "session.failed":

@@ -157,6 +157,9 @@ class FleetAnswers(Controller):
         replies in the inbox writes a message here.
         """
         view = self._fleet.view
+        if action.id[-1:].isdigit():
+            # Without a question a number shows a pane, as everywhere.
+            return self._fleet.ask is not None
         if action.id not in ("ask_deny", "ask_reply"):
             return True
         return action.id == "ask_deny" and view is not None and view.why_closed is None and view.denying is not None

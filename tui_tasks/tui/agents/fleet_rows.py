@@ -79,7 +79,7 @@ def columns(width: int, filled: Filled) -> Columns:
         return Columns(who, filled.state, max(1, rest - task), 0, task, 0, 0)
     who, where, spent = (
         min(max(filled.who, 8), 20) + 1,
-        min(filled.where, 10) + 2 if filled.where else 0,
+        min(max(filled.where, len("where")), 10) + 2 if filled.where else 0,
         _SPENT if filled.spent else 0,
     )
     rest = width - _HEAD - who - _STATE - where - PULSE_MINUTES - 1 - spent

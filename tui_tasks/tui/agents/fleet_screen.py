@@ -75,7 +75,12 @@ class Fleet(Overlay):
             RowMoves(lambda: self.window),
             answers,
             OptionKeys(
-                context, lambda: self.view, answers.give, answers.why_not, lambda view, option: answers.do_agent_ask()
+                context,
+                lambda: self.view,
+                answers.give,
+                answers.why_not,
+                lambda view, option: answers.do_agent_ask(),
+                answers.takes_key,
             ),
             FleetActions(self),
             AgentActions(context, self.agent_here),

@@ -195,8 +195,10 @@ class ListLines:
         if home is None or not home.total:
             return ()
         if frame.is_compact(self._size()):
-            word = sorted_by(self._sort())
-            return [(f" {count(home.total, 'task')}{f', {word}' if word else ''}", "$muted")]
+            word, tasks = sorted_by(self._sort()), f" {count(home.total, 'task')}"
+            room = width - sum(cell_len(text) for text, _ in self._new_below(width)) - 1
+            ways = (f"{tasks}, {word}" if word else tasks, f"{tasks}, sorted" if word else tasks, tasks)
+            return [(next((way for way in ways if cell_len(way) < room), tasks), "$muted")]
         # A task whose work is not merged is not done on the screen.
         done = home.done - self._context.state.not_merged.get(home.id, 0)
         dropped = (home.skipped, "skipped"), (home.cancelled, "cancelled")

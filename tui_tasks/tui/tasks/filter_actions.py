@@ -115,12 +115,15 @@ class SortActions(Controller):
         """Ask for the order."""
         from tui_tasks.tui.inputs.dialogs import Choice, Menu
 
-        now = self._context.state.sort
+        now, again = self._context.state.sort, self._context.keymap.key_of("sort")
         choices = [Choice(key, word, "$primary" if by == now else "") for key, by, word in _CHOICES]
+        choices.append(Choice(again, "the next of these"))
         key = await self._context.ask(Menu(self._context, "Sort by", choices))
         if key is None:
             return
-        self._context.state.sort = next(by for letter, by, _ in _CHOICES if letter == key)
+        orders = {letter: by for letter, by, _ in _CHOICES}
+        following = [*orders.values(), OWN]
+        self._context.state.sort = following[following.index(now) + 1] if key == again else orders[key]
         self._context.navigation.outdate_panes()
         self._pane.show_matching(self.applied(self._pane.only))
 
