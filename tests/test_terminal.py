@@ -24,7 +24,7 @@ from tui_tasks.core.store import Store
 LEFT = b"left in order\n"
 # Run by a Python of its own.
 APP = """
-import json, os, signal, sys, threading, time
+import asyncio, json, os, signal, sys, threading, time
 if "no-stdin" in sys.argv:
     os.close(0)
     sys.__stdin__ = sys.stdin = None
@@ -39,6 +39,8 @@ claimed = terminal.claim()
 from textual.app import App
 from textual.widgets import Static
 from tui_tasks.tui.keys.keyboard import Keyboard
+
+may_leave = threading.Event()
 
 class Demo(App):
     keys = ""
@@ -61,7 +63,14 @@ class Demo(App):
     def serve(self):
         while data := os.read(claimed.input_fd, 65536):
             for line in data.splitlines():
+                if line == b"leave":
+                    may_leave.set()
+                    continue
                 os.write(claimed.output_fd, json.dumps({"echo": json.loads(line)}).encode() + b"\\n")
+
+    async def on_unmount(self):
+        if "wait" in sys.argv:
+            await asyncio.to_thread(may_leave.wait)
 
     def on_key(self, event):
         print("a stray print")
@@ -149,9 +158,12 @@ def test_a_log_in_a_file_leaves_the_screen_on_the_terminal(start: Start, tmp_pat
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_gives_the_terminal_back(start: Start, number: signal.Signals) -> None:
-    term = start()
+    term = start("wait")
+    assert term.process.stdin is not None
     term.process.send_signal(number)
     term.process.send_signal(number)
+    term.process.stdin.write(b"leave\n")
+    term.process.stdin.flush()
     assert term.ends() == 128 + number
     assert term.output() == LEFT
     assert term.shows("a last word")

@@ -292,7 +292,7 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     done = sum(tally.done)
     finished = done + tally.failed
     arrow = "->" if ascii_only else "→"
-    share = f"{tally.failed} of {finished}" + (f"   ({tally.failed * 100 // finished}%)" if finished else "")
+    share = f"{tally.failed} of {finished}" + (f"   ({tally.failed / finished:.0%})" if finished else "")
     wrong = [f"{count} {word}" for count, word in ((jobs.failing, "failing"), (jobs.overdue, "overdue")) if count]
     quiet = tally.quiet(figures.now)
     longest = f"{_span(figures.longest)}  {figures.longest_about}".rstrip()

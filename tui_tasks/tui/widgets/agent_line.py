@@ -92,7 +92,7 @@ class AgentEntry(msgspec.Struct, frozen=True):
         rest = " ".join(filter(None, texts))
         who = safe_ends(who, max(1, room - 2), ascii_only=ascii_only)
         rest = safe_line(rest, max(0, room - cell_len(who) - 3), ascii_only=ascii_only) if rest else ""
-        return [(f"{self.mark} ", calm), (who, calm), *([(f" {rest}", "")] if rest else [])]
+        return [(f"{self.mark} ", self.color), (who, calm), *([(f" {rest}", "")] if rest else [])]
 
 
 class AgentEntries:

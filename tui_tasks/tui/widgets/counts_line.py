@@ -221,6 +221,7 @@ def _fitting(counts: Sequence[Count], width: int) -> list[Group]:
     groups: list[Group] = []
     for gap, has_since, bare in (
         ("   ", True, 0),
+        ("  ", True, 0),
         ("   ", False, 0),
         *(("  ", False, at) for at in range(len(counts))),
     ):
