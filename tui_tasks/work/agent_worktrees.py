@@ -216,7 +216,6 @@ def _set_up(path: Path, settings: WorkSettings, show: Callable[[str], None]) -> 
 
 
 _MAX_ATTRIBUTES: Final = 1024 * 1024
-MIN_GIT: Final = (2, 38)
 
 
 class Repository(NamedTuple):
@@ -246,7 +245,7 @@ def find_repository(folder: Path) -> Repository:
         Conflict: it cannot be used; the message says why, and what to do.
         NotFound: there is none.
     """
-    _check_git()
+    worktrees.check_git()
     try:
         is_bare = git.read(folder, "rev-parse", "--is-bare-repository").strip() == "true"
     except GitFailed:
@@ -268,15 +267,6 @@ def find_repository(folder: Path) -> Repository:
     return Repository(
         root, branch, commit, _has_changes(root), (root / ".gitmodules").is_file(), _has_lfs(root / ".gitattributes")
     )
-
-
-def _check_git() -> None:
-    try:
-        version = git.version()
-    except GitFailed as error:
-        raise Conflict(f"{error}: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer") from None
-    if version < MIN_GIT:
-        raise Conflict(f"git {version[0]}.{version[1]} is too old: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer")
 
 
 def _has_changes(root: Path) -> bool:

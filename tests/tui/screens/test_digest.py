@@ -177,7 +177,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         await press(pilot.app, pilot, "D")
         (row,) = (line for line in lines(pilot.app)[1:] if "Server status" in line)
         assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "1h"
-        assert "failed, ok since: no answer" in row
+        assert "no answer, ok since" in row
         assert "✗ 2 failed  ✓ 1 ok again  ! 1 late" in lines(pilot.app)[0]
 
 

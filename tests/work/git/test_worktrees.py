@@ -8,6 +8,7 @@ import pytest
 
 from tests.work.repositories import Place, commit, copy, git, make, write
 from tui_tasks.core.errors import Conflict
+from tui_tasks.runner import git as runner_git
 from tui_tasks.runner import git_trees
 from tui_tasks.work.git import worktrees
 
@@ -120,3 +121,15 @@ def test_a_worktree_whose_making_was_cut_off_keeps_no_other_from_being_listed_an
     worktrees.drop(place.root, place.tree)
     assert [one.path for one in worktrees.entries(place.root)] == [place.root]
     assert not half.exists()
+
+
+@pytest.mark.parametrize(("found", "told"), [((2, 37), "git 2.37 is too old"), (None, "git is not installed")])
+def test_a_git_that_cannot_merge_without_a_working_tree_is_refused(monkeypatch, found, told):
+    def version() -> tuple[int, int]:
+        if found is None:
+            raise runner_git.GitFailed("git is not installed")
+        return found
+
+    monkeypatch.setattr(runner_git, "version", version)
+    with pytest.raises(Conflict, match=f"{told}.*install git 2.38 or newer"):
+        worktrees.check_git()

@@ -94,8 +94,7 @@ def _said(line: DigestLine) -> tuple[str, str]:
     """Return what is said beside the name of a line, if that does not say it all, and the style of what matters."""
     if line.part == "failed":
         text = line.text.removeprefix("failed: ").removeprefix("error: ")
-        over = text.removesuffix(", ok since")
-        return (f"failed, ok since: {over}", "$muted") if line.is_over else (text, "$state-failed")
+        return text, "$muted" if line.is_over else "$state-failed"
     if line.part == "late":
         return line.text, "$state-overdue"
     if line.part == "needs_you":

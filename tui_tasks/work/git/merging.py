@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -20,10 +20,9 @@ from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.times import count
 from tui_tasks.work.git import reviewing
 from tui_tasks.work.git.reviewing import Review, merge_trees, tree_at
-from tui_tasks.work.git.worktrees import checked_out_at, commit_of
+from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of
 
 Method = Literal["squash", "merge", "rebase", "ff"]
-MIN_GIT: Final = (2, 38)
 
 
 class Identity(NamedTuple):
@@ -105,20 +104,6 @@ class MergeConflicts(Conflict):
 
 class Moved(Conflict):
     """What was reviewed is not what is there now: it must be looked at again."""
-
-
-def check_git() -> None:
-    """Refuse a git that cannot merge without a working tree.
-
-    Raises:
-        Conflict: git is missing or too old.
-    """
-    try:
-        version = git.version()
-    except GitFailed as error:
-        raise Conflict(f"{error}: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer") from None
-    if version < MIN_GIT:
-        raise Conflict(f"git {version[0]}.{version[1]} is too old: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer")
 
 
 def check_reviewed(review: Review, *, filters: Collection[str] = ()) -> None:

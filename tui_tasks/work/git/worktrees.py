@@ -27,6 +27,8 @@ NOBODY: Final = {
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "tui-tasks"), ("EMAIL", "tui-tasks@localhost"))
 }
+MIN_GIT: Final = (2, 38)
+"""The version of git that merges without a working tree."""
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -336,3 +338,17 @@ def materialise(root: Path, commit: str, path: Path, *, filters: Collection[str]
     if os.path.lexists(path):
         raise Conflict(f"{path} exists already: remove it", path=str(path))
     add(root, path, commit, filters=filters)
+
+
+def check_git() -> None:
+    """Refuse a git that cannot merge without a working tree.
+
+    Raises:
+        Conflict: git is missing or too old.
+    """
+    try:
+        version = git.version()
+    except GitFailed as error:
+        raise Conflict(f"{error}: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer") from None
+    if version < MIN_GIT:
+        raise Conflict(f"git {version[0]}.{version[1]} is too old: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer")
