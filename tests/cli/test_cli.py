@@ -286,7 +286,7 @@ needless |= {"argparse", "typing_extensions", "pathlib", "tempfile", "shutil", "
 others = ("core.schedule.cron", "runner.service", "runner.processes", "dialects.plans")
 # Of questions, messages, jobs, runs and standing answers, which this database has none of.
 others += ("core.read.ask_queries", "core.schema.agent_tables", "core.schema.job_tables", "core.operations.jobs")
-others += ("core.rules.agents.answer_rules", "core.run_heartbeats", "core.read.pages.list_pages")
+others += ("core.rules.agents.standing_answers", "core.run_heartbeats", "core.read.pages.list_pages")
 needless |= {f"tui_tasks.{name}" for name in others}
 found = set(sys.modules) & needless
 assert not found, found

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.settings import config
 
 

@@ -21,8 +21,8 @@ from tui_tasks.core.engine import file_writes
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
-from tui_tasks.core.rules.agents import answer_rules
-from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.agents import standing_answers
+from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy
 from tui_tasks.settings import paths, work_settings
 from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
@@ -191,7 +191,7 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
             )
             continue
         try:
-            value = answer_rules.with_text_times(value) if name == "rule" else value
+            value = standing_answers.with_text_times(value) if name == "rule" else value
             if name == "work":
                 work_settings.read(value)
             good[name] = msgspec.convert(value, known[name].type)

@@ -18,7 +18,7 @@ from tui_tasks.settings import paths
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+    from tui_tasks.core.rules.agents.standing_answers import AnswerRule
     from tui_tasks.runner.runner_settings import Runners
     from tui_tasks.settings.config import Config
 

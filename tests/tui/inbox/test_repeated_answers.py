@@ -12,8 +12,8 @@ from tests.tui.plan import at
 from tests.tui.sessions import Sessions, asks_permission, with_sessions
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY
+from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.agent_actions import proposal
 

@@ -30,8 +30,7 @@ from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, EditTask, J
 from tui_tasks.core.read import ask_queries, check_queries, work_queries
 from tui_tasks.core.read.ask_queries import SHORT_ID
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.agents import answer_rules
-from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.agents import standing_answers
 from tui_tasks.core.rules.agents.ask_rules import unseen
 from tui_tasks.core.rules.agents.request_text import (
     ALLOW,
@@ -43,6 +42,7 @@ from tui_tasks.core.rules.agents.request_text import (
     is_kept_whole,
     question_options,
 )
+from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.snapshots import Task, full_task, iso
 from tui_tasks.core.store import Store
@@ -295,7 +295,7 @@ def _declare_test(command: argparse.ArgumentParser) -> None:
 def _test(options: argparse.Namespace, rules: tuple[AnswerRule, ...]) -> int:
     """Print which rule would answer a command, and what."""
     given = {"command": options.command_line}
-    rule = answer_rules.find(
+    rule = standing_answers.find(
         rules,
         options.tool,
         given,
@@ -304,7 +304,7 @@ def _test(options: argparse.Namespace, rules: tuple[AnswerRule, ...]) -> int:
         now=clock.now(),
         is_whole=True,
     )
-    plain = answer_rules.command_words(given) is not None
+    plain = standing_answers.command_words(given) is not None
     if options.json:
         answer = "ask" if rule is None else rule.answer
         print_json({"answer": answer, "rule": None if rule is None else str(rule), "plain": plain})

@@ -14,7 +14,7 @@ from tui_tasks.core.snapshots import TaskList
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.operations.jobs import RecordSettings
-    from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+    from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 
 
 def looks_of(name: str) -> set[str]:
@@ -82,7 +82,7 @@ def recorded(db: Database) -> RecordedSettings | None:
     ).fetchone()
     if row is None:
         return None
-    from tui_tasks.core.rules.agents.answer_rules import AnswerRule  # for databases with a settings file alone
+    from tui_tasks.core.rules.agents.standing_answers import AnswerRule  # for databases with a settings file alone
 
     source, lists, limit, jobs, rules, asks, total = row
     policy = ReviewPolicy(tuple(msgspec.json.decode(lists)), limit, bool(jobs))

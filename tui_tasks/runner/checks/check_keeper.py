@@ -21,7 +21,7 @@ from tui_tasks.runner.checks.check_profiles import CheckProfiles
 
 if TYPE_CHECKING:
     from tui_tasks.core.operations import Operation
-    from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+    from tui_tasks.core.rules.agents.standing_answers import AnswerRule
     from tui_tasks.runner.checks.input_watch import InputWatch
 
     # What is recorded of a settings file beside the checks.

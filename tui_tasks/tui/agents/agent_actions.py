@@ -17,9 +17,9 @@ from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.pages import undoable_changes
-from tui_tasks.core.rules.agents import answer_rules
-from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.agents import standing_answers
 from tui_tasks.core.rules.agents.request_text import allows, is_kept_whole
+from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
@@ -130,7 +130,9 @@ def proposal(db: Database, newest: Ask | None = None) -> AnswerRule | None:
         return None
     request = last.request or {}
     answer: Literal["allow", "deny"] = "allow" if allows(last.answer or "") else "deny"
-    rule = answer_rules.proposed(answer, request.get("tool") or "", request.get("input"), program=request["program"])
+    rule = standing_answers.proposed(
+        answer, request.get("tool") or "", request.get("input"), program=request["program"]
+    )
     settings = recorded(db)
     return None if settings is not None and rule in settings.rules else rule
 

@@ -32,9 +32,9 @@ from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.agents.session_queries import Stuck
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.agents import answer_rules
-from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.agents import standing_answers
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, MAX_OPTION, MAX_OPTIONS, allows, is_kept_whole
+from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import AskLimits
 from tui_tasks.core.vocab import LIMIT_OPTIONS, SHELL
 
@@ -261,7 +261,7 @@ def _standing_answer(tx: Transaction, request: dict[str, Any], project: str | No
     settings = tx.state_cache.recorded_settings if tx.answers_by_rule else None
     if settings is None or not settings.rules or request["kind"] != "permission" or not request["answer"]:
         return None
-    return answer_rules.find(
+    return standing_answers.find(
         settings.rules,
         request["tool"],
         request["input"],

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tui_tasks.core.rules.agents import answer_rules
-from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.agents import standing_answers
+from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 
 NOW = int(datetime(2026, 6, 1, 12, tzinfo=UTC).timestamp()) * 1_000_000
 # What a human would never mean by `git status` or by `ls *`.
@@ -252,7 +252,7 @@ def answer(
     rules: list[AnswerRule], command: Any, *, tool: str = "Bash", is_whole: bool = True, now: int = NOW, **more: Any
 ) -> str:
     given = {"command": command, **more}
-    found = answer_rules.find(rules, tool, given, program="claude", project="site", now=now, is_whole=is_whole)
+    found = standing_answers.find(rules, tool, given, program="claude", project="site", now=now, is_whole=is_whole)
     return "ask" if found is None else found.answer
 
 
@@ -357,7 +357,7 @@ def test_a_rule_that_could_not_mean_what_it_says_is_refused(fields: dict[str, st
 
 def test_no_rule_is_offered_that_its_question_could_not_show_whole() -> None:
     def offered(tool: str, command: str) -> bool:
-        return answer_rules.proposed("allow", tool, {"command": command}, program="claude") is not None
+        return standing_answers.proposed("allow", tool, {"command": command}, program="claude") is not None
 
     assert offered("Bash", "git status")
     assert not offered("Bash", f"ls {'x/' * 100} /etc")
