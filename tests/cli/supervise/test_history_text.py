@@ -76,6 +76,14 @@ def test_what_becomes_of_a_held_task_and_of_one_that_is_stuck_is_told(store: Sto
     ]
 
 
+def test_a_claim_that_lapsed_is_told_with_whose_it_was(store: Store, talk: Talk, clock: Clock) -> None:
+    talk.ok("tasklist:add_task", name="Ship it")
+    talk.ok("control:claim", {"agent": "alpha"}, lease_seconds=10)
+    clock.forward(10)
+    talk.session.settle()
+    assert sentences(store)[-1] == 'system took "Ship it" back at the end of the claim of alpha.'
+
+
 def test_what_an_agent_wrote_stays_in_its_sentence_as_text_alone(store: Store, talk: Talk) -> None:
     talk.ok("tasklist:add_task", {"agent": "x\x1b[2J"}, name="a\nb\x1b]52;c;aGk=\x07\u202e")
     (said,) = sentences(store)

@@ -5,18 +5,20 @@ import pytest
 from tests.docs import schema_page
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
-from tests.tui.plan import NOW, ZONE, at
+from tests.tui.plan import MINUTE, NOW, ZONE, at
 from tests.tui.sessions import Sessions
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations.tasks import (
     AcceptTask,
     AddTask,
+    ClaimTask,
     CreatePlan,
     DeclineTask,
     DeleteTask,
     EditTask,
     EnsureList,
+    LapseClaims,
     LogTask,
     MoveTask,
     SetListReview,
@@ -54,6 +56,22 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
         ):
             assert line in text
         assert text[text.index("all agents") :].count("test_dst_gap") == 1, "the reason is told once"
+
+
+@pytest.mark.parametrize("pane_size", SIZES)
+async def test_the_end_of_a_claim_that_another_ends_names_whose_it_was(plan, make_app, pane_size):
+    by_agent(plan, "alpha", ClaimTask("alpha", MINUTE, plan[8]))
+    by_agent(plan, "system", LapseClaims(), now=NOW + MINUTE)
+    by_agent(plan, "beta", ClaimTask("beta", MINUTE, plan[8]), now=NOW + MINUTE)
+    by_agent(plan, "human", EditTask(plan[8], {"status": "done"}), now=NOW + MINUTE)
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=pane_size) as pilot:
+        await settle(pilot)
+        assert [text for text in texts(app) if text.startswith("claim of")] == [
+            "claim of alpha lapsed",
+            "claim of beta finished",
+        ]
+        assert "claim of alpha lapsed" in shown(app) or pane_size[0] < 60
 
 
 async def test_a_narrow_line_has_what_happened_before_the_name_of_its_task(plan, make_app):

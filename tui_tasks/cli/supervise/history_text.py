@@ -21,6 +21,7 @@ from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
+from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
@@ -156,7 +157,7 @@ def sentence(db: Database, entry: Entry) -> str:
     """Return one journal entry in plain words, with the local time."""
     who = "You" if entry.actor == HUMAN else agent_names.shown(entry.actor, CELLS)
     at = datetime.fromtimestamp(entry.at // 1_000_000)
-    return f"{at:%H:%M:%S} {who} {_deed_text(entry)}."
+    return f"{at:%H:%M:%S} {who} {_deed_text(entry)}{_holder_text(db, entry)}."
 
 
 def _quoted(text: Any) -> str:
@@ -168,6 +169,12 @@ def _deed_text(entry: Entry) -> str:
     if tell is not None:
         return tell(entry)
     return f"{entry.kind.partition('.')[2].replace('_', ' ')} the {entry.kind.partition('.')[0]} {_name(entry)}"
+
+
+def _holder_text(db: Database, entry: Entry) -> str:
+    """Return whose claim has lapsed; empty for other entries."""
+    claim = task_records.find(db, entry.uid) if entry.kind == "claim.lapsed" else None
+    return f" of {agent_names.shown(claim.agent, CELLS)}" if claim is not None else ""
 
 
 def _name(entry: Entry) -> str:
@@ -225,7 +232,7 @@ _DEED_TEXTS: Final[dict[str, Callable[[Entry], str]]] = {
     "claim.released": lambda entry: f"gave {_name(entry)} back",
     "claim.finished": lambda entry: f"ended the claim on {_name(entry)}",
     "claim.restored": lambda entry: f"gave {_name(entry)} back to its holder",
-    "claim.lapsed": lambda entry: f"took {_name(entry)} back, because its claim had lapsed",
+    "claim.lapsed": lambda entry: f"took {_name(entry)} back at the end of the claim",
     "ask.opened": lambda entry: f"asks: {_value_text(entry, 'question')}",
     "ask.answered": lambda entry: f"answered: {_value_text(entry, 'answer')}{_by_rule(entry)}",
     "ask.timeout": lambda entry: "no longer waits for an answer",

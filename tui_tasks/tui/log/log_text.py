@@ -152,6 +152,8 @@ def _of_people(line: LogLine) -> str:
         return f"the settings in {new['source']} apply" if "source" in new else "which lists and jobs need acceptance"
     if line.kind == "claim.taken":
         return f"claimed for {duration(int(new.get('lease') or 0))}"
+    if line.holder is not None:
+        return f"claim of {agent_text.who(line.holder)} {line.kind.partition('.')[2]}"
     if line.kind == "task.moved":
         return "moved to this list" if "list_id" in new else "moved in the list"
     if line.kind == "journal.compacted":

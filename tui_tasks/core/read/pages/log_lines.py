@@ -12,7 +12,7 @@ from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.read import job_lines, job_queries
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.tables import JournalRow, ListRow, TaskRow
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
@@ -132,7 +132,7 @@ class LogLine(msgspec.Struct, frozen=True):
     `word` is its kind as in `KINDS`; `name` that of the task, list or job that it is about, a task's as it was called
     then; `number` is the task's, `list_id` its list now; `job` is the uid of the job; `reason` why a task failed or was
     skipped; `took` how long a run was, in microseconds; `is_redo` marks an undo that reverted another; `words` is how
-    many progress entries this line stands for, itself included.
+    many progress entries this line stands for, itself included; `holder` is the agent whose claim somebody else ended.
     """
 
     seq: int
@@ -156,6 +156,7 @@ class LogLine(msgspec.Struct, frozen=True):
     took: int | None = None
     is_redo: bool = False
     words: int = 1
+    holder: str | None = None
 
 
 def _is_undo_of_undo() -> Any:
@@ -250,6 +251,8 @@ def _line(db: Database, row: Any, fold: int | None) -> LogLine:
         more = _of_job(db, entity, uid, now)
     elif entity == "list":
         more["name"] = name or _name_of_list(db, uid)
+    elif entity == "claim" and (claim := task_records.find(db, uid)) is not None and claim.agent != actor:
+        more["holder"] = claim.agent
     elif fold is not None and seq <= fold and kind == "task.logged" and undoes is None:
         more["words"] = max(1, len(newest_of_run(db, actor, task, seq)))
     return LogLine(
