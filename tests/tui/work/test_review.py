@@ -17,7 +17,9 @@ from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.settings.config import Config
 from tui_tasks.tui.agents import answering
+from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.work import comments
@@ -124,7 +126,7 @@ async def test_at_80_columns_the_foot_of_a_review_has_every_key_of_the_work(plan
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
         foot = shown(app).splitlines()[-1]
-        for key in ("a Accept", "c Comment", "s Send back", "x Discard", "p Pull request", "t Terminal", "? Help"):
+        for key in ("y Accept", "c Comment", "s Send back", "x Discard", "p Pull request", "t Terminal", "? Help"):
             assert key in foot
         assert shown(app).count("2 files +7 -1") == 1 and "The work as a whole" in shown(app)
 
@@ -137,7 +139,7 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
         await settle(pilot, "c", *"all", "enter")
         await settle(pilot, "enter", *"jjjjj", "c", *"why", "enter")
         assert 'c: "all"' in shown(app) and 'c: "why"' in shown(app) and "s Send 2 comments" in shown(app)
-        await settle(pilot, "escape", "a")
+        await settle(pilot, "escape", "y")
         assert "2 comments would be lost" in said(app)
         await settle(pilot, "escape")
     app = make_app(plan.path)
@@ -190,12 +192,12 @@ async def test_a_comment_is_changed_and_deleted_under_the_cursor(plan, place, ma
         assert 'c: "' not in shown(app) and app.screen.comments == []
 
 
-async def test_a_accepts_what_was_on_screen_and_the_task_is_done(plan, place, make_app):
+async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "a")
+        await settle(pilot, "y")
         assert "Accept #9 into main" in shown(app) and "squash" in shown(app)
         await settle(pilot, "tab")
         assert "a merge commit on main" in shown(app)
@@ -209,16 +211,37 @@ async def test_a_accepts_what_was_on_screen_and_the_task_is_done(plan, place, ma
     assert "store.put" in (place.root / "src" / "keys.py").read_text()
 
 
-async def test_a_refuses_what_came_up_just_now_and_what_has_moved_since(plan, place, make_app, monkeypatch):
+async def test_a_accepts_too_and_the_foot_shows_y_alone(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert " y Accept" in lines(app)[-1] and " a " not in lines(app)[-1]
+        await settle(pilot, "a")
+        assert "Accept #9 into main" in shown(app)
+
+
+async def test_a_key_of_ones_own_for_accept_leaves_a_to_the_inbox(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path, config=Config(keys={"work_accept": "Q"}))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "Q")
+        assert "Accept #9 into main" in shown(app)
+        await settle(pilot, "escape", "a")
+        assert isinstance(app.screen, Inbox)
+
+
+async def test_y_refuses_what_came_up_just_now_and_what_has_moved_since(plan, place, make_app, monkeypatch):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         monkeypatch.setattr(answering, "READ_SECONDS", 1e9)
         await review(app, pilot, plan)
-        await settle(pilot, "a")
+        await settle(pilot, "y")
         assert "came up just now" in said(app)
         monkeypatch.setattr(answering, "READ_SECONDS", 0.0)
-        await settle(pilot, "a")
+        await settle(pilot, "y")
         write(place.tree, src__keys_py="moved\n")
         await settle(pilot, "enter")
         await until(pilot, lambda: "look again" in said(app))
@@ -227,13 +250,13 @@ async def test_a_refuses_what_came_up_just_now_and_what_has_moved_since(plan, pl
     assert git(place.root, "log", "--format=%s", "-1") == "First"
 
 
-async def test_a_merges_nothing_that_was_read_only_while_the_form_was_open(plan, place, make_app):
+async def test_y_merges_nothing_that_was_read_only_while_the_form_was_open(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         screen, before = app.screen, app.screen.version
-        await settle(pilot, "a")
+        await settle(pilot, "y")
         commit(place.tree, "Moved", src__keys_py="moved\n")
         screen.read_again()
         await until(pilot, lambda: screen.version != before)
@@ -244,14 +267,14 @@ async def test_a_merges_nothing_that_was_read_only_while_the_form_was_open(plan,
 
 
 @pytest.mark.parametrize("size", [(120, 40), (40, 12)])
-async def test_a_counts_the_files_that_were_not_opened_in_the_version_that_is_accepted(plan, place, make_app, size):
+async def test_y_counts_the_files_that_were_not_opened_in_the_version_that_is_accepted(plan, place, make_app, size):
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await review(app, pilot, plan)
         screen, is_small = app.screen, size == (40, 12)
         await until(pilot, lambda: screen.unopened == (2 if is_small else 1))
-        await settle(pilot, "a")
+        await settle(pilot, "y")
         assert f"{screen.unopened} of 2 files not opened" in shown(app)
         await settle(pilot, "escape")
         for _ in range(2):
@@ -259,7 +282,7 @@ async def test_a_counts_the_files_that_were_not_opened_in_the_version_that_is_ac
             await until(pilot, lambda: "…" not in shown(app) or screen.unopened < 2)
             await settle(pilot, *(["escape"] if is_small else []), "j")
         await until(pilot, lambda: screen.unopened == 0)
-        await settle(pilot, "a")
+        await settle(pilot, "y")
         assert "Accept #9" in shown(app) and "not opened" not in shown(app)
         await settle(pilot, "escape")
         commit(place.tree, "Moved", src__keys_py="moved\n")
@@ -275,7 +298,7 @@ async def test_uncommitted_work_is_merged_only_with_a_commit_message_of_the_huma
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "a")
+        await settle(pilot, "y")
         assert "1 file not committed: committed with this message first" in shown(app)
         await settle(pilot, "ctrl+u", "enter")
         assert "Accept #9" in shown(app)
@@ -292,7 +315,7 @@ async def test_a_conflict_is_named_with_its_files_and_one_key_hands_it_back(plan
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         assert "It does not merge into main" in shown(app) and "s Hand back" in shown(app)
-        await settle(pilot, "a")
+        await settle(pilot, "y")
         assert "it does not merge into main" in said(app)
         await settle(pilot, "s")
         await until(pilot, lambda: "Sent the conflict" in said(app))
@@ -354,7 +377,7 @@ async def test_the_works_of_a_race_are_reviewed_side_by_side_and_accepting_one_d
         await settle(pilot, "right_square_bracket")
         await until(pilot, lambda: "other.py" in shown(app))
         assert "robot-2  2 of 2" in shown(app)
-        await settle(pilot, "a")
+        await settle(pilot, "y")
         assert "discards 1 other work" in shown(app)
         await settle(pilot, "enter")
         await until(pilot, lambda: "1 other work discarded" in said(app))
@@ -368,7 +391,7 @@ async def test_work_that_cannot_be_read_says_why(plan, place, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         assert "there is no branch main any more" in shown(app)
-        await settle(pilot, "a")
+        await settle(pilot, "y")
         assert "there is no branch main any more" in said(app)
 
 
@@ -404,7 +427,7 @@ async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(pl
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "a", "enter")
+        await settle(pilot, "y", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         await settle(pilot, "u")
         await until(pilot, lambda: "Taken out of main again" in said(app))
@@ -424,7 +447,7 @@ async def test_undo_offers_a_revert_where_others_have_built_on_a_merge(plan, pla
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "a", "enter")
+        await settle(pilot, "y", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         commit(place.root, "Later", later_txt="x\n")
         await settle(pilot, "u")

@@ -21,6 +21,7 @@ class Action(msgspec.Struct, frozen=True):
 
     Attributes:
         keys: its keys in Textual's names; empty: only the palette has it.
+        habit: keys that work as well, but are shown nowhere.
         title: what it does, for people.
         help: more words by which people look for it.
         short: the word in the foot.
@@ -39,6 +40,12 @@ class Action(msgspec.Struct, frozen=True):
     needs: str = ""
     verb: str = ""
     word: str = ""
+    habit: str = ""
+
+    @property
+    def all_keys(self) -> str:
+        """Its keys, also those that are shown nowhere."""
+        return f"{self.keys},{self.habit}" if self.habit else self.keys
 
     @property
     def takes_words(self) -> bool:
@@ -101,9 +108,10 @@ def _a(
     needs: str = "",
     verb: str = "",
     word: str = "",
+    habit: str = "",
     writes: bool = False,
 ) -> Action:
-    return Action(id, frozenset(scopes.split()), keys, title, help, short, writes, needs, verb or id, word)
+    return Action(id, frozenset(scopes.split()), keys, title, help, short, writes, needs, verb or id, word, habit)
 
 
 # An action that writes.
@@ -535,11 +543,12 @@ ACTIONS: Final[dict[str, Action]] = {
         _w(
             "work",
             "work_accept",
-            "a",
+            "y",
             "Accept the work: merge it as it is shown",
             "Accept",
             help="merge squash rebase approve yes",
-            verb="answer",
+            verb="approve",
+            habit="a",
         ),
         _w("work", "work_comment", "c", "Comment on the line, or on the file", "Comment", help="review remark note"),
         _w(
@@ -634,7 +643,7 @@ ACTIONS: Final[dict[str, Action]] = {
 def bindings(*scopes: str) -> list[Binding]:
     """Return the bindings of the scopes' actions, for a class's BINDINGS."""
     return [
-        Binding(action.keys or NO_KEY, f"act('{action.id}')", action.title, show=False, id=action.id)
+        Binding(action.all_keys or NO_KEY, f"act('{action.id}')", action.title, show=False, id=action.id)
         for action in ACTIONS.values()
         if not action.scopes.isdisjoint(scopes)
     ]
