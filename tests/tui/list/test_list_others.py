@@ -7,11 +7,26 @@ import re
 import pytest
 from textual import events
 
-from tests.tui.driving import below, by_agent, lines, opened, order, place_of, press, said, shown, task, until, write
+from tests.tui.driving import (
+    below,
+    by_agent,
+    lines,
+    opened,
+    order,
+    place_of,
+    press,
+    said,
+    settle,
+    shown,
+    task,
+    until,
+    write,
+)
 from tests.tui.plan import NOW
 from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.commit.state_cache import StateCache
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.read import screen_memory
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks import task_rules
@@ -97,6 +112,49 @@ async def test_what_agents_change_is_marked_until_the_human_says_seen(app, plan,
         assert "changed" not in below(app)[0]
         assert "Seen" not in lines(app)[-1]
         assert app.state.looked.at == NOW
+
+
+async def test_u_right_after_all_seen_brings_the_marks_back_and_only_then_undoes_a_change(app, plan, agent):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "d")
+        before, looked = dict(app.state.new), app.state.looked
+        assert before
+        await press(app, pilot, "full_stop", "full_stop")
+        assert "u brings the marks back" in said(app)
+        agent(AddTask("later", plan.list_uid))
+        await until(pilot, lambda: "later" in shown(app))
+        await press(app, pilot, "u")
+        assert "The marks are back. u again undoes your last change." in said(app)
+        assert before.items() <= app.state.new.items()
+        assert app.state.looked == looked == screen_memory.looked(app.link.db)
+        assert task(app, plan[8]).deleted
+        await press(app, pilot, "u")
+        assert not task(app, plan[8]).deleted
+
+
+async def test_u_undoes_what_was_changed_after_all_was_seen(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "full_stop")
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "d", "u")
+        assert not task(app, plan[8]).deleted
+        await press(app, pilot, "u")
+        assert "marks" not in said(app)
+        assert not app.state.new
+
+
+async def test_marks_that_come_back_leave_out_what_was_deleted_since(app, plan, agent):
+    async with opened(app) as pilot:
+        app.post_message(events.AppBlur())
+        made = agent(AddTask("short", plan.list_uid))[0].uid
+        await until(pilot, lambda: made in app.state.new)
+        await press(app, pilot, "full_stop")
+        agent(DeleteTask(made))
+        await until(pilot, lambda: made in app.state.deleted)
+        await press(app, pilot, "u")
+        assert made not in app.state.new
+        assert not app.state.deleted
 
 
 async def test_what_changes_on_screen_while_the_terminal_has_the_focus_is_seen(app, plan, agent):

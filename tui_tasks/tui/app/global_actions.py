@@ -10,6 +10,7 @@ from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import screen_memory
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.screen_memory import Looked
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.glyphs import look
@@ -145,7 +146,16 @@ class GlobalActions(Controller):
             self._context.say(why)
 
     async def do_undo(self) -> None:
-        """Take back the human's newest change; offer to pass over one that cannot be taken back."""
+        """Take back the human's newest change, or that all was marked as seen since it.
+
+        Offer to pass over a change that cannot be taken back.
+        """
+        if (looked := self._context.state.unsee()) is not None:
+            await self._remember(looked)
+            self._context.say(
+                f"The marks are back. {self._context.keymap.key_of('undo')} again undoes your last change."
+            )
+            return
         if self._context.state.has_work:
             from tui_tasks.tui.work import review_actions
 
@@ -223,9 +233,14 @@ class GlobalActions(Controller):
         """Nothing is new any more."""
         context = self._context
         looked = context.state.all_seen(context.clock.now())
-        context.navigation.all_seen()
-        context.redraw_frame()
-        await context.link.remember(screen_memory.LOOKED, {"seq": looked.seq, "at": looked.at})
+        await self._remember(looked)
+        context.say(f"All marked as seen. {context.keymap.key_of('undo')} brings the marks back.")
+
+    async def _remember(self, looked: Looked) -> None:
+        """Draw what is new since the human looked, and keep when that was."""
+        self._context.navigation.all_seen()
+        self._context.redraw_frame()
+        await self._context.link.remember(screen_memory.LOOKED, {"seq": looked.seq, "at": looked.at})
 
     def do_attention(self) -> None:
         """Go to the next task that needs attention: questions, work, failed checks, then what failed.

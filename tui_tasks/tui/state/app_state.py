@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+import msgspec
+
 from tui_tasks.core.agent_snapshots import Ask, Auto
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
@@ -37,6 +39,16 @@ MAX_DUE: Final = 100
 # Tasks that are due in so many days are read, as they may become late while nothing changes.
 _SOON: Final = 7
 _OF_TASKS: Final = ("task", "log", "state", "list")
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What was new to the human, as `AppState` has it."""
+
+    looked: Looked
+    seen_at: int
+    new: dict[str, int]
+    deleted: dict[str, int]
+    made: set[str]
 
 
 class AppState:
@@ -112,6 +124,8 @@ class AppState:
         self._made: set[str] = set()
         # When the human said that all was seen, since the screen was opened.
         self.seen_at = 0
+        # What was new before that, until the human changes something.
+        self._before_seen: Marks | None = None
         self.looked = screen_memory.looked(db) or Looked(0 if is_past else journal.newest(db), now)
         self._read_all(now)
         self._note_new(overview.changes(db, self.looked.seq, MAX_NEW))
@@ -119,6 +133,8 @@ class AppState:
     def apply(self, changes: StateChanges, now: int) -> None:
         """Update the state with a batch of changes."""
         self.projects.apply(changes)
+        if changes.all or any(entry.actor == HUMAN for entry in changes.entries):
+            self._before_seen = None
         if changes.all:
             self.places.forget()
             self._read_all(now)
@@ -152,10 +168,25 @@ class AppState:
 
     def all_seen(self, now: int) -> Looked:
         """Mark everything as seen; return what to remember."""
+        if self._before_seen is None or self.new or self.deleted:
+            self._before_seen = Marks(self.looked, self.seen_at, dict(self.new), dict(self.deleted), set(self._made))
         self.looked = Looked(journal.newest(self._db), now)
         self.seen_at = now
         for noted in (self.new, self.deleted, self._made):
             noted.clear()
+        return self.looked
+
+    def unsee(self) -> Looked | None:
+        """Bring back what `all_seen` marked; return what to remember. None: the human has changed something since."""
+        before = self._before_seen
+        if before is None:
+            return None
+        self._before_seen = None
+        self.looked, self.seen_at = before.looked, before.seen_at
+        deleted = before.deleted | {uid: home for uid, home in self.deleted.items() if uid not in before.made}
+        new = {uid: home for uid, home in before.new.items() if uid not in self.deleted} | self.new
+        self.deleted = {uid: home for uid, home in deleted.items() if uid not in self.new}
+        self.new, self._made = new, before.made | self._made
         return self.looked
 
     @property
