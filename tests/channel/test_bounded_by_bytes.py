@@ -20,7 +20,7 @@ from tui_tasks.channel.subscription import PAGE_BYTES
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_summary
-from tui_tasks.dialects import events, long_lists
+from tui_tasks.dialects import events, long_replies
 from tui_tasks.runner.service import SchedulerService
 
 LONG = 400_000
@@ -116,7 +116,7 @@ def test_a_long_reply_is_the_same_to_the_byte_as_if_it_were_short(talk, monkeypa
         for arguments in calls:
             request = {"id": 7, "tool": tool, "args": arguments}
             (short,) = talk.session.answer([request])
-            monkeypatch.setattr(long_lists, "MEMORY_BYTES", 0)
+            monkeypatch.setattr(long_replies, "MEMORY_BYTES", 0)
             (line,) = talk.session.answer_lines([request])
             (batch,) = talk.session.answer([[request, request]])
             monkeypatch.undo()
@@ -127,7 +127,7 @@ def test_a_long_reply_is_the_same_to_the_byte_as_if_it_were_short(talk, monkeypa
 
 def test_a_long_reply_is_sent_in_parts_between_others(talk, monkeypatch):
     add(talk, "one")
-    monkeypatch.setattr(long_lists, "MEMORY_BYTES", 0)
+    monkeypatch.setattr(long_replies, "MEMORY_BYTES", 0)
     display, task = {"tool": "tasklist:display"}, {"tool": "tasklist:get_task_in_progress"}
     lines = talk.session.answer_lines([task, display, display, task])
     from_it, to = os.pipe()
@@ -144,7 +144,7 @@ def test_a_long_reply_is_sent_in_parts_between_others(talk, monkeypatch):
 
 def test_of_lines_that_a_reader_leaves_those_that_are_not_written_whole_are_known(talk, monkeypatch):
     add(talk, "n" * 9_000)
-    monkeypatch.setattr(long_lists, "MEMORY_BYTES", 0)
+    monkeypatch.setattr(long_replies, "MEMORY_BYTES", 0)
     long_line = talk.session.answer_lines([{"tool": "tasklist:display"}])[0]
     assert isinstance(long_line, LongLine)
     lines = [b"a", b"b" * 5_000, long_line, b"c"] * 3
@@ -178,7 +178,7 @@ def test_a_reply_that_finds_no_room_is_refused_and_the_next_is_served(talk, monk
 
     add(talk, "one")
     with monkeypatch.context() as full:
-        full.setattr(long_lists, "MEMORY_BYTES", 0)
+        full.setattr(long_replies, "MEMORY_BYTES", 0)
         full.setattr(tempfile, "TemporaryFile", no_room)
         error = talk.refused("tasklist:display")
     assert error["code"] == "storage_error"

@@ -16,7 +16,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound, Refusal
 
 if TYPE_CHECKING:
-    from tui_tasks.dialects.long_lists import LongValue
+    from tui_tasks.dialects.long_replies import LongValue
 
 
 # A random placeholder for a long value while the rest is encoded; it occurs in no text.
@@ -102,7 +102,7 @@ class ReplyEncoder:
         return LongLine(encoded.split(_PLACE), self._values) if self._values else encoded
 
     def _keep_place(self, value: Any) -> msgspec.Raw:
-        from tui_tasks.dialects.long_lists import LongValue
+        from tui_tasks.dialects.long_replies import LongValue
 
         if not isinstance(value, LongValue):
             raise NotImplementedError(f"a {type(value).__name__} is no JSON")

@@ -17,7 +17,7 @@ from tui_tasks.core.schema import work_links
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.core.snapshots import Task, TaskList, iso
 from tui_tasks.dialects.base import Call, Table
-from tui_tasks.dialects.long_lists import ArrayWriter, page_array
+from tui_tasks.dialects.long_replies import ArrayWriter, page_array
 from tui_tasks.dialects.requests.arguments import (
     Arguments,
     Clearing,

@@ -10,7 +10,7 @@ from tui_tasks.core.operations.tasks import EditTask, LinkNodes, LogTask, SaveSt
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
 from tui_tasks.core.snapshots import LogEntry, SavedState, Task, TaskList, iso
 from tui_tasks.dialects.base import Call, one_of
-from tui_tasks.dialects.long_lists import Page, page_array
+from tui_tasks.dialects.long_replies import Page, page_array
 from tui_tasks.dialects.plan_tasks import (
     PLANS,
     WORDS,

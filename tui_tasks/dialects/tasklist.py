@@ -15,7 +15,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records, task_summary
 from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.long_lists import Page, page_array
+from tui_tasks.dialects.long_replies import Page, page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text
 
 TASKLIST = Table()

@@ -18,7 +18,7 @@ from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.dialects.base import Call, Table, Words
-from tui_tasks.dialects.long_lists import ArrayWriter
+from tui_tasks.dialects.long_replies import ArrayWriter
 from tui_tasks.dialects.requests.arguments import Arguments, schema
 
 TODO = Table()

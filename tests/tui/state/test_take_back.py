@@ -9,7 +9,7 @@ from tests.tui.plan import NOW
 from tui_tasks.core.operations import Redo, TakeBack
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClearList, DeleteTask, EditTask
-from tui_tasks.core.read.pages import undoable_changes
+from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
@@ -98,7 +98,7 @@ def test_all_of_an_agent_since_an_instant_is_one_change_that_can_be_redone(plan)
     by_agent(plan, "claude-1", DeleteTask(plan[6]))
     by_agent(plan, "rogue", DeleteTask(plan[7]))
     with Store(plan.path) as store:
-        changes = undoable_changes.of_agent(store.db, "rogue", 0)
+        changes = change_summaries.of_agent(store.db, "rogue", 0)
         assert changes == sorted(changes, reverse=True)
         assert len(changes) == 3
         ((taken, kept),) = store.commit(TakeBack(tuple(changes)), actor="human", now=NOW)

@@ -16,7 +16,7 @@ from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation, TakeBack
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read.agents import fleet
-from tui_tasks.core.read.pages import undoable_changes
+from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects import json_shapes
@@ -142,10 +142,10 @@ def _undo(options: argparse.Namespace) -> None:
     except ValueError as refused:
         raise InvalidArgument("since", f"--since: {refused}") from None
     with open_store(options) as store:
-        made = undoable_changes.of_agent(store.db, options.name, since)
+        made = change_summaries.of_agent(store.db, options.name, since)
         if not made:
             raise Conflict(f"{options.name} has changed nothing since then")
-        summary = undoable_changes.summary(store.db, made)
+        summary = change_summaries.summary(store.db, made)
         ((taken, left),) = person.commit(options, store, TakeBack(tuple(made)))
     if options.json:
         kept = [{"change": change, "why": why} for change, why in left]

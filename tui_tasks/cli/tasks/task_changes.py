@@ -187,9 +187,9 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool) ->
     undone = request(session, "shell:undo", passed_over=list(passed_over))
     db = session.store.db
     change = journal.entry(db, undone["undone"]).change
-    from tui_tasks.core.read.pages import undoable_changes  # it brings the scheduler's modules
+    from tui_tasks.core.read.pages import change_summaries  # it brings the scheduler's modules
 
-    print_result(f"undone: {undoable_changes.description(db, change, undone=True)}", undone, as_json=as_json)
+    print_result(f"undone: {change_summaries.description(db, change, undone=True)}", undone, as_json=as_json)
 
 
 def redo(session: Session, *, as_json: bool) -> None:
@@ -198,6 +198,6 @@ def redo(session: Session, *, as_json: bool) -> None:
     db = session.store.db
     undo = journal.entry(db, redone["redone"])
     change = undo.change if undo.undoes is None else undo.undoes
-    from tui_tasks.core.read.pages import undoable_changes  # as in `undo`
+    from tui_tasks.core.read.pages import change_summaries  # as in `undo`
 
-    print_result(f"redone: {undoable_changes.description(db, change, undone=False)}", redone, as_json=as_json)
+    print_result(f"redone: {change_summaries.description(db, change, undone=False)}", redone, as_json=as_json)

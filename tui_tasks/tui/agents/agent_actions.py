@@ -16,7 +16,7 @@ from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.pages import undoable_changes
+from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.rules.agents import standing_answers
 from tui_tasks.core.rules.agents.request_text import allows, is_kept_whole
 from tui_tasks.core.rules.agents.standing_answers import AnswerRule
@@ -168,7 +168,7 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
         changes: their numbers, the newest first.
         what: how they are told of, in place of their agents' names.
     """
-    summary = undoable_changes.summary(context.db, changes)
+    summary = change_summaries.summary(context.db, changes)
     if not summary.entries:
         context.say("Nothing to undo: it changed no task, list or job.")
         return
@@ -191,7 +191,7 @@ async def take_back_entry(context: Context, seq: int) -> None:
 
 async def take_back_deletion(context: Context) -> None:
     """Take back the newest deletion in the list on screen."""
-    deletion = undoable_changes.last_deletion(context.db, context.state.list_id)
+    deletion = change_summaries.last_deletion(context.db, context.state.list_id)
     if deletion is None:
         context.say("Nothing was deleted from this list recently.")
         return

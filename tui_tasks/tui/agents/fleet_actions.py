@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import job_queries, work_queries
-from tui_tasks.core.read.pages import undoable_changes
+from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.rules.agents.request_text import allows
 from tui_tasks.hooks import transcript_view
 from tui_tasks.hooks.replies import outbox
@@ -96,7 +96,7 @@ class FleetActions(Controller):
         choices = [Choice(key, word) for key, word in zip(since, words, strict=True)]
         key = await self._context.ask(Menu(self._context, f"Undo what {name} did since:", choices))
         if key is not None:
-            changes = undoable_changes.of_agent(self._context.db, member.name, since[key])
+            changes = change_summaries.of_agent(self._context.db, member.name, since[key])
             await take_back(self._context, changes)
 
     def do_agent_log(self) -> None:

@@ -19,8 +19,8 @@ from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui.board.card_moves import CardMoves
-from tui_tasks.tui.board.cards_of_column import NARROW, STACKED, WIDE, CardCounts, CardsOfColumn, ColumnSpec
-from tui_tasks.tui.board.columns import BoardTabs, CardRows, Column, ColumnHead, ColumnMarks
+from tui_tasks.tui.board.cards_of_column import NARROW, WIDE, CardCounts, CardsOfColumn, ColumnSpec, columns_at
+from tui_tasks.tui.board.column import BoardTabs, CardRows, Column, ColumnHead, ColumnMarks
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine
@@ -136,8 +136,7 @@ class BoardPane(TaskPane):
 
     def on_resize(self) -> None:
         """Show five columns, three, or one at a time."""
-        width = self.size.width or self.app.size.width
-        specs = WIDE if width >= frame.WIDE else STACKED if width >= frame.NARROW else NARROW
+        specs = columns_at(self.size.width or self.app.size.width)
         if specs is not self.specs or self._list_id < 0:
             self.specs = specs
             self._arrange()

@@ -15,8 +15,8 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting import text_lines
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.tasks import task_note
-from tui_tasks.tui.tasks.task_note import after_text, ask_of, field_parts, last_word
+from tui_tasks.tui.tasks import task_text
+from tui_tasks.tui.tasks.task_text import after_text, ask_of, field_parts, last_word
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -63,7 +63,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     who = safe_ends(agent_text.who(card.who), 16)
     timed = [] if card.finished_at else list(field_parts(context, card))
     fields, spans = [part for part, _ in timed], [lasts for _, lasts in timed]
-    urgency = task_note.priority(card)
+    urgency = task_text.priority(card)
     if urgency is not None and card.priority != vocab.LOW:
         fields.insert(0, urgency)
     if not card.finished_at:
@@ -73,7 +73,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         shown = (mark,) * has_mark
         return CardContent(name, _pending(context, card, who, fields), marks=shown, lasts=min(spans, default=0))
     since, note = card.updated_at, ("", "")
-    failed, checked = task_note.failed_check(context, card), task_note.note(context, card)
+    failed, checked = task_text.failed_check(context, card), task_text.note(context, card)
     if card.part == NEEDS_YOU:
         ask = ask_of(context, card)
         if ask is not None:
@@ -86,9 +86,9 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
             mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
             note = f"{mark[0]} {context.state.reviewable[card.uid] or shown_as.word}", shown_as.color
         else:
-            note = task_note.stands_still(context, card.uid) or "", "$state-overdue"
+            note = task_text.stands_still(context, card.uid) or "", "$state-overdue"
     elif card.part in ("in_progress", "failed"):
-        still = task_note.stands_still(context, card.uid)
+        still = task_text.stands_still(context, card.uid)
         color = "$state-failed" if card.part == "failed" else ""
         note = (still, "$state-overdue") if still else (last_word(context, card, card.part), color)
     else:

@@ -35,7 +35,7 @@ from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks import task_note
+from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.work import work_actions
 from tui_tasks.tui.work.review_rows import file_summary
 
@@ -80,7 +80,7 @@ class FailedChecks(RowSource[FailedTask]):
         when = ago(row.at, self.context.clock.now())
         who = f"{agent_text.who(row.who, 40)} {what}, in {row.list_name}; checked {when}"
         lines = block(f"#{row.task.number} {row.task.name}", room, "bold") + block(who, room, "$muted")
-        lines += [[], *task_note.lines(self.context, row.task, room, OUTPUT_LINES)]
+        lines += [[], *task_text.lines(self.context, row.task, room, OUTPUT_LINES)]
         return lines + ([[], *block(row.task.description, room)] if row.task.description else [])
 
     async def do_failed_run(self) -> None:

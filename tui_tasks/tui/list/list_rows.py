@@ -20,7 +20,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import sorted_by
-from tui_tasks.tui.tasks.task_note import (
+from tui_tasks.tui.tasks.task_text import (
     EmptiedNote,
     after_text,
     ask_of,

@@ -24,9 +24,9 @@ from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.tasks import task_note
+from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.tasks.links import LinkLines
-from tui_tasks.tui.tasks.task_note import field_parts
+from tui_tasks.tui.tasks.task_text import field_parts
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ class DetailText(TextDrawing):
         lines += self._more_facts(details.task, room)
         for ask in details.asks:
             lines += [*self._asked(ask, room), ()]
-        why = task_note.reason(self.context, details.line, details.state) if details.state == "failed" else None
+        why = task_text.reason(self.context, details.line, details.state) if details.state == "failed" else None
         if why is not None:
             lines += [*_block(why[0], room, why[1]), ()]
         lines += self._to_review(details, room)
-        lines += task_note.lines(self.context, details.task, room)
+        lines += task_text.lines(self.context, details.task, room)
         if details.task.description:
             lines += [
                 *([()] if lines and lines[-1] else []),

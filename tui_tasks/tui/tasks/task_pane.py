@@ -27,7 +27,7 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks import task_note
+from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
 from tui_tasks.tui.tasks.links import LinkActions
@@ -116,7 +116,7 @@ class TaskActions(Controller):
 
         context = self._context
         while tasks := self._tasks()[:1]:
-            choices = {key: (word, ink, wanted) for key, word, ink, wanted in task_note.choices(context, tasks[0])}
+            choices = {key: (word, ink, wanted) for key, word, ink, wanted in task_text.choices(context, tasks[0])}
             if not choices:
                 context.say("No check is configured: add [check.NAME] to the configuration file.")
                 return

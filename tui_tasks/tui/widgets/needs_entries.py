@@ -15,7 +15,7 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import look
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.state.app_state import MAX_FAILED, MAX_NEXT_JOBS
-from tui_tasks.tui.tasks.task_note import failed_check
+from tui_tasks.tui.tasks.task_text import failed_check
 from tui_tasks.tui.widgets.agent_line import WHO, AgentEntries, go_to, one_line
 from tui_tasks.tui.widgets.counts_line import late_jobs, late_tasks, or_more
 

@@ -27,7 +27,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.tasks.filter_actions import MAX_MARKED, PAUSE
-from tui_tasks.tui.tasks.task_note import EmptiedNote
+from tui_tasks.tui.tasks.task_text import EmptiedNote
 
 if TYPE_CHECKING:
     from tui_tasks.tui.board.board_pane import BoardPane

@@ -10,8 +10,8 @@ from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages.change_summaries import Deletion, last_deletion
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.pages.undoable_changes import Deletion, last_deletion
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, verified
