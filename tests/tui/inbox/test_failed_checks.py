@@ -45,7 +45,7 @@ async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_a
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        assert "2 questions  1 failed" in lines(app)[0]
+        assert "? 2 ask" in lines(app)[1] and "? 1 check failed" in lines(app)[1]
         assert app.screen.ask is not None
         await settle(pilot, "tab")
         assert app.screen.row.uid == failed

@@ -70,7 +70,7 @@ async def test_agents_counts_one_that_left_its_task_once_and_first(plan, left, m
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert ("1 gone at work   1 waiting for you" if size[0] >= 60 else "· 1  ? 1") in lines(app)[0]
+        assert "! 0 stuck, 1 gone" in lines(app)[1] or (size[0] < 60 and "? 3" in lines(app)[0])
 
 
 async def test_the_digest_lists_a_task_that_was_left(plan, left, make_app):
@@ -93,7 +93,7 @@ async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make
     async with app.run_test(size=(120, 40)) as pilot:
         assert app.state.need_you == 3
         await settle(pilot, "A")
-        assert "1 gone at work   1 waiting for you" in lines(app)[0]
+        assert lines(app)[1].startswith(" ? 3 questions   ✗ 1 failed   ! 0 stuck, 1 gone ")
         (every, *_) = project_picker.entries(app.context, lambda name: None)
         assert every.needed == 3
 

@@ -102,11 +102,11 @@ async def test_a_row_that_changed_is_painted_and_no_other(app, plan, agent, monk
 
 async def test_what_agents_change_is_marked_until_the_human_says_seen(app, plan, agent):
     async with opened(app) as pilot:
-        assert "• 4 changed since 19:58" in lines(app)[1]
+        assert "• 4 tasks changed since 19:58" in lines(app)[1]
         assert ". Seen" in lines(app)[-1]
         app.post_message(events.AppBlur())
         agent(EditTask(plan[1], {"priority": 1}))
-        await until(pilot, lambda: "5 changed" in lines(app)[1])
+        await until(pilot, lambda: "5 tasks changed" in lines(app)[1])
         assert below(app)[1].startswith("> #1  • ✓ ")
         await press(app, pilot, "full_stop")
         assert "changed" not in below(app)[0]
@@ -208,7 +208,7 @@ async def test_when_the_human_leaves_is_when_they_last_looked(app, plan, make_ap
     again = make_app(plan.path)
     async with opened(again):
         assert again.state.new.keys() == {plan[1]}
-        assert "• 1 changed since 20:15" in lines(again)[1]
+        assert "• 1 task changed since 20:15" in lines(again)[1]
 
 
 async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, monkeypatch):
@@ -269,7 +269,7 @@ async def test_leaving_an_open_task_for_another_pane_brings_the_list_back(app):
         await press(app, pilot, "enter")
         assert app.pane.is_open
         await press(app, pilot, "2")
-        assert "◐ #5" in lines(app)[0]
+        assert "◐ claude-1 #5" in lines(app)[0]
         await press(app, pilot, "1")
         assert not app.pane.is_open
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -71,18 +72,18 @@ async def test_names_and_texts_of_the_digest_begin_at_one_place(
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_the_head_of_the_digest_counts_each_line_below_it(
+async def test_the_title_of_the_digest_has_no_counts_and_they_stand_in_the_line_below(
     plan: Plan, report: Callable[..., None], make_app: MakeApp, size: tuple[int, int]
 ) -> None:
     report(plan[5], "passed")
     report(plan[6])
     async with opened(make_app(plan.path), size) as pilot:
         await press(pilot.app, pilot, "D")
-        parts = [row.line.part for row in pilot.app.screen.listed.rows]
-        marks = {"needs_you": "?", "failed": "✗", "not_proven": "○", "proven": "✓"}
-        assert set(parts) == set(marks)
-        for part, mark in marks.items():
-            assert f"{mark} {parts.count(part)}" in lines(pilot.app)[0]
+        assert {row.line.part for row in pilot.app.screen.listed.rows} == {
+            "needs_you", "failed", "not_proven", "proven"
+        }  # fmt: skip
+        assert not re.search("[?✗○✓]", lines(pilot.app)[0])
+        assert re.search(r"\? 2 ask +✗ 1 failed" if size[0] >= 60 else r"\? 2 +✗ 1", lines(pilot.app)[1])
 
 
 async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(plan: Plan, make_app: MakeApp) -> None:
@@ -178,7 +179,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         (row,) = (line for line in lines(pilot.app)[1:] if "Server status" in line)
         assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "1h"
         assert "no answer, ok since" in row
-        assert "✗ 2 failed  ✓ 1 ok again  ! 1 late" in lines(pilot.app)[0]
+        assert lines(pilot.app)[1].startswith(" ? 2 ask   ✗ 2 failed   ! 0 stuck   ! 1 late ")
 
 
 async def test_late_jobs_and_tasks_are_named_in_the_digest_and_enter_goes_there(

@@ -102,7 +102,7 @@ async def test_what_has_no_row_is_counted_and_each_kind_has_one(app, plan):
     async with opened(app, (80, 24)) as pilot:
         await until(pilot, lambda: "14 questions" in lines(app)[1])
         needs = above(app).splitlines()[2:]
-        assert needs[-1] == " +11 more"
+        assert needs[-1] == " +11 more: 11 ask"
         assert needs[-2].startswith(" ✗ failed    task #3 ")
         assert len(needs) == 5 and all(line.startswith(" ? claude-") for line in needs[:3])
         await pilot.click("#needs", offset=(3, 4))

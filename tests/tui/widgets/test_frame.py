@@ -35,8 +35,8 @@ async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan
     [
         (160, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
         (120, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
-        (80, "next #8 Backup …  ◷ Server … in 14m"),
-        (60, "next #8 Backup …"),
+        (80, "next #8 Backup restore drill  ◷ in 14m"),
+        (60, "next #8 Backup resto…"),
     ],
 )
 async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs, make_app, width, words):
@@ -87,7 +87,7 @@ async def test_the_foot_answers_from_a_row_with_a_question_and_the_inbox_opens_o
 async def test_a_screen_that_only_reads_offers_no_key_that_marks_all_as_seen(plan, make_app):
     app = make_app(plan.path, read_only=True)
     async with opened(app, (120, 40)):
-        assert "changed since" in shown(app) and ". Seen" not in lines(app)[-1]
+        assert "tasks changed since" in shown(app) and ". Seen" not in lines(app)[-1]
 
 
 async def test_a_message_that_is_too_long_for_a_line_is_read_to_its_end_and_nothing_moves(plan, make_app):

@@ -74,14 +74,14 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert "• 4 changed since 19:58" in lines(app)[1]
+        assert "• 4 tasks changed since 19:58" in lines(app)[1]
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: "• 4 changed, 1 deleted since 19:58" in lines(app)[1])
+        await until(pilot, lambda: "• 4 tasks changed, 1 deleted since 19:58" in lines(app)[1])
         with Store(plan.path) as store:
             store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
-        await until(pilot, lambda: "• 4 changed since 19:58" in lines(app)[1])
+        await until(pilot, lambda: "• 4 tasks changed since 19:58" in lines(app)[1])
         agent(DeleteTask(plan[9]))
         await until(pilot, lambda: "1 deleted" in lines(app)[1])
         await press(app, pilot, "full_stop")
@@ -102,23 +102,23 @@ def leave(plan: Plan, *agents: str) -> None:
 
 
 QUESTIONS = (
-    " ? claude-1  #4 jose is maintained but heavier; pyjwt is in the lockfile. Which one?",
     " ? claude-2  #7 Approve: delete the old GA property",
+    " ? claude-1  #4 jose is maintained but heavier; pyjwt is in the lockfile. Which one?",
     " ✗ failed    task #3 Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30",
 )
 
 
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
-        assert lines(app)[1] == " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 changed since 19:58"
+        assert lines(app)[1] == " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58"
         assert lines(app)[2] == ' ◐ claude-1 #5 Ship auth flow "running tests 14/22"   ? claude-2 waiting #7'
-        for line, words, waits in zip(above(app).splitlines()[2:], QUESTIONS, ("9m", "4m", "17m"), strict=True):
+        for line, words, waits in zip(above(app).splitlines()[2:], QUESTIONS, ("4m", "9m", "17m"), strict=True):
             assert line.startswith(words) and line.endswith(f" {waits}")
 
 
 async def test_a_long_question_goes_on_in_the_next_free_row(app):
     async with opened(app, (80, 24)):
-        _, _, first, more, *_ = above(app).splitlines()
+        _, _, _, first, more, *_ = above(app).splitlines()
         assert re.fullmatch(r" \? claude-1  #4 jose is maintained .* lockfile. +9m", first)
         assert more == " " * 13 + "Which one?"
 
@@ -132,19 +132,19 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
         needs = above(app).splitlines()[2:]
         assert "? 2 ask" in lines(app)[1] and "✗ 1 failed" in lines(app)[1]
         assert lines(app)[2].startswith(" ◐ claude-1 #5")
-        assert needs[0].startswith(" ? claude-1  #4")
+        assert needs[0].startswith(" ? claude-2  #7")
         if size[1] > 16:
             assert any(line.startswith(" ✗ failed") for line in needs)
         else:
-            assert needs[1] == " +2 more"
+            assert needs[1] == " +2 more: 1 ask, 1 failed"
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
 
 
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        ((120, 12), " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 changed since 19:58  ◐ claude-1 #5 "),
-        ((40, 24), " ◐ #5 40s   ? 2   ✗ 1"),
+        ((120, 12), " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58  ◐ claude-1 #5 "),
+        ((40, 24), " ◐ claude-1 #5 40s   ? 2   ✗ 1"),
     ],
 )
 async def test_where_there_is_one_line_it_shows_all(app, size, words):
@@ -189,7 +189,7 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.begin(store.db, "claude-1", Process(), NOW)
         await until(pilot, lambda: app.state.need_you == 2)
-        await until(pilot, lambda: "◐ claude-1 #5" in lines(app)[2] or "◐ #5" in lines(app)[0])
+        await until(pilot, lambda: "◐ claude-1 #5" in lines(app)[2] or "◐ claude-1 #5" in lines(app)[0])
 
 
 async def test_a_task_whose_agent_is_gone_is_one_that_needs_attention(app, plan):
@@ -297,7 +297,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in lines(pilot.app)[1]
         assert "✗ failed    task #3 Fix flaky" in above(pilot.app)
-        assert above(pilot.app).splitlines()[-1] == " +196 more"
+        assert above(pilot.app).splitlines()[-1] == " +196 more: 196 ask"
         assert len(set(laid_out)) < 60
 
 
@@ -498,7 +498,7 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
-    async with opened(make_app(plan.path, pane="schedule"), (80, 20)) as pilot:
+    async with opened(make_app(plan.path, pane="schedule"), (80, 24)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "jose" in line)
         assert re.search(r"#4 jose is maintained.*… Which one\? +9m", line)
 
@@ -532,7 +532,7 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     app = make_app(plan.path, pane=pane if pane != "agents" else "list")
     async with opened(app, size) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
-        words = "• 4 changed since 19:58" if size[0] > 60 else "4 changed"
+        words = "• 4 tasks changed since 19:58" if size[0] > 60 else "• 4 changed"
         assert words in shown(app)
         assert ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")

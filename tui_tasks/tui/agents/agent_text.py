@@ -4,7 +4,7 @@ of tasks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Final
@@ -182,14 +182,6 @@ RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
 
 _FAILURE_LASTS: Final = HOUR
 """For so many microseconds a session that an error has ended is listed above those without errors."""
-
-_TOTALS: Final = {
-    "left": "gone at work",
-    "waiting": "waiting for you",
-    "interrupted": "interrupted",
-    "ready": "to review",
-    "working": "working",
-}
 
 
 def latest_words(word: Word | None) -> str:
@@ -371,15 +363,6 @@ def _lost(context: Context, agent: str) -> str:
 def _suspended(member: Member) -> str:
     pid = member.session.pid if member.session is not None else 0
     return "its process is suspended: fg" + (f", or kill -CONT {pid}" if pid else "")
-
-
-def totals(counts: Mapping[str, int], *, is_short: bool = False) -> list[tuple[str, str]]:
-    """Return the number of each state as text with its colour, the worst first."""
-    return [
-        (f"{counts[state]} {shown.word if is_short else _TOTALS.get(state, state)}", shown.color)
-        for state, shown in LOOKS_OF_STATES.items()
-        if counts.get(state)
-    ]
 
 
 def spent_by_all(members: Sequence[Member]) -> str:

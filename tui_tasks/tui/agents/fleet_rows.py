@@ -256,7 +256,7 @@ class FleetRows(RowDrawing[FleetRow]):
         key = self.context.keymap.key_of("agent_log")
         words = f"{key} {'folds' if row.is_open else 'shows'} them" if look.cursor else ", ".join(row.names)
         counts = {"gone": len(row.names) - row.finished, "finished": row.finished}
-        text = f" {', '.join(words for words, _ in agent_text.totals(counts))}   "
+        text = f" {', '.join(f'{number} {word}' for word, number in counts.items() if number)}   "
         return [
             (f"{sign('cursor') if look.cursor else ' '} ", "$primary bold" if look.focused else "$muted"),
             (shown.mark(ascii_only=self.context.ascii_only), shown.color),

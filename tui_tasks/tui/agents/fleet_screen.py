@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
@@ -32,16 +31,15 @@ from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
+from tui_tasks.tui.widgets.frame import NARROW, FootLine
 from tui_tasks.tui.widgets.needs_entries import CHECKS, FAILURES, HELD, REVIEW
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 MAX_WORDS: Final = 12
 MAX_MESSAGES: Final = 3
-# In cells: what is kept free in the head for what is next, on a wide screen and on a narrow one.
-_NEXT_WIDE: Final = 44
-_NEXT: Final = 10
+# In cells: what is kept free in the head for what is next.
+_NEXT: Final = 56
 
 
 class Fleet(Overlay):
@@ -64,7 +62,7 @@ class Fleet(Overlay):
         self.window = FleetList(context, self._rows)
         kinds = (CHECKS, HELD, REVIEW, *FAILURES)
         self._head = ScreenHead(
-            context, self._totals, id="fleet", kinds=kinds, below=ROWS_AND_DETAIL, note=self._waiting_out_of_sight
+            context, self._title, id="fleet", kinds=kinds, below=ROWS_AND_DETAIL, note=self._waiting_out_of_sight
         )
         self._titles = FrameLine(context, self._rows.titles, id="titles")
         self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
@@ -211,53 +209,18 @@ class Fleet(Overlay):
         texts = [agent_text.shown_state(row, self.context, self._quiet_after) for row in rows]
         return [*texts, *["gone"] * (len(self.members) - len(texts))]
 
-    def _counted(self) -> Counter[str]:
-        """Return how many agents are in each state. One that asks and cannot go on is counted as waiting."""
-        rows = [(one, agent_text.shown_state(one, self.context, self._quiet_after)) for one in self.members]
-        return Counter(
-            "waiting"
-            if state in ("paused", "gone") and one.ask is not None
-            else "finished"
-            if agent_text.has_finished(one)
-            else state
-            for one, state in rows
-        )
-
-    def _totals(self, width: int) -> Sequence[Part]:
-        """` Agents   1 stuck   3 waiting for you   2 working   12k tokens`: how many agents are in each state, and what
-        all have spent.
-        """
-        ascii_only = self.context.ascii_only
-        counts = self._counted()
-        long, short = (
-            [(f" {text}  ", ink) for text, ink in agent_text.totals(counts, is_short=at)] for at in (False, True)
-        )
-        marks: list[Part] = []
-        # Those that ask have one mark.
-        in_short = counts + Counter(waiting=counts["asking"], asking=-counts["asking"])
-        for state, shown in agent_text.LOOKS_OF_STATES.items():
-            if count := in_short[state]:
-                marks.append((f" {shown.mark(ascii_only=ascii_only)} {count} ", shown.color))
-        parts: list[Part] = [(" Agents ", "bold")]
+    def _title(self, width: int) -> Sequence[Part]:
+        """` Agents   12k tokens`: with what all have spent, where what is next leaves the room."""
+        parts: list[Part] = [(" Agents", "bold")]
         if width >= NARROW:
-            parts += [(" ", ""), *self.context.state.projects.alone_parts()]
-        ways = (long, _NEXT_WIDE if width >= WIDE else _NEXT), (short, _NEXT)
-        parts += next((way for way, free in ways if self._has_room(parts + way, width, free)), marks)
+            parts += self.context.state.projects.alone_parts()
         # In the past, an agent's presence is known only from what it had open.
         is_past = self.context.link.as_of is not None
         more = "who was connected is not recorded" if is_past else agent_text.spent_by_all(self.members)
-        if more and self._has_room([*parts, (more, "")], width, _NEXT):
-            parts.append((f"  {more}", "$muted"))
-        # Who waits out of sight is more urgent than how many do what.
-        room = width - cell_len(self._waiting_out_of_sight()) - 1
-        while len(parts) > 1 and sum(cell_len(text) for text, _ in parts) > room:
-            parts.pop()
+        taken = cell_len(self._waiting_out_of_sight()) or _NEXT
+        if more and sum(cell_len(text) for text, _ in parts) + cell_len(more) + taken + 4 <= width:
+            parts.append((f"   {more}", "$muted"))
         return parts
-
-    @staticmethod
-    def _has_room(parts: Sequence[Part], width: int, free: int) -> bool:
-        """Return whether parts leave so many cells of the title free for what is next."""
-        return width >= NARROW and sum(cell_len(text) for text, _ in parts) + free <= width
 
     def _waiting_out_of_sight(self) -> str:
         """`↑ 2 above need you  g`: how many agents above or below the lines on screen wait for the human."""

@@ -207,7 +207,7 @@ class HeldTasks(RowSource[HeldTask]):
 
     KIND = "held"
     RANK = 2
-    ONE, COUNTED = "held task", "filed"
+    ONE = "held task"
     OPEN = "review_open"
     FOOT = ("review_accept", "review_decline", "review_edit", "review_mark", "review_open")
 

@@ -7,7 +7,6 @@ the cursor.
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -18,7 +17,6 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import ask_queries
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
@@ -65,14 +63,13 @@ class RowSource(Controller, Generic[R]):
 
     - KIND: its name; the actions of the scope `inbox` that need it are its own.
     - RANK: its urgency; the rows of a low rank come first.
-    - ONE: what a row is called. COUNTED: the word after their number in the head.
+    - ONE: what a row is called.
     - OPEN: the action of Enter. FOOT: the actions that the foot shows, in the order of use.
     """
 
     KIND: ClassVar[str]
     RANK: ClassVar[int]
     ONE: ClassVar[str]
-    COUNTED: ClassVar[str]
     OPEN: ClassVar[str]
     FOOT: ClassVar[Sequence[str]]
 
@@ -154,25 +151,6 @@ def kind_of(line: InboxLine) -> str:
     return line.kind if isinstance(line, InboxItem) else "ask"
 
 
-def number_waiting(lines: Iterable[InboxLine]) -> int:
-    """Return how many questions and rows of other kinds wait for the human."""
-    return sum(
-        len(line.asks) if isinstance(line, FoldedAsks) else not isinstance(line, Ask) or line.state == "open"
-        for line in lines
-    )
-
-
-def totals(lines: Sequence[InboxLine], sources: Mapping[str, RowSource[Any]]) -> str:
-    """Return `2 questions  1 failed`: how many there are of each kind; empty for one kind."""
-    counts = Counter(kind_of(line) for line in lines)
-    if len(counts) < 2:
-        return ""
-    asks = sum(len(line.asks) if isinstance(line, FoldedAsks) else kind_of(line) == "ask" for line in lines)
-    texts = [count(asks, "question")] if asks else []
-    texts += [f"{counts[kind]} {source.COUNTED}" for kind, source in sources.items() if counts[kind]]
-    return "  ".join(texts)
-
-
 def says(line: InboxLine) -> str:
     """Return what the filter finds a row by."""
     if isinstance(line, InboxItem):
@@ -244,14 +222,11 @@ class InboxLines:
         return self.listed.replace(rows)
 
     def title(self, marked: int) -> list[Part]:
-        """Return ` Inbox   5 waiting   2 questions  3 failed`; `marked`: how many rows are marked."""
-        waiting = number_waiting(self.listed.rows)
-        words = f"{waiting} waiting" if waiting else "nothing waits"
-        words += f', with "{safe_line(self.filter, 20)}"' if self.filter else ""
-        words += f", {marked} marked" if marked else ""
-        kinds = totals(self.listed.rows, self._sources)
-        parts: list[Part] = [(" Inbox", "bold"), (f"   {words}", "$state-needs-you" if waiting else "$muted")]
-        return [*parts, (f"   {kinds}", "$muted")] if kinds else parts
+        """Return ` Inbox   with "words"  3 marked`; `marked`: how many rows are marked."""
+        words = [f'with "{safe_line(self.filter, 20)}"'] if self.filter else []
+        words += [f"{marked} marked"] if marked else []
+        parts: list[Part] = [(" Inbox", "bold")]
+        return [*parts, (f"   {', '.join(words)}", "$changed")] if words else parts
 
     def asks(self) -> list[Ask]:
         """Return the open questions of the chosen project."""

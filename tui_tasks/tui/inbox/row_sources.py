@@ -50,7 +50,7 @@ class FailedChecks(RowSource[FailedTask]):
 
     KIND = "failed"
     RANK = 1
-    ONE, COUNTED = "failed check", "failed"
+    ONE = "failed check"
     OPEN = "failed_open"
     FOOT = ("failed_run", "failed_done", "agent_message", "failed_open")
 
@@ -141,7 +141,7 @@ class LeftTasks(RowSource[TaskLine]):
 
     KIND = "left"
     RANK = 4
-    ONE, COUNTED = "task of an agent that is gone", "gone"
+    ONE = "task of an agent that is gone"
     OPEN = "left_open"
     FOOT = ("left_give_back", "agent_message", "left_open")
 
@@ -188,7 +188,7 @@ class StuckAgents(RowSource[Member]):
 
     KIND = "stuck"
     RANK = 4
-    ONE, COUNTED = "stuck agent", "stuck"
+    ONE = "stuck agent"
     OPEN = "stuck_open"
     FOOT = ("agent_message", "agent_pause", "stuck_open")
 
@@ -273,7 +273,7 @@ class WorkToReview(RowSource[Work]):
 
     KIND = "work"
     RANK = 3
-    ONE, COUNTED = "work to review", "to review"
+    ONE = "work to review"
     OPEN = "work_review"
     FOOT = ("work_review", "agent_message", "agent_peek")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar, Final
 
@@ -76,7 +76,6 @@ _WIDEST: Final = 400
 _SHORT_NAME: Final = 16
 # In cells: what is kept free in the head for what is next.
 _NEXT: Final = 24
-_COUNTED: Final = {"needs_you": "need you"}
 # How many lines a text has at most.
 _MOST_LINES: Final = 3
 
@@ -248,30 +247,17 @@ class DigestScreen(Overlay):
         self.hint(*map(self.hint_of, ("digest_open", "asks", "back", "help")))
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` While you were away   since 12:15   ? 2 need you   ✗ 4 failed`: how many there are of each part."""
+        """` While you were away   since 12:15   2 more from before`: the span that it covers."""
         digest, is_small = self._digest, width < NARROW
         parts: list[Part] = [(" Away" if is_small else " While you were away", "bold")]
         if digest is None:
             return parts
-        parts.append((f"{' ' if is_small else '   '}since {self.context.clock.time_of(digest.since)}", "$muted"))
-        room = (width if is_small else width - _NEXT) - sum(cell_len(text) for text, _ in parts)
-        more = f"  {digest.needed_before:,} more from before" if digest.needed_before else ""
-        more += "  older ones were compacted away" if digest.is_cut else ""
-        in_words, in_marks = self._counts(digest, has_words=True), self._counts(digest, has_words=False)
-        ways = [[*in_words, (more, "$muted")], in_words, in_marks, in_marks[:3]]
-        fitting = (way for way in ways if sum(cell_len(text) for text, _ in way) <= room)
-        return [*parts, *next(fitting, [])]
-
-    def _counts(self, digest: Digest, *, has_words: bool) -> list[Part]:
-        parts: list[Part] = []
-        counts = counted([*digest.lines, *self._late])
-        if not has_words:
-            counts.pop("ok_again", None)  # its mark is that of what is proven
-        for part, number in counts.items():
-            look = _LOOKS[part]
-            word = f" {_COUNTED.get(part, look.word)}" if has_words else ""
-            parts.append((f"  {look.mark(ascii_only=self.context.ascii_only)} {number:,}{word}", look.color))
-        return parts
+        parts.append((f"   since {self.context.clock.time_of(digest.since)}", "$muted"))
+        more = [f"{digest.needed_before:,} more from before"] if digest.needed_before else []
+        more += ["older ones were compacted away"] if digest.is_cut else []
+        room = width - _NEXT - sum(cell_len(text) for text, _ in parts)
+        ways = (f"   {',  '.join(more[:number])}" for number in range(len(more), 0, -1))
+        return [*parts, *((way, "$muted") for way in list(ways)[:1] if cell_len(way) <= room)]
 
     def changed(self, changes: StateChanges) -> None:
         """Read it again after a pause, so that keys are handled first while agents write without a pause."""
@@ -378,16 +364,6 @@ class DigestScreen(Overlay):
     def on_virtual_list_opened(self) -> None:
         """Do as Enter does."""
         self.action_act("digest_open")
-
-
-def counted(lines: Iterable[DigestLine]) -> dict[str, int]:
-    """Return how many things each part has that is not empty, in the order of the lines."""
-    counts: dict[str, int] = {}
-    for line in lines:
-        # A failure that has come several times is one.
-        number = 1 if line.part == "failed" else line.count
-        counts[_shown_part(line)] = counts.get(_shown_part(line), 0) + number
-    return {part: counts[part] for part in _LOOKS if part in counts}
 
 
 def _read_digest(open_reader: Callable[[], Database], since: int, now: int, left: Mapping[str, str]) -> Digest:

@@ -29,6 +29,7 @@ WHO: Final = 16
 TROUBLE: Final = ("stuck", "gone", "stopped", "failed", "quiet")
 """The states of agents that need attention, most urgent first."""
 AT_WORK: Final = ("working", "paused")
+_TOLD: Final = ("stuck", "stopped", "failed")
 _RANKS: Final = (*TROUBLE, *AT_WORK, "waiting", "ready", "idle")
 # In cells: what is worth showing of an agent's last word, and of its task's name.
 _LEAST_WORD: Final = 10
@@ -79,6 +80,12 @@ class AgentEntry(msgspec.Struct, frozen=True):
     def least(self) -> int:
         """The least width in cells that is worth showing."""
         return 2 + cell_len(self.fixed) + (1 + min(_LEAST_WORD, cell_len(self.said)) if self.said else 0)
+
+    @property
+    def with_reason(self) -> AgentEntry:
+        """The entry with why it is stuck, has stopped or failed, instead of the name of its task."""
+        _, _, why = self.reason.partition(": ")
+        return msgspec.structs.replace(self, name="", said=why) if self.state in _TOLD and why else self
 
     def parts(self, name: int, said: int, room: int, *, ascii_only: bool) -> list[Part]:
         """Return it with so many cells for the name of its task and for its last word, in `room` cells."""
@@ -233,9 +240,14 @@ class AgentEntries:
         return lambda: go_to(self.context, uid)
 
 
-def agent_line(context: Context, *, id: str) -> GroupLine:
-    """Return the line of all agents."""
-    line = GroupLine(context, lambda width: agent_groups(context, agents.entries(), width), id=id, classes="-roomy")
+def agent_line(context: Context, *, id: str, has_reasons: bool = False) -> GroupLine:
+    """Return the line of all agents. `has_reasons`: it says why one is stuck, as no row below it does."""
+
+    def groups(width: int) -> list[Group]:
+        entries = agents.entries()
+        return agent_groups(context, [entry.with_reason for entry in entries] if has_reasons else entries, width)
+
+    line = GroupLine(context, groups, id=id, classes="-roomy")
     agents = AgentEntries(context, line.lasts)
     return line
 

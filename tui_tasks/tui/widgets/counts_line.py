@@ -6,31 +6,64 @@ On a small screen it is the only line, and shows what agents do as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.text.times import DAY, age, age_lasts, due
 from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEW, MAX_NEXT_JOBS
-from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, go_to
+from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, go_to, one_line
 from tui_tasks.tui.widgets.frame import NARROW, Act, Group, GroupLine, as_of_words, is_compact
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.painting.line_painter import LinePainter
+    from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
 # In cells: the name of an agent in trouble on a small screen.
 _SHORT_WHO: Final = 8
 
 
+# In cells: the longest name of what is late or next on a small screen.
+_SHORT_NAME: Final = 16
+
+
+class _ShortStep(NamedTuple):
+    """What a small screen shows: the name of the agent at work, since when it was heard, and so many cells of the name
+    of what is late or next.
+    """
+
+    name: int
+    has_who: bool = True
+    has_age: bool = False
+
+
+_SHORT_STEPS: Final = (
+    _ShortStep(_SHORT_NAME, has_age=True),
+    *(_ShortStep(name) for name in range(_SHORT_NAME, 4, -1)),
+    _ShortStep(0, has_age=True),
+    _ShortStep(0),
+    _ShortStep(0, has_who=False, has_age=True),
+    _ShortStep(0, has_who=False),
+)
+
+
 class Count(NamedTuple):
-    """A number of things: with its words, without them, and since when they are counted."""
+    """A number of things: with its words, without them, with what they are, and since when they are counted."""
 
     text: str
     short: str
     color: str
     act: Act | None = None
+    long: str = ""
     since: str = ""
+
+    def words(self, *, is_long: bool, has_since: bool) -> str:
+        """Return its words."""
+        return f"{self.long if is_long and self.long else self.text}{self.since if has_since else ''}"
 
 
 def counts_line(context: Context, *, id: str) -> GroupLine:
@@ -43,22 +76,22 @@ def counts_line(context: Context, *, id: str) -> GroupLine:
 class Counts:
     """What that line shows, always in the same order."""
 
-    def __init__(self, context: Context, line: GroupLine) -> None:
+    def __init__(self, context: Context, line: LinePainter) -> None:
         self._context = context
         self._line = line
         self._agents = AgentEntries(context, line.lasts)
 
     def groups(self, width: int, *, is_alone: bool) -> list[Group]:
-        """`? 2 ask   ✗ 2 failed   ! 0 stuck   • 6 changed since 19:58`; alone, what agents do as well."""
+        """`? 2 ask   ✗ 2 failed   ! 0 stuck   • 6 tasks changed since 19:58`; alone, what agents do as well."""
         entries = self._agents.entries()
         if is_alone and width < NARROW:
-            return _first_fitting(self._in_short(entries), width)
+            return self._in_short(entries, width)
         groups = _fitting(list(self._counts(entries)), width)
         if is_alone:
             if self._context.link.as_of is not None:
                 groups.insert(0, self._moment())
             used = sum(group.size + len(group.gap) for group in groups)
-            groups += agent_groups(self._context, entries, width - used)
+            groups += agent_groups(self._context, [entry.with_reason for entry in entries], width - used)
         return _first_fitting(groups, width)
 
     def _counts(self, entries: Sequence[AgentEntry]) -> Iterator[Count]:
@@ -114,15 +147,15 @@ class Counts:
         return Count(f"{short} late", short, looks.color, act)
 
     def _changed(self) -> Count:
-        """Return `• 4 changed, 1 deleted since 19:58`: what agents have done that the human has not seen."""
-        parts = changed_words(self._context)
+        """Return `• 4 tasks changed, 1 deleted since 19:58`: what agents have done that the human has not seen."""
+        parts, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
         mark = sign("changed", ascii_only=self._context.ascii_only)
         if not parts:
             return Count(f"{mark} 0 changed", f"{mark} 0", "$muted")
         # At midnight, "since 19:58" needs its day.
         self._line.lasts(DAY)
         since = f" since {self._context.clock.time_of(self._context.state.looked.at)}"
-        return Count(f"{mark} {parts}", f"{mark} {parts.partition(' ')[0]}", "", since=since)
+        return Count(f"{mark} {parts}", f"{mark} {parts.partition(' ')[0]}", "", long=f"{mark} {long}", since=since)
 
     def _mark(self, looks: Look) -> str:
         return looks.mark(ascii_only=self._context.ascii_only)
@@ -132,65 +165,100 @@ class Counts:
 
     # With room for marks and numbers
 
-    def _in_short(self, entries: Sequence[AgentEntry]) -> list[Group]:
-        """`◐ #5 40s   ? 2   ✗ 1   ◷ 12h`."""
-        groups = [] if self._context.link.as_of is None else [self._moment()]
-        trouble = [entry for entry in entries if entry.is_trouble]
-        work = [entry for entry in entries if entry.is_at_work]
-        if trouble:
-            more = f" +{len(trouble) - 1}" if len(trouble) > 1 else ""
-            name = safe_ends(trouble[0].who, _SHORT_WHO)
-            groups.append(Group([(f"{trouble[0].mark} {name}{more}", trouble[0].color)], trouble[0].act))
-        if work:
-            groups.append(self._short_work(work))
-        if not work and not trouble:
-            groups.append(Group([("idle", "$muted")]))
-        return [*groups, *self._short_counts(), *self._short_job()]
+    def _in_short(self, entries: Sequence[AgentEntry], width: int) -> list[Group]:
+        """Return ` ◐ claude-1 #5  ? 2  ✗ 2  ! Backup … 25m`: the first agents, the counts, and what is late or next."""
+        groups: list[Group] = []
+        for step in _SHORT_STEPS:
+            groups = [*self._short_agents(entries, step), *self._short_counts(entries), *self._short_job(step.name)]
+            for gap in ("   ", "  "):
+                if sum(group.size + len(gap) for group in groups) - len(gap) + 1 <= width:
+                    return [group._replace(gap=gap) for group in groups]
+        return _first_fitting(groups, width)
+
+    def beside_title(self, room: int) -> list[Part]:
+        """Return `? 2  ✗ 2  ! 25m`, as many as fit in so many cells: a small screen with a title has no other line."""
+        groups = [*self._short_counts(self._agents.entries()), *self._short_job(0)]
+        shown = _first_fitting([group._replace(gap="  ") for group in groups], room)
+        return [part for group in shown for part in (*group.parts, ("  ", ""))]
 
     def _moment(self) -> Group:
         """Return the moment of the past: the line of the panes, which also shows it, is hidden."""
         assert self._context.link.as_of is not None
         return Group([(as_of_words(self._context, self._context.link.as_of, 0), "$state-overdue")])
 
-    def _short_work(self, work: Sequence[AgentEntry]) -> Group:
-        """Return `◐ #5 40s +1`: the first agent at work, and how many others there are."""
-        entry, now = work[0], self._context.clock.now()
-        seen = entry.member.last_seen
-        self._line.lasts(age_lasts(seen, now))
-        what = entry.number or safe_ends(entry.who, _SHORT_WHO)
-        more = f" +{len(work) - 1}" if len(work) > 1 else ""
-        return Group([(f"{entry.mark} ", entry.color), (f"{what} {age(seen, now)}{more}", "")], entry.act)
+    def _short_agents(self, entries: Sequence[AgentEntry], step: _ShortStep) -> Iterator[Group]:
+        """Yield the first agent in trouble and the first at work, and how many others there are of each."""
+        if self._context.link.as_of is not None:
+            yield self._moment()
+        trouble, work = [one for one in entries if one.is_trouble], [one for one in entries if one.is_at_work]
+        for others in filter(None, (trouble, work)):
+            entry, more = others[0], f"+{len(others) - 1}" if len(others) > 1 else ""
+            who = safe_ends(entry.who, _SHORT_WHO) if step.has_who or entry.is_trouble or not entry.number else ""
+            color = entry.color if entry.is_trouble else ""
+            words = (who, entry.state if step.has_who else "") if entry.is_trouble else (who, entry.number)
+            texts = (*words, self._age(entry) if step.has_age and entry.is_at_work else "", more)
+            yield Group([(f"{entry.mark} ", entry.color), (" ".join(filter(None, texts)), color)], entry.act)
+        if not work and not trouble:
+            yield Group([("idle", "$muted")])
 
-    def _short_counts(self) -> Iterator[Group]:
+    def _age(self, entry: AgentEntry) -> str:
+        """Return since when an agent was last heard."""
+        now, seen = self._context.clock.now(), entry.member.last_seen
+        self._line.lasts(age_lasts(seen, now))
+        return age(seen, now)
+
+    def _short_counts(self, entries: Sequence[AgentEntry]) -> Iterator[Group]:
         state = self._context.state
+        failed = state.failed + len(state.failing) + sum(entry.state == "failed" for entry in entries)
         for number, kind, action in (
             (state.need_you, "needs_you", "asks"),
             (len(state.reviewable), "reviewable", "asks"),
             (state.held, "held", "asks"),
-            (state.failed + len(state.failing), "failed", "attention" if state.failed else "pane_schedule"),
+            (failed, "failed", "attention" if state.failed else "pane_schedule"),
         ):
             if number:
                 looks = look(kind)
                 yield Group([(f"{self._mark(looks)} {number:,}", looks.color)], self._act(action))
 
-    def _short_job(self) -> Iterator[Group]:
-        jobs, now = self._context.state.next_jobs, self._context.clock.now()
-        if not jobs:
+    def _short_job(self, cells: int) -> Iterator[Group]:
+        """Yield what is late, else the next job, with up to so many cells of its name, and since or until when."""
+        context, now = self._context, self._context.clock.now()
+        tasks, jobs = late_tasks(context, self._line.lasts), late_jobs(context, self._line.lasts)
+        mark, color, act = self._mark(look("overdue")), "$state-overdue", self._act("pane_schedule")
+        if tasks:
+            name, since = self._late_task(tasks[0], now)
+            act = partial(go_to, context, tasks[0])
+        elif context.state.next_jobs:
+            name, when = context.state.next_jobs[0]
+            self._line.lasts(age_lasts(when, now))
+            since = due(when, now).removeprefix("in ").removeprefix("overdue ")
+            if not jobs:
+                mark, color = sign("scheduled", ascii_only=context.ascii_only), ""
+        else:
             return
-        when = jobs[0][1]
-        self._line.lasts(age_lasts(when, now))
-        mark, color = sign("scheduled", ascii_only=self._context.ascii_only), ""
-        if when < now:
-            mark, color = self._mark(look("overdue")), "$state-overdue"
-        words = due(when, now).removeprefix("in ").removeprefix("overdue ")
-        yield Group([(f"{mark} {words}", color)], self._act("pane_schedule"))
+        others = len(tasks) + len(jobs) - 1
+        more = f" +{others}{or_more(len(tasks)) or or_more(len(jobs), MAX_NEXT_JOBS)}" if others > 0 else ""
+        shown = f"{one_line(name, cells, ascii_only=context.ascii_only)} " if cells else ""
+        yield Group([(f"{mark} {shown}{since}{more}", color)], act)
+
+    def _late_task(self, uid: str, now: int) -> tuple[str, str]:
+        """Return a late task's number and name, and since when it is late."""
+        task, field = list_pages.line(self._context.db, uid), task_fields.FIELDS["due"]
+        local = task_fields.local_time(now, self._context.clock.zone)
+        since = field.short(dict(self._context.state.due)[uid], local).removeprefix("overdue ")
+        return f"#{task.number} {task.name}" if task is not None else "", since
 
 
-def changed_words(context: Context) -> str:
-    """Return `4 changed, 1 deleted`: how many tasks agents have changed that the human has not seen; empty for none."""
-    state = context.state
-    counted = (len(state.new), "changed"), (len(state.deleted), "deleted")
-    return ", ".join(f"{number:,}{'+' * (number >= MAX_NEW)} {word}" for number, word in counted if number)
+def changed_words(context: Context, *, is_long: bool) -> str:
+    """Return `4 tasks changed, 1 deleted`, or `4 changed, 1 deleted`: how many tasks agents have changed that the human
+    has not seen; empty for none.
+    """
+    words: list[str] = []
+    for number, word in ((len(context.state.new), "changed"), (len(context.state.deleted), "deleted")):
+        if number:
+            what = f"task{'s' * (number != 1)} " if is_long and not words else ""
+            words.append(f"{number:,}{'+' * (number >= MAX_NEW)} {what}{word}")
+    return ", ".join(words)
 
 
 def late_tasks(context: Context, lasts: Callable[[int], None]) -> list[str]:
@@ -219,14 +287,16 @@ def or_more(late: int, most: int = MAX_DUE) -> str:
 def _fitting(counts: Sequence[Count], width: int) -> list[Group]:
     """Return the counts with as many of their words as there is room for; the last ones lose theirs first."""
     groups: list[Group] = []
-    for gap, has_since, bare in (
-        ("   ", True, 0),
-        ("  ", True, 0),
-        ("   ", False, 0),
-        *(("  ", False, at) for at in range(len(counts))),
+    for gap, is_long, has_since, bare in (
+        ("   ", True, True, 0),
+        ("  ", True, True, 0),
+        ("  ", False, True, 0),
+        ("   ", True, False, 0),
+        ("  ", True, False, 0),
+        *(("  ", False, False, at) for at in range(len(counts))),
     ):
         words, marks = counts[: len(counts) - bare], counts[len(counts) - bare :]
-        texts = [*(f"{one.text}{one.since if has_since else ''}" for one in words), *(one.short for one in marks)]
+        texts = [one.words(is_long=is_long, has_since=has_since) for one in words] + [one.short for one in marks]
         groups = [Group([(text, one.color)], one.act, gap) for text, one in zip(texts, counts, strict=True)]
         if sum(group.size + len(gap) for group in groups) - len(gap) + 2 <= width:
             break

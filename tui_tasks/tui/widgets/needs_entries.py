@@ -28,6 +28,8 @@ ASKS, AGENTS, CHECKS, HELD, REVIEW, FAILED, JOBS, LATE, LATE_JOBS = range(9)
 ALL: Final = tuple(range(9))
 FAILURES: Final = (FAILED, JOBS, LATE, LATE_JOBS)
 """What every screen shows, whatever else it lists itself."""
+MORE: Final = "ask"
+"""The label of the entry of all further questions."""
 
 _MAX_WHOLE: Final = 1_000
 # The most questions that have an entry each; 1,000 may be open, and a screen has room for few.
@@ -52,6 +54,10 @@ class Entry(msgspec.Struct, frozen=True):
     """How many things it stands for."""
     is_question: bool = False
     """Whether its text is cut in the middle, as the end says what is asked."""
+    blocks: bool = False
+    """Whether its agent cannot go on without the human."""
+    word: str = ""
+    """What it counts as among those without a row; empty: `label`."""
 
 
 class NeedsEntries:
@@ -67,12 +73,14 @@ class NeedsEntries:
         yield from self._asks()
         for agent in self._agents.entries():
             if agent.is_trouble:
+                act = self._act("agents")
                 yield Entry(
-                    AGENTS, agent.mark, agent.color, agent.who, agent.reason, self._act("agents"), since=agent.since
+                    AGENTS, agent.mark, agent.color, agent.who, agent.reason, act, since=agent.since, word=agent.state
                 )
         yield from self._unproven()
         if held := self.context.state.held:
-            yield self._entry(HELD, "held", "to accept", f"{held} filed by agents", "asks", number=held)
+            entry = self._entry(HELD, "held", "to accept", f"{held} filed by agents", "asks", number=held)
+            yield msgspec.structs.replace(entry, word="filed")
         yield from self._to_review()
         yield from self._failed()
         yield from self._failed_jobs()
@@ -99,12 +107,19 @@ class NeedsEntries:
         return lambda: self.context.do(action)
 
     def _asks(self) -> Iterator[Entry]:
-        asks = self.context.state.asks
-        yield from map(self._of_ask, asks[:_MOST_ASKS])
+        """Yield the questions, those first whose agents wait for the answer."""
+        waiting = {
+            member.name
+            for member in self.context.state.members
+            if member.ask is not None and not member.goes_on and (member.is_there or member.calls_alone)
+        }
+        asks = sorted(self.context.state.asks, key=lambda ask: ask.agent not in waiting)
+        for ask in asks[:_MOST_ASKS]:
+            yield self._of_ask(ask, blocks=ask.agent in waiting)
         if others := len(asks[_MOST_ASKS:]):
-            yield self._entry(ASKS, "needs_you", "ask", f"{others:,} more", "asks", number=others)
+            yield self._entry(ASKS, "needs_you", MORE, f"{others:,} more", "asks", number=others)
 
-    def _of_ask(self, ask: Ask) -> Entry:
+    def _of_ask(self, ask: Ask, *, blocks: bool) -> Entry:
         looks, asked = look("needs_you"), agent_text.request_line(ask, ascii_only=self.context.ascii_only)
         task = self.context.state.asked_about.get(ask.uid)
         line = list_pages.line(self.context.db, task) if task is not None else None
@@ -118,6 +133,8 @@ class NeedsEntries:
             lambda: self.context.navigation.show_ask(self.context, ask.uid),
             since=ask.opened_at,
             is_question=not agent_text.is_permission(ask),
+            blocks=blocks,
+            word="ask",
         )
 
     def _unproven(self) -> Iterator[Entry]:

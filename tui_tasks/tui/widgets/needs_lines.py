@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.widgets.agent_line import WHO
 from tui_tasks.tui.widgets.frame import Act, is_compact
-from tui_tasks.tui.widgets.needs_entries import ALL, Entry, NeedsEntries
+from tui_tasks.tui.widgets.needs_entries import ALL, MORE, Entry, NeedsEntries
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -70,8 +71,7 @@ class NeedsText(TextDrawing):
             drawn += lines
             self.acts += [entry.act] * len(lines)
         if rest:
-            more = sum(entry.number for entry in rest)
-            drawn.append([(f" +{more:,} more", rest[0].color)])
+            drawn.append([(f" {safe_line(_more(rest), width - 2)}", rest[0].color)])
             self.acts.append(rest[0].act)
         return drawn
 
@@ -110,14 +110,27 @@ class NeedsText(TextDrawing):
         return [head, *([(" " * (label + 5), ""), (line, "")] for line in shown[1:])]
 
 
+def _more(rest: Sequence[Entry]) -> str:
+    """Return `+3 more: 2 ask, 1 failed`."""
+    counts: Counter[str] = Counter()
+    for entry in rest:
+        counts[entry.word or entry.label] += entry.number
+    return f"+{counts.total():,} more: {', '.join(f'{number:,} {word}' for word, number in counts.items())}"
+
+
 def _chosen(entries: Sequence[Entry], rows: int) -> list[Entry]:
-    """Return the entries that have a row: the first of each kind, the first of each agent, then the most urgent. One
-    row is left for the number of the others.
+    """Return the entries that have a row: those that block an agent, up to half of the rows, the first of each kind,
+    the first of each agent, then the most urgent. One row is left for the number of the others.
     """
     if len(entries) <= rows:
         return list(entries)
     kinds, agents = [entry.kind for entry in entries], [(entry.kind, entry.label) for entry in entries]
-    order = sorted(range(len(entries)), key=lambda at: (kinds.index(kinds[at]) != at, agents.index(agents[at]) != at))
+    # One entry stands for the questions beyond the first of them.
+    is_first = [agents.index(agents[at]) == at and entry.label != MORE for at, entry in enumerate(entries)]
+    blocking = [at for at, entry in enumerate(entries) if entry.blocks and is_first[at]][: rows // 2]
+    order = sorted(
+        range(len(entries)), key=lambda at: (at not in blocking, kinds.index(kinds[at]) != at, not is_first[at])
+    )
     return [entries[at] for at in sorted(order[: max(1, rows - 1)])]
 
 

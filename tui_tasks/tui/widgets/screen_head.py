@@ -16,9 +16,9 @@ from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.panes import PANES
 from tui_tasks.tui.widgets.agent_line import agent_line, one_line
-from tui_tasks.tui.widgets.counts_line import changed_words, counts_line
-from tui_tasks.tui.widgets.frame import NARROW, as_of_words, is_compact
-from tui_tasks.tui.widgets.needs_entries import ALL
+from tui_tasks.tui.widgets.counts_line import Counts, changed_words, counts_line
+from tui_tasks.tui.widgets.frame import NARROW, WIDE, as_of_words, is_compact
+from tui_tasks.tui.widgets.needs_entries import AGENTS, ALL
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
 
 if TYPE_CHECKING:
@@ -32,34 +32,33 @@ _BEHIND_SECONDS: Final = 2.0
 
 
 class _Step(NamedTuple):
-    """What the right side of the first line shows: the widths of names, 0: none; whether there is a job, and a file."""
+    """What the right side of the first line shows: the width of the task's name and of the job's, 0: without its name,
+    None: no job; and whether there is a file.
+    """
 
     task: int
-    job: int = 0
-    has_file: bool = True
+    job: int | None = None
+    has_file: bool = False
 
 
-# The file gives way first, then the names, last the job.
+_TASK: Final = 40
+_JOB: Final = 24
+# The file gives way first, then the name of the job, that of the task, and last the job.
 _STEPS: Final = (
-    _Step(40, 24),
-    _Step(24, 20),
-    _Step(40, 24, has_file=False),
-    _Step(24, 20, has_file=False),
-    _Step(16, 16, has_file=False),
-    _Step(12, 12, has_file=False),
-    _Step(8, 8, has_file=False),
-    _Step(0, 12, has_file=False),
-    _Step(0, 8, has_file=False),
-    _Step(16, has_file=False),
-    _Step(8, has_file=False),
-    _Step(0, has_file=False),
+    _Step(_TASK, _JOB, has_file=True),
+    *(_Step(_TASK, job) for job in range(_JOB, 6, -1)),
+    *(_Step(task, 0) for task in range(_TASK, 11, -1)),
+    *(_Step(task) for task in range(_TASK, 5, -1)),
+    _Step(0, 0),
+    _Step(0),
 )
 
 
 class TopLine(FrameLine):
     """At the left the panes or a screen's title; at the right project, file and mode, and what is next.
 
-    `note` returns a text that replaces the right side. `on_part` is called with the number of the clicked part.
+    `note` returns a text that replaces the right side, `counts` what a small screen shows there in a width.
+    `on_part` is called with the number of the clicked part.
     """
 
     def __init__(
@@ -69,11 +68,13 @@ class TopLine(FrameLine):
         *,
         id: str,
         note: Callable[[], str] = lambda: "",
+        counts: DrawParts = lambda width: (),
         on_part: Callable[[int], None] | None = None,
     ) -> None:
         super().__init__(context, left, self._state, id=id)
         self._title = left
         self._note = note
+        self._counts = counts
         self._on_part = on_part
 
     def _state(self, width: int) -> Sequence[Part]:
@@ -84,29 +85,34 @@ class TopLine(FrameLine):
         context = self.context
         if note := self._note():
             return [(f"{note} ", "$state-needs-you bold")]
+        room = width - sum(cell_len(text) for text, _ in self._title(width)) - 3
+        if is_compact(self.app.size) and (counts := self._counts(room)):
+            return counts
         if width < NARROW:
             return ()
-        room = width - sum(cell_len(text) for text, _ in self._title(width)) - 3
         if context.link.as_of is not None:
             return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
-        ways = ([*self._place(step), *self._next_task(step.task), *self._next_job(step.job)] for step in _STEPS)
+        ways = (
+            [*self._place(has_file=step.has_file), *self._next_task(step.task), *self._next_job(step.job)]
+            for step in _STEPS
+        )
         fitting = (parts for parts in ways if sum(cell_len(text) for text, _ in parts) <= room)
-        return [*next(fitting, self._place(_STEPS[-1])), (" ", "")]
+        return [*next(fitting, self._place(has_file=False)), (" ", "")]
 
-    def _place(self, step: _Step) -> list[Part]:
+    def _place(self, *, has_file: bool) -> list[Part]:
         """Return the project, the file and the mode."""
         context = self.context
         parts: list[Part] = []
         if title := context.state.projects.title:
             parts.append((f"{title}  ", "bold"))
-        if step.has_file:
+        if has_file:
             parts.append((f"{safe_line(context.link.name, 24)}  ", "$muted"))
         if (behind := context.link.db.seconds_behind()) is not None and behind > _BEHIND_SECONDS:
             since = f" {duration(int(behind * SECOND), 1)}" if behind < float("inf") else ""
             parts.append((f"server away{since}", "$state-overdue"))
         elif context.link.read_only:
             parts.append(("read only", "$state-overdue"))
-        elif step.has_file:
+        elif has_file:
             parts.append(("live", "$muted"))
         return parts
 
@@ -121,17 +127,17 @@ class TopLine(FrameLine):
         name = f" {one_line(task.name, cells, ascii_only=self.context.ascii_only)}" if cells else ""
         return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
 
-    def _next_job(self, cells: int) -> list[Part]:
-        """Return the next job that is due, and when; its name takes up to so many cells, 0: no job."""
+    def _next_job(self, cells: int | None) -> list[Part]:
+        """Return the next job that is due, and when; its name takes up to so many cells, 0: none; None: no job."""
         now = self.context.clock.now()
         job = next((job for job in self.context.state.next_jobs if job[1] >= now), None)
-        if job is None or not cells:
+        if job is None or cells is None:
             return []
         name, when = job
         self.lasts(age_lasts(when, now))
         ascii_only = self.context.ascii_only
-        words = f"{one_line(name, cells, ascii_only=ascii_only)} {due(when, now)}"
-        return [(f"  {sign('scheduled', ascii_only=ascii_only)} {words}", "$muted")]
+        words = f"{one_line(name, cells, ascii_only=ascii_only)} " if cells else ""
+        return [(f"  {sign('scheduled', ascii_only=ascii_only)} {words}{due(when, now)}", "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
@@ -144,11 +150,12 @@ def pane_tabs(context: Context, *, id: str) -> TopLine:
     """Return the line of the panes; a click shows one."""
 
     def tabs(width: int) -> Sequence[Part]:
-        """` [1 List]  2 Board ...`."""
+        """` [1 List]  2 Board ...`; closer together where what is next needs the room."""
         parts: list[Part] = []
+        gap = "  " if width >= WIDE else " "
         for number, (name, title) in enumerate(PANES.items(), 1):
             here = name == context.navigation.pane_name
-            parts.append((f" [{number} {title}]" if here else f"  {number} {title}", "bold" if here else "$muted"))
+            parts.append((f" [{number} {title}]" if here else f"{gap}{number} {title}", "bold" if here else "$muted"))
         return parts
 
     return TopLine(context, tabs, id=id, on_part=lambda at: context.navigation.show_pane(list(PANES)[at]))
@@ -170,7 +177,7 @@ class ChangesRule(FrameLine):
 
 def changed_parts(context: Context) -> list[Part]:
     """Return `• 4 changed, 1 deleted` for a small screen; nothing where nothing has."""
-    words = changed_words(context)
+    words = changed_words(context, is_long=False)
     return [(f"{sign('changed', ascii_only=context.ascii_only)} {words}", "$changed")] if words else []
 
 
@@ -193,11 +200,16 @@ class ScreenHead:
         """`kinds`: what stands in rows of its own, as the screen does not list it itself; `below` rows are kept for the
         screen. `note`: see `TopLine`.
         """
-        self.title = TopLine(context, title, id=f"{id}-title", note=note)
+        self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
+        self._in_short = Counts(context, self.title)
         self._counts = counts_line(context, id=f"{id}-now")
-        self._agents = agent_line(context, id=f"{id}-agents")
+        self._agents = agent_line(context, id=f"{id}-agents", has_reasons=AGENTS not in kinds)
         self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below)
         self._rule = ChangesRule(context, id=f"{id}-rule")
+
+    def _in_title(self, room: int) -> Sequence[Part]:
+        """Return the counts for the line of the title where they have no line of their own."""
+        return () if self._counts.display else self._in_short.beside_title(room)
 
     def compose(self) -> Iterator[Widget]:
         """Compose the lines."""

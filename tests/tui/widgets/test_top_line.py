@@ -1,0 +1,87 @@
+"""The first line: a screen's name and scope alone, and beside it what is next, by its title."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.tui.driving import SIZES, by_agent, lines, opened, press, until
+from tests.tui.plan import NOW
+from tui_tasks.core.operations.asks import NoteStuck
+from tui_tasks.core.operations.tasks import EditTask
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("key", "title"),
+    [("a", " Inbox"), ("A", " Agents"), ("D", " While you were away"), ("S", " Stats   Plan, last 7 days")],
+)
+async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, jobs, make_app, key, title, size):
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        await press(app, pilot, key)
+        if size[0] >= 60:
+            left, _, right = lines(app)[0].partition("next #8 Backup restore drill")
+            assert left.startswith(title) and right.startswith("  ◷ ") and right.endswith(" in 14m")
+            assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left)
+            assert lines(app)[1].startswith((" ? 2 ask   ✗ 2 failed ", " ? 2 ask  ✗ 2 failed "))
+        else:
+            (counts,) = (line for line in lines(app)[:2] if "? 2" in line)
+            assert "✗ 2" in counts
+
+
+@pytest.mark.parametrize("key", ["A", "S"])
+async def test_a_small_screen_without_a_line_of_counts_has_them_beside_its_title(plan, jobs, make_app, key):
+    app = make_app(plan.path)
+    async with opened(app, (40, 12)) as pilot:
+        await press(app, pilot, key)
+        assert re.match(r" (Agents|Stats   Plan, last 7 days) +\? 2  ✗ 2", lines(app)[0])
+
+
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (80, "next #8 Check the copies of the restored ar…"),
+        (100, "next #8 Check the copies of the restored archive  ◷ in 14m"),
+    ],
+)
+async def test_the_title_of_what_is_next_comes_before_the_job_and_its_name(plan, jobs, make_app, width, words):
+    by_agent(plan, "human", EditTask(plan[8], {"name": "Check the copies of the restored archive"}))
+    async with opened(make_app(plan.path), (width, 24)) as pilot:
+        await until(pilot, lambda: "next #8" in lines(pilot.app)[0])
+        (shown,) = re.findall("next .*", lines(pilot.app)[0])
+        assert shown.startswith(words[:30]) and len(lines(pilot.app)[0]) <= width
+        assert "◷" not in shown or " in 14m" in shown
+
+
+async def test_a_stuck_agent_is_shown_with_the_reason_where_no_row_says_it(plan, make_app):
+    by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", NOW))
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        assert lines(app)[2].startswith(" ! claude-1 stuck #5 Ship auth flow")
+        assert any(line.startswith(" ! claude-1  stuck: the same failure 3 times: pytest") for line in lines(app))
+        for key in ("a", "A", "D"):
+            await press(app, pilot, key)
+            assert lines(app)[2].startswith(" ! claude-1 stuck #5 the same failure 3 times: pytest")
+            await press(app, pilot, "escape")
+    async with opened(make_app(plan.path), (80, 24)) as pilot:
+        await press(pilot.app, pilot, "a")
+        assert lines(pilot.app)[2].startswith(" ! claude-1 stuck #5 the same failure")
+    async with opened(make_app(plan.path), (40, 12)) as pilot:
+        assert lines(pilot.app)[0].startswith(" ! claude-1 stuck")
+
+
+@pytest.mark.parametrize(
+    ("size", "line"),
+    [
+        ((40, 12), " ◐ claude-1 #5  ? 2  ✗ 2  ! Backup … 25m"),
+        ((59, 24), " ◐ claude-1 #5 2m   ? 2   ✗ 2   ! Backup drill 25m"),
+    ],
+)
+async def test_the_only_line_of_a_small_screen_names_the_agent_and_what_is_late(plan, jobs, make_app, size, line):
+    async with opened(make_app(plan.path), size) as pilot:
+        assert lines(pilot.app)[0] == line
+        by_agent(plan, "human", EditTask(plan[8], {"due": "2026-11-20"}))
+        late = "! #8 Ba… 1d +1" if size[0] == 40 else "! #8 Backup resto… 1d +1"
+        await until(pilot, lambda: lines(pilot.app)[0].endswith(late))
