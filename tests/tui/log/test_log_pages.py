@@ -5,7 +5,7 @@ import pytest
 from tests.tui.plan import NOW, at
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance.compaction_steps import compact
-from tui_tasks.core.operations.tasks import EditTask, LogTask
+from tui_tasks.core.operations.tasks import ClaimTask, EditTask, ExtendClaim, LogTask
 from tui_tasks.core.read.pages import log_lines, log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import task_records
@@ -86,6 +86,21 @@ def test_a_run_of_one_agents_progress_on_one_task_is_one_line(plan):
         still = log_pages.page(store.db, newest - 1, 100, fold=newest)
         assert [line.words for line in still][:3] == [3, 1, 1]
         assert len(log_pages.page(store.db, newest, 100)) == 12
+
+
+def test_heartbeats_of_a_claim_have_no_line_among_folded_ones_and_can_be_asked_for(plan):
+    with Store(plan.path) as store:
+        newest = journal.newest(store.db)
+        ((_, claim),) = store.commit(ClaimTask("claude-1", 900_000_000, plan[8]), actor="claude-1", now=NOW)
+        for _ in range(3):
+            store.commit(ExtendClaim("claude-1", claim.uid), actor="claude-1", now=NOW)
+        heartbeats = ["claim.extended"] * 3
+
+        def kinds(**how):
+            return [line.kind for line in log_pages.page(store.db, newest, 100, **how) if line.entity == "claim"]
+
+        assert kinds(fold=log_pages.LAST) == ["claim.taken"]
+        assert kinds() == kinds(only=Filter((Term("kind", "claim"),))) == ["claim.taken", *heartbeats]
 
 
 def test_a_long_run_is_gone_through_piece_by_piece(plan):

@@ -65,18 +65,18 @@ J = JournalRow
 
 # How many progress entries one line counts at most.
 MAX_WORDS: Final = 100
-# Heartbeats of claims come between progress entries, and are ignored.
-_IGNORED: Final = "claim.extended"
+HEARTBEAT: Final = "claim.extended"
+"""Comes between progress entries and says nothing: where progress is folded, it is left out."""
 
 
 def is_followed_by_progress(until: Any) -> Any:
     """Return the condition that an entry is progress, and the next entry of its agent and task is progress too."""
     of_task, of_agent, following = J.alias(), J.alias(), J.alias()
     next_of_task = of_task.select(of_task.seq).where(
-        (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != _IGNORED)
+        (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != HEARTBEAT)
     )
     next_of_agent = of_agent.select(of_agent.seq).where(
-        (of_agent.actor == J.actor) & (of_agent.seq > J.seq) & (of_agent.kind != _IGNORED)
+        (of_agent.actor == J.actor) & (of_agent.seq > J.seq) & (of_agent.kind != HEARTBEAT)
     )
     one_more = following.select(SQL("1")).where(
         (following.seq == next_of_task.order_by(of_task.seq).limit(1))
@@ -92,7 +92,9 @@ def _newest(whose: Any, limit: int) -> Statement:
     """Return the statement for the newest entries of an agent, or about a task, up to a seq."""
     entries = J.select(J.seq, J.kind, J.actor, J.task, J.undoes, J.at, J.new)
     return Statement(
-        lambda: entries.where(whose & (J.seq <= slot("seq")) & (J.kind != _IGNORED)).order_by(J.seq.desc()).limit(limit)
+        lambda: (
+            entries.where(whose & (J.seq <= slot("seq")) & (J.kind != HEARTBEAT)).order_by(J.seq.desc()).limit(limit)
+        )
     )
 
 

@@ -16,6 +16,7 @@ from tui_tasks.core.read.pages.filter import ALL, Filter, Term, combined, contai
 from tui_tasks.core.read.pages.log_lines import (
     FAILED_OUTCOMES,
     FAILURES,
+    HEARTBEAT,
     KINDS,
     LogLine,
     is_followed_by_progress,
@@ -118,7 +119,7 @@ _EACH = lines_query().where(~is_shown_with_previous())
 _AFTER = Statement(lambda: _EACH.where(J.seq > slot("seq")).order_by(J.seq).limit(slot("limit")))
 _BEFORE = Statement(lambda: _EACH.where(J.seq < slot("seq")).order_by(J.seq.desc()).limit(slot("limit")))
 _ONE = Statement(lambda: _EACH.where(J.seq == slot("seq")))
-_FOLDED = _EACH.where(~is_followed_by_progress(slot("fold")))
+_FOLDED = _EACH.where(~is_followed_by_progress(slot("fold")) & (J.kind != HEARTBEAT))
 _FOLDED_AFTER = Statement(
     lambda: _FOLDED.where((J.seq > slot("seq")) & (J.seq <= slot("end"))).order_by(J.seq).limit(slot("limit"))
 )
@@ -139,8 +140,8 @@ def page(
 ) -> LogPage:
     """Return the next `limit` entries after a number (`FIRST`: all), or the last before it (`LAST`), oldest first.
 
-    With `fold`, each run of one agent's progress on one task is represented by its last entry up to that number. It
-    cannot be combined with a filter.
+    With `fold`, each run of one agent's progress on one task is represented by its last entry up to that number, and
+    heartbeats of claims are left out. It cannot be combined with a filter.
     """
     if only or fold is not None:
         return _pass_over(db, seq, limit, only, backwards=backwards, fold=fold)
