@@ -44,7 +44,7 @@ class Demo:
         self._plan = with_agents(Plan(folder / "auth.db"))
         Jobs(self._plan)
         with Store(self._plan.path) as store:
-            connect(store, "codex-1")
+            connect(store, "opencode-1")
         self._now = NOW
         self.frames: list[Frame] = []
 
@@ -75,7 +75,7 @@ class Demo:
         await self._shoot(caption, 1.5)
         with Store(self._plan.path) as store:
             (made,) = (each for each in task_queries.tasks(store.db, self._list(store)) if each.name in TYPED)
-        await self._do("codex-1", EditTask(made.uid, {"status": "in_progress"}), LogTask(made.uid, "found 3 keys"))
+        await self._do("opencode-1", EditTask(made.uid, {"status": "in_progress"}), LogTask(made.uid, "found 3 keys"))
         await self._shoot("An agent takes it. You see each step", 2.5)
 
     async def _answer_a_question(self) -> None:

@@ -29,7 +29,7 @@ def test_the_scenes_show_what_their_captions_say(frames: list[Frame]) -> None:
     assert "uses pyjwt" in scene(frames, "It continues")
     for caption in ("The board", "The log"):
         assert "Rotate keys" in scene(frames, caption)
-    assert "codex-1" in scene(frames, "Every agent")
+    assert "opencode-1" in scene(frames, "Every agent")
 
 
 def test_the_file_has_these_scenes_and_is_small(frames: list[Frame]) -> None:

@@ -160,9 +160,9 @@ def checks(plan: Plan) -> Iterator[Checks]:
 def report(checks: Checks) -> Callable[..., None]:
     """Let an agent report tasks done, and their checks end so."""
 
-    def reported(uid: str, outcome: str = "", output: str = "") -> None:
+    def reported(uid: str, outcome: str = "", output: str = "", actor: str = "claude-1") -> None:
         done = EditTask(uid, {"status": "done"})
-        checks.store.commit(done, actor="claude-1", now=NOW - 60_000_000)
+        checks.store.commit(done, actor=actor, now=NOW - 60_000_000)
         if outcome:
             checks.run(outcome, exit_code=int(outcome == "failed"), output=output)
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from tests.tui.plan import ZONE, Plan, Step, at, connect
+from tests.tui.plan import MINUTE, ZONE, Plan, Step, at, connect
 from tui_tasks.core import run_output
 from tui_tasks.core.job_snapshots import Heartbeat, Run
 from tui_tasks.core.operations import Operation
@@ -45,20 +45,23 @@ def _said(plan: Plan) -> list[tuple[int, str, LogTask]]:
     ]
 
 
-def in_order(path: Path) -> Plan:
-    """The plan with agents and jobs, written in the order in which it happened."""
+def in_order(path: Path, more: Callable[[Plan], Sequence[Step]] = lambda plan: ()) -> Plan:
+    """The plan with agents and jobs, and what else happens, written in the order in which it happened."""
     steps: list[Step] = []
     plan = Plan(path, steps)
+    steps += more(plan)
     for when, actor, operation in _said(plan):
         steps.append((when, lambda store, now, actor=actor, what=operation: store.commit(what, actor=actor, now=now)))
-    Jobs(plan, steps)
+    Jobs(plan, steps, quarters=KEPT)
     with Store(plan.path) as store:
         connect(store, "watcher")
     return plan
 
 
+KEPT = 100
+"""So many runs of a job are kept: of one that runs every quarter of an hour those of a day."""
 BERLIN = {"timezone": "Europe/Berlin"}
-ASKED = "Summarise yesterday's finished tasks and mail them."
+ASKED = "Summarise what was finished since yesterday, and mail it."
 
 
 def day(number: int, hour: int, minute: int = 0, second: int = 0) -> int:
@@ -73,8 +76,12 @@ class Jobs:
     What happens is noted down first, and done in the order of its times.
     """
 
-    def __init__(self, plan: Plan, also: Sequence[tuple[int, Callable[[Store, int], Any]]] = ()) -> None:
+    def __init__(
+        self, plan: Plan, also: Sequence[tuple[int, Callable[[Store, int], Any]]] = (), *, quarters: int = 9
+    ) -> None:
+        """`quarters`: how often the first job has run, the run that goes on included."""
         self.plan = plan
+        self._quarters = quarters
         self.uids = [""] * 5
         self._steps: list[tuple[int, Callable[[int], Any]]] = []
         for when, step in also:
@@ -131,11 +138,10 @@ class Jobs:
         quarters = {"minute": "*/15", "hour": "*", "day": "*", "month": "*", "weekday": "*"}
         self._make(1, day(2, 8), "Server status", "scheduled", "Ping the server.", schedule=quarters)
         self._at(day(2, 8, 1), lambda now: self._do(now, DisableJob(self[1]), "human"))
-        self._at(at(18, 2), lambda now: self._do(now, EnableJob(self[1]), "human"))
-        for place in range(8):
-            minutes = 18 * 60 + 15 + 15 * place
-            failed = place == 4
-            when = at(minutes // 60, minutes % 60)
+        first = at(20, 15) - 15 * MINUTE * (self._quarters - 1)
+        self._at(first - 13 * MINUTE, lambda now: self._do(now, EnableJob(self[1]), "human"))
+        for when in range(first, at(20, 15), 15 * MINUTE):
+            failed = when == at(19, 15)
             self._ran(1, when, 9, "error" if failed else "success", "no answer" if failed else "200 OK")
         self._at(at(20, 14, 50), lambda now: self._do(now, EditJob(self[1], {"dedicated_context": True}), "human"))
         self._at(at(20, 15), self._started)
@@ -152,10 +158,10 @@ class Jobs:
 
     def _audit(self) -> None:
         weekdays = {"minute": "0", "hour": "9", "day": "*", "month": "*", "weekday": "mon-fri"}
-        self._make(2, day(10, 15), "Nightly audit", "scheduled", "Audit the logins.", schedule=weekdays)
+        self._make(2, day(10, 15), "Login audit", "scheduled", "Audit the logins.", schedule=weekdays)
         for number in (11, 12, 13, 16, 17, 18, 19, 20):
-            self._ran(2, day(number, 9), 41)
-        self._by_hand(2, at(20, 12, 30))
+            self._ran(2, day(number, 9), 28)
+        self._by_hand(2, at(20, 12, 43))
         self._answered(2, at(20, 13, 11), "success", "12 logins")
 
     def _drill(self) -> None:
@@ -163,12 +169,12 @@ class Jobs:
         self._make(3, day(11, 16), "Backup drill", "planned", "Restore the last backup.", plan=dates)
 
     def _digest(self) -> None:
-        mornings = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
-        self._make(4, day(16, 16), "Digest mail", "scheduled", ASKED, schedule=mornings)
+        daily = {"minute": "0", "hour": "16", "day": "*", "month": "*", "weekday": "*"}
+        self._make(4, day(16, 16), "Digest mail", "scheduled", ASKED, schedule=daily)
         for number in (17, 18, 19):
-            self._ran(4, day(number, 8), 20)
-        self._ran(4, day(20, 8), 3, "error", "smtp: 535 authentication failed")
-        self._ran(4, day(21, 8), 8 * 3600, "error", "connecting to smtp\nsmtp: 535 authentication failed")
+            self._ran(4, day(number, 16), 20)
+        self._ran(4, day(20, 16), 3, "error", "smtp: 535 authentication failed")
+        self._ran(4, day(21, 16), 3, "error", "connecting to smtp\nsmtp: 535 authentication failed")
 
     def _report(self) -> None:
         self._make(5, day(16, 17), "Weekly report", "adhoc", "Write the weekly report.")

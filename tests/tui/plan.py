@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from tui_tasks.core import connections
@@ -50,6 +50,13 @@ def looked(store: Store, now: int) -> None:
     screen_memory.put(store.db, screen_memory.LOOKED, {"seq": seq, "at": now})
 
 
+WHY = {
+    "topic": "which database",
+    "thoughts": ["SQLite hides what locks do.", "Postgres starts in three seconds in a container."],
+    "reflection": "I should have asked before I began.",
+}
+
+
 class Plan:
     """The tasks by their places: `plan[5]` is the uid of #5."""
 
@@ -72,11 +79,11 @@ class Plan:
     def __getitem__(self, place: int) -> str:
         return self.uids[place - 1]
 
-    def _do(self, actor: str, when: int, *operations: Operation) -> list[object]:
+    def _do(self, actor: str, when: int, *operations: Operation, why: Any = None) -> list[object]:
         if self._later is not None and self._is_evening:
-            self._later.append((when, lambda store, now: store.commit(*operations, actor=actor, now=now)))
+            self._later.append((when, lambda store, now: store.commit(*operations, actor=actor, now=now, why=why)))
             return []
-        return self._store.commit(*operations, actor=actor, now=when)
+        return self._store.commit(*operations, actor=actor, now=when, why=why)
 
     def _status(self, actor: str, when: int, place: int, status: str) -> None:
         self._do(actor, when, EditTask(self[place], {"status": status}))
@@ -96,7 +103,7 @@ class Plan:
         self._status("human", at(16, 5), 9, "skipped")
         self._status("claude-2", at(17, 1), 1, "done")
         self._status("claude-2", at(18, 12), 2, "done")
-        self._do("claude-1", at(19, 12), EditTask(self[6], {"description": "Against a real Postgres."}))
+        self._do("claude-1", at(19, 12), EditTask(self[6], {"description": "Against a real Postgres."}), why=WHY)
         self._do("human", at(19, 14), EditTask(self[8], {"description": "On the standby."}))
         if self._later is None:
             looked(self._store, at(19, 58))

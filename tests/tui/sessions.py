@@ -60,13 +60,13 @@ def with_sessions(plan: Plan) -> Plan:
     """One waits for a permission, one works, one was ended by its model's service, one has done its work, one left."""
     with Store(plan.path) as store:
         sessions = Sessions(store)
-        sessions.begin("claude", "a", "Clean the build", at(20, 9), "/home/me/code/api")
+        sessions.begin("claude", "a", "Clean the build", at(20, 9), "/home/me/code/api", project="api")
         for second in range(0, 50, 7):
             sessions.tell("claude", "a", "PreToolUse", at(20, 10, second), tool_name="Bash", tool_use_id="t")
         sessions.begin("claude", "b", "Write tests for login", at(20, 12), "/home/me/code/web", project="web")
-        sessions.begin("codex", "c", "Port the API", at(20, 1), "/home/me/code/infra")
+        sessions.begin("codex", "c", "Port the API", at(20, 1), "/home/me/code/infra", project="infra")
         sessions.begin("claude", "d", "Fix the docs", at(20, 2), "/home/me/code/web", project="web")
-        sessions.begin("claude", "e", "Release", at(19, 2), "/home/me/code/api")
+        sessions.begin("claude", "e", "Release", at(19, 2), "/home/me/code/api", project="api")
         sessions.tell("claude", "e", "SessionEnd", at(19, 15), reason="other")
         sessions.tell("claude", "d", "StopFailure", at(20, 13), error_message="overloaded (529)", error="overloaded")
         sessions.tell("codex", "c", "Stop", at(20, 3), last_assistant_message="All tests pass.")

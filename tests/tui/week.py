@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.tui.evening import Jobs, day, with_agents
+from tests.tui.evening import KEPT, Jobs, day, with_agents
 from tests.tui.plan import MINUTE, Plan, at
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
@@ -62,7 +62,7 @@ TITLES = (
 
 
 class BusyWeek(Plan):
-    """The plan of the pictures after a week in which much else was done, beside the five jobs."""
+    """The plan of the pictures beside a list in which much was done that week; `other_uid` is that list."""
 
     def _build(self) -> None:
         self._more: list[str] = []
@@ -74,17 +74,18 @@ class BusyWeek(Plan):
                 self._worked(number, day(15 + ahead, 9 + 2 * (place % 5), 7 * number % 60))
                 number += 1
         # Jobs write with a store of their own, in the order of times.
-        self.jobs = Jobs(self, [*self._steps, (at(16, 0), lambda store, now: self._evening())])
+        self.jobs = Jobs(self, [*self._steps, (at(16, 0), lambda store, now: self._evening())], quarters=KEPT)
         with_agents(self)
 
     def _planned(self, store: Store, now: int) -> None:
         self._begin(now)
+        self.other_uid = store.commit(CreatePlan("Website"), actor="human", now=now)[0].uid
         for number in range(16):
             self._added(store, now + (5 + number) * MINUTE)
 
     def _added(self, store: Store, now: int) -> None:
         title = TITLES[len(self._more)]
-        self._more.append(store.commit(AddTask(title, self.list_uid), actor="human", now=now)[0].uid)
+        self._more.append(store.commit(AddTask(title, self.other_uid), actor="human", now=now)[0].uid)
 
     def _worked(self, number: int, begun: int) -> None:
         """One is taken up, one asked about at times, one done; at times another comes."""

@@ -114,7 +114,14 @@ def test_a_run_that_it_has_done_is_a_word_too(plan):
     by_agent(plan, "codex-1", FinishRun(run.uid, "error", "no paper"), now=at(20, 15))
     with Store(plan.path) as store:
         (word,) = activity.words(store.db, "codex-1", 5)
-    assert (word.kind, word.text) == ("ran", "no paper")
+    assert (word.kind, word.text, word.job) == ("ran", "no paper", "Weekly report")
+
+
+async def test_the_note_on_an_agent_names_the_job_of_what_it_ran(plan, jobs, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A")
+        assert " 20:13  ◷ Login audit: 12 logins" in shown(app)
 
 
 def test_known_people_are_read_anew_only_where_they_spoke(plan, monkeypatch):

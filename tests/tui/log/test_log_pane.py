@@ -92,7 +92,7 @@ async def test_a_narrow_line_has_what_happened_before_the_name_of_its_task(plan,
     ("shown_plan", "texts", "names"),
     [
         ("plan", ("pending -> in_prog", "test_dst_gap", "jose is maint"), ("Ship auth flow",)),
-        ("evening", ("ok 41s", "where it runs", "started"), ("Nightly audit", "Server status")),
+        ("evening", ("ok 28s", "where it runs", "started"), ("Login audit", "Server status")),
     ],
 )
 async def test_the_columns_of_the_log_stand_still(request, make_app, shown_plan, texts, names, width, text_at, name_at):

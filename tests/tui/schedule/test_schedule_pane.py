@@ -40,10 +40,10 @@ async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, mak
         await settle(pilot, "g")
         wanted = {
             "Server status": ("◐", "in 14m"),
-            "Nightly audit": ("○", "in 1d"),
+            "Login audit": ("○", "in 1d"),
             "Backup drill": ("!", "overdue 25m"),
         }
-        wanted |= {"Digest mail": ("✗", "in 11h"), "Weekly report": ("–", "—")}
+        wanted |= {"Digest mail": ("✗", "in 19h"), "Weekly report": ("–", "—")}
         for name, (mark, next_) in wanted.items():
             row = row_of(app, name)
             assert mark in row[:3]
@@ -54,8 +54,8 @@ async def test_schedules_are_told_in_words_with_how_it_went_and_the_history(jobs
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "g")
-        assert "09:00 Mon–Fri" in row_of(app, "Nightly audit")
-        assert "2m ago ok 41s" in row_of(app, "Nightly audit")
+        assert "09:00 Mon–Fri" in row_of(app, "Login audit")
+        assert "2m ago ok 28s" in row_of(app, "Login audit")
         assert "never" in row_of(app, "Backup drill")
         assert "✓✓✓✗✗" in row_of(app, "Digest mail")
         assert "✓✓✓✓✗✓✓✓" in row_of(app, "Server status")
@@ -69,7 +69,7 @@ async def test_the_reason_of_the_last_failure_is_told(jobs, make_app, size):
         assert "smtp: 535 authentication failed" in shown(app)
         if size[0] >= 80:
             assert "failed 4h ago, 2 in a row" in shown(app)
-            assert "next: Sun 22 Nov 08:00, Mon 23 Nov 08:00" in shown(app)
+            assert "next: Sun 22 Nov 16:00, Mon 23 Nov 16:00" in shown(app)
 
 
 async def test_a_row_with_room_says_why_its_last_run_failed(jobs, make_app):
@@ -90,7 +90,7 @@ async def test_what_is_overdue_has_the_cursor_and_can_be_run_and_each_reason_is_
         assert "smtp: 535 authentication failed" in shown(app)
         row, titles = row_of(app, "Digest mail"), next(line for line in lines(app) if "last run" in line)
         assert "4h ago: smtp: 535 auth" in row
-        assert row.index("08:00 daily") == titles.index("when")
+        assert row.index("16:00 daily") == titles.index("when")
         assert row.partition("4h ago")[0].removesuffix("failed ").endswith(" " * 2)
         await settle(pilot, "g")
         assert "Run now" not in shown(app), "the first job runs already"
@@ -103,7 +103,7 @@ async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, m
         text = shown(app)
         assert "20 21 22 23 00 01" in text and "▂  ▂  ▂  ▂" in text, "a bar for each hour of what runs often"
         assert "94 runs" in text
-        assert "▏08:00" in text
+        assert "▏16:00" in text
 
 
 def test_a_day_is_named_once_in_a_list_of_dates():
@@ -218,10 +218,10 @@ async def test_the_filter_keeps_jobs_by_their_words_and_the_rest_comes_back(jobs
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "g", "j", "slash", *"mail")
         assert "Digest mail" in shown(app)
-        assert "Nightly audit" not in shown(app)
+        assert "Login audit" not in shown(app)
         assert "1 of 5 jobs" in shown(app)
         await settle(pilot, "escape")
-        assert "Nightly audit" in shown(app)
+        assert "Login audit" in shown(app)
 
 
 # What the human does
@@ -258,7 +258,7 @@ async def test_t_switches_off_and_on_and_u_takes_it_back(jobs, make_app):
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "g", "j", "t")
         assert not job(app, jobs[2]).enabled
-        assert "off" in row_of(app, "Nightly audit")
+        assert "off" in row_of(app, "Login audit")
         await settle(pilot, "r")
         assert "t switches it on" in shown(app)
         await settle(pilot, "u")
@@ -352,13 +352,13 @@ async def test_an_edit_writes_what_was_changed_and_nothing_else(jobs, make_app):
     by_agent(jobs.plan, "claude-1", EditJob(jobs[4], {"prompt": odd}, {"retries": 2}))
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "g", "j", "j", "j", "e", "tab", *["backspace"] * 9, *"30 7 * * *", "ctrl+s")
+        await settle(pilot, "g", "j", "j", "j", "e", "tab", *["backspace"] * 10, *"30 7 * * *", "ctrl+s")
         await settle(pilot)
         now = job(app, jobs[4])
         assert now.schedule == {**DAILY, "minute": "30", "hour": "7"}
         assert (now.prompt, now.settings, now.name) == (odd, {"retries": 2}, "Digest mail")
         await settle(pilot, "u")
-        assert job(app, jobs[4]).schedule == DAILY
+        assert job(app, jobs[4]).schedule == {**DAILY, "hour": "16"}
 
 
 async def test_controls_in_a_prompt_stay_what_they_are_when_it_is_edited(jobs, make_app):
@@ -419,5 +419,5 @@ async def test_the_form_of_a_job_points_at_the_field_that_takes_what_is_typed(ev
         await settle(pilot, "j", "e")
         assert [line for line in shown(app).splitlines() if line.startswith(">")] == [">Name      Digest mail"]
         await settle(pilot, "tab")
-        assert [line for line in shown(app).splitlines() if line.startswith(">")] == [">When      0 8 * * *"]
+        assert [line for line in shown(app).splitlines() if line.startswith(">")] == [">When      0 16 * * *"]
         assert " Settings  e.g. timeout=600" in shown(app)

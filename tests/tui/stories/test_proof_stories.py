@@ -7,21 +7,23 @@ from collections.abc import Callable
 import pytest
 
 from tests.checks import Checks
-from tests.tui.plan import NOW, Plan
+from tests.tui.plan import Plan
 from tests.tui.stories.conftest import Draw
 from tests.tui.stories.test_stories import MakeApp, at_each_size, settled
-from tui_tasks.core.operations.jobs import GiveChecks
+from tui_tasks.core.operations.jobs import RequestChecks
+
+FAILED = "tests/test_auth.py F.\n\nE   assert 401 == 200\n1 failed, 1 passed in 0.31s\n"
+AGAIN = "tests/test_dates.py F.\n\nE   assert '03:30' == '02:30'\n1 failed, 21 passed in 1.12s\n"
 
 
 @pytest.fixture
 def checked(plan: Plan, report: Callable[..., None], checks: Checks) -> Plan:
     """Tasks reported done: one proven, one stale, one failed, one unproven."""
-    report(plan[6], "passed")
+    checks.commit(RequestChecks(plan[1]))
+    checks.run("passed")
     checks.edit("another")
-    report(plan[3], "passed")
-    report(plan[5], "failed", "tests/test_auth.py F.\n\nE   assert 401 == 200\n1 failed, 1 passed in 0.31s\n")
-    report(plan[7])
-    checks.store.commit(GiveChecks(plan[7], ("tests", "lint")), actor="human", now=NOW)
+    report(plan[8], "passed", actor="watcher")
+    report(plan[5], "failed", FAILED)
     return plan
 
 
@@ -41,5 +43,5 @@ def test_the_board_tells_what_is_proven(checked: Plan, make_app: MakeApp, draw: 
 def test_failed_checks_wait_with_who_which_and_what_was_said(
     checked: Plan, make_app: MakeApp, draw: Draw, picture: str, report: Callable[..., None]
 ) -> None:
-    report(checked[8], "failed", "ruff: 3 errors\n")
+    report(checked[3], "failed", AGAIN, actor="claude-2")
     draw(make_app(checked.path), press=["a", "tab"], run_before=settled)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.plan import NOW, Plan, at
+from tests.tui.evening import in_order
+from tests.tui.plan import Plan, Step, at
 from tests.tui.stories.conftest import Draw
 from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import CreateJob
@@ -17,40 +20,60 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 
 MakeApp = Callable[..., TaskApp]
-MINUTE = 60_000_000
 
 
 def at_each_size(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("picture", [f"{name}-{size}" for size in ("120x40", "80x24", "40x12")])
 
 
+IDEAS = (
+    (
+        "claude-1",
+        "Rewrite the session store in Rust",
+        "Latency of 40 ms is too long for it.",
+        at(19, 44),
+        {"priority": 2},
+    ),
+    ("codex-1", "Delete the old cookie banner", "", at(19, 58, 40), {}),
+    (
+        "claude-2",
+        "Rotate the signing keys",
+        "Found in the audit: they are two years old.",
+        at(20, 4),
+        {"tags": ("infra",)},
+    ),
+)
+
+
 @pytest.fixture
-def filed(plan: Plan) -> Plan:
+def filed(tmp_path: Path) -> Plan:
     """What three agents have filed in the plan; one of them gets nowhere."""
-    ideas = (
-        ("claude-1", "Rewrite the session store in Rust", "Latency of 40 ms is too long for it.", 31, {"priority": 2}),
-        (
-            "claude-2",
-            "Rotate the signing keys",
-            "Found in the audit: they are two years old.",
-            12,
-            {"tags": ("infra",)},
-        ),
-        ("codex-1", "Delete the old cookie banner", "", 4, {}),
-    )
-    with Store(plan.path) as store:
-        store.commit(SetListReview(plan.list_uid, True), actor="human", now=at(19, 0))
-        first = ""
-        for agent, name, why, ago, fields in ideas:
+    return in_order(tmp_path / "auth.db", _filed)
+
+
+def _filed(plan: Plan) -> list[Step]:
+    made: list[str] = []
+
+    def file(actor: str, name: str, why: str, fields: dict[str, Any]) -> Callable[[Store, int], None]:
+        def step(store: Store, now: int) -> None:
             task = AddTask(name, plan.list_uid, "Once the review is through.", **fields)
-            thoughts = {"thoughts": why} if why else None
-            (made,) = store.commit(task, actor=agent, now=NOW - ago * MINUTE, why=thoughts)
-            first = first or made.uid
-        later = AddTask("Load test the new store", plan.list_uid, depends_on=(first,))
-        store.commit(later, actor="claude-1", now=NOW - 3 * MINUTE)
+            made.append(store.commit(task, actor=actor, now=now, why={"thoughts": why} if why else None)[0].uid)
+
+        return step
+
+    def file_later(store: Store, now: int) -> None:
+        later = AddTask("Load test the new store", plan.list_uid, depends_on=(made[0],))
+        store.commit(later, actor="claude-1", now=now)
+
+    def note(store: Store, now: int) -> None:
         stuck = NoteStuck("claude-1", "failure", "the same failure 3 times: pytest: 1 failed", at(20, 3))
-        store.commit(stuck, actor="system", now=NOW - MINUTE)
-    return plan
+        store.commit(stuck, actor="system", now=now)
+
+    def review(store: Store, now: int) -> None:
+        store.commit(SetListReview(plan.list_uid, True), actor="human", now=now)
+
+    ideas = [(when, file(actor, name, why, fields)) for actor, name, why, when, fields in IDEAS]
+    return [(at(19, 0), review), *ideas, (at(20, 12, 40), file_later), (at(20, 14, 42), note)]
 
 
 async def settled(pilot: Pilot[None]) -> None:
@@ -81,5 +104,5 @@ def test_a_job_that_an_agent_has_made_waits_with_what_it_does_and_when(
         prompt = "Back up the database to /srv/backups, and tell how long it took."
         job = CreateJob("Nightly backup", "scheduled", "", prompt, "Europe/Berlin", schedule=every_night)
         thoughts = {"thoughts": "Nothing backs it up."}
-        store.commit(job, actor="codex-1", now=NOW - 4 * MINUTE, why=thoughts)
+        store.commit(job, actor="codex-1", now=at(19, 58, 40), why=thoughts)
     draw(make_app(plan.path), press=["a", "tab"], run_before=settled)

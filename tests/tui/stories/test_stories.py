@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.plan import NOW, Plan
+from tests.tui.evening import in_order
+from tests.tui.plan import Plan, Step, at
 from tests.tui.stories.conftest import SCREENSHOTS, Draw
 from tests.tui.week import BusyWeek
 from tui_tasks.core.operations.tasks import EditTask
@@ -77,7 +78,7 @@ def test_the_stats_tell_how_it_went_these_last_days(
     tmp_path: Path, make_app: MakeApp, draw: Draw, picture: str
 ) -> None:
     week = BusyWeek(tmp_path / "auth.db")
-    draw(make_app(week.path), press=["S"], run_before=settled)
+    draw(make_app(week.path, list_name=week.other_uid), press=["S"], run_before=settled)
 
 
 @at_each_size("detail")
@@ -129,12 +130,16 @@ def test_an_empty_list_tells_what_to_do_next(
 
 @at_each_size("due")
 def test_the_list_tells_what_is_due_and_marks_what_is_overdue_where_there_is_no_room_to_tell(
-    evening: Plan, make_app: MakeApp, draw: Draw, picture: str
+    tmp_path: Path, make_app: MakeApp, draw: Draw, picture: str
 ) -> None:
     due = {5: "2026-11-20", 6: "2026-11-21", 7: "2026-11-21T18:00:00.000+00:00", 8: "2026-11-28", 1: "2026-11-20"}
-    with Store(evening.path) as store:
-        store.commit(*(EditTask(evening[place], {"due": day}) for place, day in due.items()), actor="human", now=NOW)
-    draw(make_app(evening.path, list_name=evening.list_uid), run_before=settled)
+
+    def given(plan: Plan) -> list[Step]:
+        edits = [EditTask(plan[place], {"due": day}) for place, day in due.items()]
+        return [(at(16, 4), lambda store, now: store.commit(*edits, actor="human", now=now))]
+
+    plan = in_order(tmp_path / "auth.db", given)
+    draw(make_app(plan.path, list_name=plan.list_uid), run_before=settled)
 
 
 @at_each_size("read-only")

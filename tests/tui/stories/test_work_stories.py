@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.tui.driving import said, settle, shown, until
-from tests.tui.plan import NOW
+from tests.tui.plan import at
 from tests.tui.work.reviewing import begin, keys_repository
 from tests.tui.work.test_work_screen import begun
 from tests.work.repositories import git
 from tui_tasks.core.agent_snapshots import Check
-from tui_tasks.core.operations.tasks import EditTask, LogTask
+from tui_tasks.core.operations.sessions import RecordReport, SessionReport, TurnEnded
+from tui_tasks.core.operations.tasks import AddTask, LogTask
 from tui_tasks.core.operations.work import CountWork, WorkReady
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import transcript_view
 from tui_tasks.hooks.transcript_view import Source
@@ -27,10 +29,29 @@ RECORDED = Path(__file__).parents[2] / "hooks" / "recorded" / "claude-2.1.330-ed
 SIZES = ["120x40", "80x24", "40x12"]
 
 
-def named_as_its_work(plan) -> None:
-    """Let task 9 be the one that its branch is about."""
+BRANCH = "task/10-rotate-keys"
+STARTED, RESTORED, READY = at(20, 4), at(20, 14), at(20, 15, 12)
+
+
+@pytest.fixture
+def plan(evening):
+    """That evening, and one more task."""
+    with Store(evening.path) as store:
+        task = AddTask("Rotate keys", evening.list_uid, tags=("infra",), priority=2)
+        (made,) = store.commit(task, actor="human", now=at(20, 2))
+    evening.uids = [*evening.uids, made.uid]
+    return evening
+
+
+def reviewed(plan, folder: Path):
+    """Work on the task that waits to be reviewed, in a repository; return where that is."""
+    place = keys_repository(folder / "git", BRANCH)
+    work = begin(plan, 10, place, branch=BRANCH, program="opencode", now=STARTED)
     with Store(plan.path) as store:
-        store.commit(EditTask(plan[9], {"name": "Rotate keys"}), actor="human", now=NOW)
+        session = session_queries.find(store.db, work.agent).session
+        report = SessionReport(work.program, session, (TurnEnded("Keys are rotated, tests pass."),), READY)
+        store.commit(RecordReport(report, "", tasks=False), actor=work.agent, now=READY)
+    return place
 
 
 @pytest.fixture(autouse=True)
@@ -54,16 +75,16 @@ def test_the_form_that_starts_an_agent(plan, make_app, draw, name):
 
 @pytest.mark.parametrize("name", [f"work-to-review-{size}" for size in SIZES])
 def test_an_agent_at_work_and_work_that_waits_to_be_merged(plan, make_app, draw, name):
-    ready, working = begun(plan, 9), begun(plan, 8)
-    counts = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
-    named_as_its_work(plan)
+    ready = begun(plan, 10, "opencode", STARTED, branch=BRANCH)
+    working = begun(plan, 8, "gemini", STARTED, branch="task/8-backup-restore-drill")
+    counts = {"ahead": 2, "behind": 0, "files": 2, "insertions": 7, "deletions": 1, "dirty": False}
     with Store(plan.path) as store:
-        store.commit(CountWork(ready.uid, counts), WorkReady(ready.uid), actor="system", now=NOW)
-        store.commit(LogTask(plan[8], "the dump is restored, counting rows"), actor=working.agent, now=NOW)
+        store.commit(CountWork(ready.uid, counts), WorkReady(ready.uid), actor="system", now=READY)
+        store.commit(LogTask(plan[8], "the dump is restored, counting rows"), actor=working.agent, now=RESTORED)
     app = make_app(plan.path)
 
     async def go(pilot):
-        app.context.navigation.go_to(plan[9])
+        app.context.navigation.go_to(plan[10])
         await settle(pilot)
 
     draw(app, run_before=go)
@@ -71,12 +92,11 @@ def test_an_agent_at_work_and_work_that_waits_to_be_merged(plan, make_app, draw,
 
 @pytest.mark.parametrize("name", [f"review-of-work-{size}" for size in SIZES])
 def test_a_comment_below_its_line(plan, make_app, tmp_path, draw, name):
-    named_as_its_work(plan)
-    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/9-rotate-keys")
+    reviewed(plan, tmp_path)
     app = make_app(plan.path)
 
     async def comment(pilot):
-        app.context.navigation.go_to(plan[9])
+        app.context.navigation.go_to(plan[10])
         await settle(pilot, "enter")
         await until(pilot, lambda: app.screen.review is not None)
         await settle(pilot, "enter")
@@ -91,12 +111,12 @@ def test_a_comment_below_its_line(plan, make_app, tmp_path, draw, name):
 
 @pytest.mark.parametrize("name", [f"record-of-an-agent-{size}" for size in SIZES])
 def test_an_agents_own_record(plan, make_app, draw, monkeypatch, name):
-    begun(plan, 9)
+    work = begun(plan, 10, "opencode", STARTED)
     monkeypatch.setattr(transcript_view, "source", lambda db, agent: Source("claude", str(RECORDED)))
     app = make_app(plan.path)
 
     async def look(pilot):
-        app.context.push(TranscriptScreen(app.context, "robot-1"))
+        app.context.push(TranscriptScreen(app.context, work.agent))
         await until(pilot, lambda: "All done." in shown(app))
 
     draw(app, run_before=look)
@@ -113,7 +133,7 @@ async def settled(pilot):
 
 @pictured("work-peek")
 def test_space_shows_the_last_lines_of_an_agent(plan, make_app, draw, monkeypatch, name):
-    work = begun(plan, 8, has_terminal=True)
+    work = begun(plan, 8, "gemini", STARTED, branch="task/8-backup-restore-drill", has_terminal=True)
     lines = [
         "> Work on task #8: Backup restore drill",
         "",
@@ -136,14 +156,13 @@ def test_space_shows_the_last_lines_of_an_agent(plan, make_app, draw, monkeypatc
 
 @pictured("work-checked")
 def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, make_app, tmp_path, draw, monkeypatch, name):
-    named_as_its_work(plan)
-    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/9-rotate-keys")
+    reviewed(plan, tmp_path)
     checks = (Check("tests", "passed", gate=True), Check("types", "unproven"))
     monkeypatch.setattr(Acceptance, "checks", lambda *_: checks)
     app = make_app(plan.path)
 
     async def look(pilot):
-        app.context.navigation.go_to(plan[9])
+        app.context.navigation.go_to(plan[10])
         await settle(pilot, "enter")
         await until(pilot, lambda: app.screen.review is not None)
         await settle(pilot, "tab")
@@ -156,15 +175,13 @@ def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, make_app, tmp_pat
 @pictured("work-merged")
 def test_work_that_is_merged_leaves_a_task_that_is_done(plan, make_app, tmp_path, draw, monkeypatch, name):
     monkeypatch.setattr(answering, "READ_SECONDS", 0.0)
-    place = keys_repository(tmp_path / "git")
+    place = reviewed(plan, tmp_path)
     git(place.root, "config", "user.name", "Ada")
     git(place.root, "config", "user.email", "ada@example.org")
-    named_as_its_work(plan)
-    begin(plan, 9, place, branch="task/9-rotate-keys")
     app = make_app(plan.path, list_name=plan.list_uid)
 
     async def accept(pilot):
-        app.context.navigation.go_to(plan[9])
+        app.context.navigation.go_to(plan[10])
         await settle(pilot, "enter")
         await until(pilot, lambda: app.screen.review is not None)
         await settle(pilot, "y", "enter")

@@ -13,12 +13,22 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
 
 
-def begin(plan: Plan, number: int, place: Place, *, branch: str = "task/1", ready: bool = True, **more: Any) -> Work:
+def begin(
+    plan: Plan,
+    number: int,
+    place: Place,
+    *,
+    branch: str = "task/1",
+    ready: bool = True,
+    program: str = "robot",
+    now: int = NOW,
+    **more: Any,
+) -> Work:
     """Let an agent be at work on a task of the plan, in a worktree that is there; `ready`: it has reported."""
     with Store(plan.path) as store:
         operation = StartWork(
             plan[number],
-            "robot",
+            program,
             str(place.root),
             str(place.tree),
             branch=branch,
@@ -26,8 +36,8 @@ def begin(plan: Plan, number: int, place: Place, *, branch: str = "task/1", read
             base_commit=git(place.root, "rev-parse", "main"),
             **more,
         )
-        (work,) = store.commit(operation, actor="human", now=NOW)
-        store.commit(RunWork(work.uid, prompt="Do it"), actor="system", now=NOW)
+        (work,) = store.commit(operation, actor="human", now=now)
+        store.commit(RunWork(work.uid, prompt="Rotate the keys"), actor="system", now=now)
         if ready:
             store.commit(WorkReady(work.uid, "Keys are rotated, tests pass."), actor="system", now=NOW)
         return work_queries.find(store.db, work.uid)
@@ -52,7 +62,7 @@ def revoke(key):
 """
 
 
-def keys_repository(folder: Path) -> Place:
+def keys_repository(folder: Path, branch: str = "task/9-rotate-keys") -> Place:
     """Make a repository whose worktree has two commits, and a file that is not committed."""
     root, tree = folder / "api", folder / "tree"
     root.mkdir(parents=True)
@@ -60,7 +70,7 @@ def keys_repository(folder: Path) -> Place:
     (root / "tests").mkdir()
     (root / "tests" / "test_keys.py").write_text("from src import keys\n")
     commit(root, "First", src__keys_py=KEYS)
-    git(root, "worktree", "add", "-q", "-b", "task/9-rotate-keys", str(tree))
+    git(root, "worktree", "add", "-q", "-b", branch, str(tree))
     fresh = "    fresh = key.new()\n    store.put(fresh)  # before the old one goes\n    return fresh\n"
     commit(tree, "Keep the fresh key", src__keys_py=KEYS.replace("    return key.new()\n", fresh))
     test = "def test_rotate():\n    assert keys.rotate\n"

@@ -24,14 +24,13 @@ from tui_tasks.work import starting
 from tui_tasks.work.starting import Request, Started
 
 
-def begun(plan: Any, number: int, **more: Any) -> Any:
+def begun(plan: Any, number: int, program: str = "robot", now: int = NOW, **more: Any) -> Any:
     """Start an agent on a task, in the state alone."""
+    named = {"branch": f"task/{number}", **more}
     with Store(plan.path) as store:
-        operation = StartWork(
-            plan[number], "robot", "/repo", f"/trees/{number}", branch=f"task/{number}", base="main", **more
-        )
-        (work,) = store.commit(operation, actor="human", now=NOW)
-        store.commit(RunWork(work.uid, prompt="Do it"), actor="system", now=NOW)
+        operation = StartWork(plan[number], program, "/repo", f"/trees/{number}", base="main", **named)
+        (work,) = store.commit(operation, actor="human", now=now)
+        store.commit(RunWork(work.uid, prompt="Do it"), actor="system", now=now)
         return work
 
 

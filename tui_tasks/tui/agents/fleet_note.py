@@ -68,7 +68,8 @@ class FleetNote(TextDrawing):
             mark = "? " if word.kind == "asked" else mark
             task = agent_text.live_task(self.context.db, word.task) if word.task else None
             about = f"#{task.number}  " if task is not None else ""
-            said = safe_line(mark + agent_text.latest_words(word), max(8, width - len(when + about) - 1))
+            job = f"{safe_line(word.job, 40)}: " if word.job else ""
+            said = safe_line(mark + job + agent_text.latest_words(word), max(8, width - len(when + about) - 1))
             lines.append([(when + about, "$muted"), (said, "")])
         if agent_text.state_of(member, self.context.clock.now(), self._quiet_after) == "quiet":
             quiet = duration(self._quiet_after, 1)

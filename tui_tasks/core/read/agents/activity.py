@@ -23,6 +23,7 @@ from tui_tasks.core.read.pages.list_pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_queries import LIVE
 from tui_tasks.core.schema.agent_tables import AgentRow, StuckRow
+from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import EdgeRow, JournalRow, ListRow, TaskRow, columns
 from tui_tasks.core.snapshots import reader
 
@@ -39,24 +40,28 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     """What an agent said or did last.
 
     `kind` is logged, asked, status (then `text` is the new status), ran, or the kind of a journal entry. `task` is the
-    uid of the task that it is about.
+    uid of the task that it is about, `job` the name of the job that ran.
     """
 
     kind: str
     text: str
     task: str | None
     at: int
+    job: str = ""
 
 
 _NEWEST = Statement(
     lambda: (
-        J.select(J.seq, J.at, J.kind, J.task)
+        J.select(J.seq, J.at, J.kind, J.task, J.uid)
         .where(J.actor == slot("actor"))
         .order_by(J.seq.desc())
         .limit(slot("limit"))
     )
 )
 _NEW = Statement(lambda: J.select(J.new).where(J.seq == slot("seq")))
+_JOB = Statement(
+    lambda: JobRow.select(JobRow.name).join(RunRow, on=(RunRow.job_uid == JobRow.uid)).where(RunRow.uid == slot("run"))
+)
 _BUSY_LISTS = Statement(
     lambda: ListRow.select(ListRow.id).where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
 )
@@ -141,7 +146,7 @@ def words(db: Database, name: str, limit: int) -> list[Word]:
     """
     newest: list[Any] = db.all(_NEWEST, actor=name, limit=LOOKED_AT)
     spoken: list[Word] = []
-    for seq, at, kind, task in newest:
+    for seq, at, kind, task, uid in newest:
         if len(spoken) == limit:
             break
         if kind not in _WORDS:
@@ -151,8 +156,15 @@ def words(db: Database, name: str, limit: int) -> list[Word]:
         except msgspec.DecodeError:
             continue
         if entry.text:
-            spoken.append(Word(_WORDS[kind], entry.text, task, at))
-    return spoken or [Word(kind, "", task, at) for _, at, kind, task in newest[:1]]
+            job = _job_of(db, uid) if kind == "run.finished" else ""
+            spoken.append(Word(_WORDS[kind], entry.text, task, at, job))
+    return spoken or [Word(kind, "", task, at) for _, at, kind, task, _ in newest[:1]]
+
+
+def _job_of(db: Database, run: str) -> str:
+    """Return the name of a run's job; empty if that is not known."""
+    row = db.one(_JOB, run=run)
+    return str(row[0]) if row else ""
 
 
 # How many of an agent's newest entries are read for its signs.
