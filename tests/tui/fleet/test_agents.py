@@ -371,12 +371,12 @@ async def test_a_question_that_was_answered_reads_as_asked_before_and_not_as_ope
         app.screen.window.move_to("claude-3")
         await settle(pilot)
         assert "asked:" not in row_of(app, "claude-3")
-        await settle(pilot, "1")
+        await settle(pilot, "y", "j")
         await until(pilot, lambda: "asked: delete the cache?" in row_of(app, "claude-3"))
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_an_agent_with_two_questions_shows_the_oldest_first_and_1_answers_it(plan, make_app, size):
+async def test_an_agent_with_two_questions_shows_the_oldest_first_and_y_answers_it(plan, make_app, size):
     (first,) = by_agent(plan, "claude-3", OpenAsk("delete the cache?", ("yes", "no")), now=at(20, 0))
     (second,) = by_agent(plan, "claude-3", OpenAsk("and the logs?", ("yes", "no")), now=at(20, 14))
     with Store(plan.path) as store:
@@ -392,8 +392,9 @@ async def test_an_agent_with_two_questions_shows_the_oldest_first_and_1_answers_
         if size[0] >= 120:
             assert "2 questions: delete the cache?" in row
         if size == (120, 40):
-            await settle(pilot, "1")
+            await settle(pilot, "y")
             assert {ask.uid for ask in ask_queries.open_asks(app.link.db) if ask.agent == "claude-3"} == {second.uid}
+            await settle(pilot, "j")
             await until(pilot, lambda: "and the logs?" in row_of(app, "claude-3"))
             assert "questions" not in row_of(app, "claude-3")
 
@@ -510,13 +511,58 @@ def test_the_title_of_the_column_of_projects_touches_no_other(cells):
     assert columns(120, Filled(8, where=cells)).where > len("where")
 
 
-async def test_a_number_shows_a_pane_where_the_agent_asks_nothing(plan, make_app):
-    app = make_app(with_agents(plan).path)
+@pytest.mark.parametrize("name", ["watcher", "claude-1", "claude-3"])
+async def test_a_number_shows_a_pane_and_answers_nothing_whatever_the_agent_asks(plan, make_app, name):
+    by_agent(with_agents(plan), "claude-3", OpenAsk("rm -rf /srv/backups/2025", ("allow", "deny")), now=at(20, 0))
+    app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
+        waiting = len(ask_queries.open_asks(app.link.db))
         await settle(pilot, "A")
-        app.screen.window.move_to("watcher")
+        app.screen.window.move_to(name)
         await settle(pilot, "2")
         assert app.navigation.pane_name == "board" and len(app.screen_stack) == 1
+        assert len(ask_queries.open_asks(app.link.db)) == waiting
+
+
+async def test_an_answered_agent_keeps_its_place_and_its_answer_until_the_cursor_leaves_it(plan, make_app):
+    for number, question in enumerate(("push it?", "rm -rf /srv/backups/2025?")):
+        by_agent(with_agents(plan), "claude-3", OpenAsk(question, ("allow", "deny")), now=at(19, number))
+    with Store(plan.path) as store:
+        connect(store, "claude-3")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        app.screen.window.move_to("claude-3")
+        await settle(pilot)
+        place = below(app).index(row_of(app, "claude-3"))
+        await settle(pilot, "y")
+        app.screen.context.say("")
+        await settle(pilot)
+        assert shown(app).splitlines()[-1].startswith(" a Next question")
+        await settle(pilot, "y")
+        assert said(app) == "already answered: allow: approve"
+        assert "answered: allow" in row_of(app, "claude-3") and below(app).index(row_of(app, "claude-3")) == place
+        assert [ask.question for ask in ask_queries.open_asks(app.link.db) if ask.agent == "claude-3"] == [
+            "rm -rf /srv/backups/2025?"
+        ]
+        await settle(pilot, "x")
+        assert said(app).startswith("already answered: allow: deny")
+        await settle(pilot, "j", "k")
+        assert "rm -rf" in row_of(app, "claude-3")
+
+
+async def test_other_answers_than_yes_and_no_are_chosen_in_the_inbox(plan, make_app):
+    by_agent(plan, "claude-3", OpenAsk("Ship?", ("Do it", "Leave it")), now=at(20, 0))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        app.screen.window.move_to("claude-3")
+        await settle(pilot)
+        assert shown(app).splitlines()[-1].startswith(" a Choose ") and "- Do it" in shown(app)
+        await settle(pilot, "y")
+        assert app.screen.NAME == "inbox" and app.screen.ask.question == "Ship?"
+        await settle(pilot, "y")
+        assert said(app) == "Press 1 for “Do it”, or the number of another answer."
 
 
 async def test_an_agent_whose_task_has_changed_is_marked_until_all_is_seen(plan, make_app):

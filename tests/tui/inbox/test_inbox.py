@@ -88,7 +88,7 @@ async def test_approve_is_not_guessed_where_no_option_says_yes(plan, make_app):
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "y")
         assert asks(app)["claude-1"].state == "open"
-        assert "None of the options says yes" in shown(app)
+        assert "or the number of another answer" in shown(app)
 
 
 async def test_a_question_that_is_answered_no_longer_counts_as_waiting(plan, make_app):
@@ -105,7 +105,7 @@ async def test_what_was_said_of_one_row_does_not_hide_the_keys_of_the_next(plan,
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "y")
-        assert "None of the options says yes" in said(app)
+        assert "or the number of another answer" in said(app)
         await settle(pilot, "j")
         assert said(app) == ""
 
@@ -367,6 +367,16 @@ async def test_what_goes_on_below_is_answered_only_once_its_end_has_been_on_scre
         assert "to its end first" in screen
     answer, _ = await answered(plan, make_app, *["pagedown"] * 20, "pageup", "y", size=size)
     assert answer == "Yes"
+
+
+async def test_a_number_answers_only_while_it_stands_on_screen_beside_its_option(plan, make_app):
+    ask = OpenAsk("rm -rf /srv/backups/2025?" + "\n" * 60 + "Sure?", ("allow", "deny"))
+    by_agent(plan, "codex-1", ask, now=at(20, 15))
+    keys = (*["pagedown"] * 20, *["pageup"] * 20)
+    answer, screen = await answered(plan, make_app, *keys, "1")
+    assert answer is None and "Option 1 is not on screen: scroll to it first." in screen
+    answer, _ = await answered(plan, make_app, *keys, *["pagedown"] * 20, "1")
+    assert answer == "allow"
 
 
 async def test_an_end_that_was_read_of_one_question_is_not_that_of_the_next(plan, make_app):

@@ -317,11 +317,10 @@ def decided_block(text: str, width: int, mark: str = "", *, ascii_only: bool, st
 
 
 class OptionKeys(Controller):
-    """The actions that answer a question with one of its options: by number, or with the one that says yes.
+    """The actions that answer a question with the option that says yes, or that allows from now on.
 
     `view` returns the question that keys act on; `give` answers it, or shows why it cannot be answered so; `why_not`
-    and `takes_key` are those of `Controller` for these actions. Where several can be chosen, `pick` chooses an option,
-    or chooses it no longer.
+    and `takes_key` are those of `Controller` for these actions.
     """
 
     def __init__(
@@ -330,14 +329,12 @@ class OptionKeys(Controller):
         view: Callable[[], AskView | None],
         give: Callable[[AskView, str], Any],
         why_not: Callable[[Action], str | None],
-        pick: Callable[[AskView, int], None],
         takes_key: Callable[[Action], bool] = lambda _: True,
     ) -> None:
         self._context = context
         self._view = view
         self._give = give
         self._why_not = why_not
-        self._pick = pick
         self._takes_key = takes_key
 
     @override
@@ -355,26 +352,6 @@ class OptionKeys(Controller):
         self._context.say(otherwise)
         return None
 
-    def _choose(self, number: int) -> Any:
-        view = self._view()
-        options = view.options if view is not None else ()
-        if view is not None and view.takes_several and number <= len(options):
-            self._pick(view, number - 1)
-            return None
-        reply = self._context.keymap.key_of("ask_reply")
-        otherwise = f"There is no option {number}; {reply} replies in your own words."
-        return self._answer(options[number - 1] if number <= len(options) else None, otherwise)
-
-    do_ask_1 = partialmethod(_choose, 1)
-    do_ask_2 = partialmethod(_choose, 2)
-    do_ask_3 = partialmethod(_choose, 3)
-    do_ask_4 = partialmethod(_choose, 4)
-    do_ask_5 = partialmethod(_choose, 5)
-    do_ask_6 = partialmethod(_choose, 6)
-    do_ask_7 = partialmethod(_choose, 7)
-    do_ask_8 = partialmethod(_choose, 8)
-    do_ask_9 = partialmethod(_choose, 9)
-
     def do_ask_approve(self) -> Any:
         """Answer with the option that says yes, if there is one; where several can be chosen, with those chosen."""
         view = self._view()
@@ -384,7 +361,8 @@ class OptionKeys(Controller):
 
     def _why_no_yes(self, view: AskView | None) -> str:
         if view is None or view.options:
-            return "None of the options says yes: choose one by its number."
+            first = f" for “{safe_line(view.options[0], 40)}”" if view is not None else ""
+            return f"Press 1{first}, or the number of another answer."
         return f"Yes does not answer this: {self._context.keymap.key_of('ask_reply')} replies in your own words."
 
     def do_ask_always(self) -> Any:
@@ -397,6 +375,59 @@ class OptionKeys(Controller):
     async def do_ask_rule(self) -> None:
         """Make a rule of an answer that was given several times."""
         await agent_actions.make_rule(self._context)
+
+
+class NumberKeys(Controller):
+    """The actions that answer a question with an option by its number.
+
+    `give` answers with the option of a number, or shows why it cannot be answered so. Where several can be chosen,
+    `pick` chooses an option, or chooses it no longer. For the others see `OptionKeys`.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        view: Callable[[], AskView | None],
+        give: Callable[[AskView, int], Any],
+        why_not: Callable[[Action], str | None],
+        pick: Callable[[AskView, int], None],
+        takes_key: Callable[[Action], bool],
+    ) -> None:
+        self._context = context
+        self._view = view
+        self._give = give
+        self._why_not = why_not
+        self._pick = pick
+        self._takes_key = takes_key
+
+    @override
+    def takes_key(self, action: Action) -> bool:
+        return self._takes_key(action)
+
+    @override
+    def why_not(self, action: Action) -> str | None:
+        return self._why_not(action)
+
+    def _choose(self, number: int) -> Any:
+        view = self._view()
+        if view is None or number > len(view.options):
+            reply = self._context.keymap.key_of("ask_reply")
+            self._context.say(f"There is no option {number}; {reply} replies in your own words.")
+        elif view.takes_several:
+            self._pick(view, number - 1)
+        else:
+            return self._give(view, number)
+        return None
+
+    do_ask_1 = partialmethod(_choose, 1)
+    do_ask_2 = partialmethod(_choose, 2)
+    do_ask_3 = partialmethod(_choose, 3)
+    do_ask_4 = partialmethod(_choose, 4)
+    do_ask_5 = partialmethod(_choose, 5)
+    do_ask_6 = partialmethod(_choose, 6)
+    do_ask_7 = partialmethod(_choose, 7)
+    do_ask_8 = partialmethod(_choose, 8)
+    do_ask_9 = partialmethod(_choose, 9)
 
 
 async def send_answer(context: Context, answer: AnswerAsk, ask: Ask) -> bool:

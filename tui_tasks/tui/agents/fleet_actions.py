@@ -149,6 +149,8 @@ class FleetAnswers(Controller):
         if action.needs != "ask":
             return None
         ask = self._fleet.ask
+        if (answer := self._fleet.answered) is not None:
+            return f"already answered: {safe_line(answer, 40)}"
         return "it asks nothing" if ask is None else why_unanswerable(self._context.db, ask)
 
     @override
@@ -157,11 +159,10 @@ class FleetAnswers(Controller):
         replies in the inbox writes a message here.
         """
         view = self._fleet.view
-        if action.id[-1:].isdigit():
-            # Without a question a number shows a pane, as everywhere.
-            return self._fleet.ask is not None
         if action.id not in ("ask_deny", "ask_reply"):
             return True
+        if self._fleet.answered is not None:
+            return action.id == "ask_deny"
         return action.id == "ask_deny" and view is not None and view.why_closed is None and view.denying is not None
 
     def give(self, view: AskView, answer: str) -> Any:
@@ -172,6 +173,14 @@ class FleetAnswers(Controller):
             return self._answer(view, answer)
         self._context.say(READ_FIRST)
         return None
+
+    def do_ask_approve(self) -> Any:
+        """Answer with the option that says yes; where none does, or several can be chosen, open the inbox."""
+        view = self._fleet.view
+        assert view is not None
+        if view.takes_several or view.approving is None:
+            return self.do_agent_ask()
+        return self.give(view, view.approving)
 
     async def do_ask_deny(self) -> None:
         """Ask for the reason, then answer with the option that says no."""
@@ -207,6 +216,7 @@ class FleetAnswers(Controller):
         """Show the agent's question in the inbox; where it asks nothing, what others ask."""
         from tui_tasks.tui.inbox.inbox_screen import Inbox
 
+        self._fleet.release()
         ask = self._fleet.ask
         if ask is None:
             self._context.do("asks")
@@ -223,6 +233,15 @@ class FleetAnswers(Controller):
 
     async def _answer(self, view: AskView, answer: str) -> None:
         # It answers the question that was shown, even if the agent has asked another meanwhile.
-        answered = view.answered(answer)
-        if isinstance(answered, AnswerAsk) and await send_answer(self._context, answered, view.ask):
-            self._context.say(f"Sent to {agent_text.who(view.ask.agent, 30)}: {safe_line(answer, 60)}.")
+        answered, agent = view.answered(answer), view.ask.agent
+        if not isinstance(answered, AnswerAsk):
+            return
+        self._fleet.hold(agent, answer)
+        is_sent = False
+        try:
+            is_sent = await send_answer(self._context, answered, view.ask)
+        finally:
+            if not is_sent:
+                self._fleet.release()
+        if is_sent:
+            self._context.say(f"Sent to {agent_text.who(agent, 30)}: {safe_line(answer, 60)}.")

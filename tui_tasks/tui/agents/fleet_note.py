@@ -137,7 +137,7 @@ class FleetNote(TextDrawing):
         if view.why_closed is None:
             self._drawn = view.version
             for number, option in enumerate(view.shown_options(ascii_only=self.context.ascii_only), 1):
-                key = self._key_of(view, number)
+                key = self._key_of(view, view.options[number - 1])
                 for at, line in enumerate(wrapped(option, max(8, width - 6))):
                     lines.append([(f"   {key if at == 0 else ' '} ", "$key bold"), (line, "")])
         else:
@@ -149,12 +149,10 @@ class FleetNote(TextDrawing):
         closed = block(view.why_closed, max(8, width - 2), "$state-needs-you") if view.why_closed is not None else []
         return [*lines[:2], [(f" … {key} shows all of it", "$key")], *closed]
 
-    def _key_of(self, view: AskView, number: int) -> str:
-        """Return the key of an option: that which approves or denies, or its number."""
-        answer = view.options[number - 1]
-        ways = {view.approving: "ask_approve", view.denying: "ask_deny"}
-        action = ways.get(answer) or (f"ask_{number}" if number <= 9 else "")
-        return self.context.keymap.key_of(action) if action else "-"
+    def _key_of(self, view: AskView, option: str) -> str:
+        """Return the key of an option that approves or denies; `-` for others, as numbers show panes here."""
+        action = {view.approving: "ask_approve", view.denying: "ask_deny"}.get(option)
+        return self.context.keymap.key_of(action) if action and not view.takes_several else "-"
 
     def _messages(self, width: int) -> list[Drawn]:
         """Return recent messages to it, newest last, each with whether it was delivered."""

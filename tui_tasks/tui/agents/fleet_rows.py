@@ -122,6 +122,8 @@ class FleetRows(RowDrawing[FleetRow]):
         self.filled = Filled(0)
         self.heights: dict[str, int] = {}
         """How many lines each agent has on screen; one if it is not there."""
+        self.answered: dict[str, str] = {}
+        """What the human has just answered to an agent."""
         # The tasks that open questions are about, by the uid of the question.
         self._asked: dict[str, TaskLine] = {}
 
@@ -237,6 +239,8 @@ class FleetRows(RowDrawing[FleetRow]):
     def _matter(self, row: Member, state: str, sizes: Columns) -> Matter:
         """Return what matters most of an agent: of those that need the human, on several lines if need be."""
         text, color = agent_text.matter(row, self.context, state)
+        if (answer := self.answered.get(row.name)) is not None:
+            text, color = f"answered: {answer}", "$state-done"
         is_small = sizes.state <= _AGE
         place = agent_text.where(row, self.context) if not is_small and not sizes.where else ""
         whole = safe_line(f"{place}: {text}" if place and text else place or text)

@@ -72,14 +72,7 @@ class Fleet(Overlay):
         self.controllers = (
             RowMoves(lambda: self.window),
             answers,
-            OptionKeys(
-                context,
-                lambda: self.view,
-                answers.give,
-                answers.why_not,
-                lambda view, option: answers.do_agent_ask(),
-                answers.takes_key,
-            ),
+            OptionKeys(context, lambda: self.view, answers.give, answers.why_not, answers.takes_key),
             FleetActions(self),
             AgentActions(context, self.agent_here),
             ProjectActions(context),
@@ -92,6 +85,8 @@ class Fleet(Overlay):
         self._over: set[str] = set()
         self._left: set[str] = set()
         self._shows_gone = False
+        # The agent that was answered last, and what its line is sorted by until the cursor leaves it.
+        self._answered: tuple[str, tuple[Any, ...]] | None = None
 
     def compose(self) -> ComposeResult:
         """Compose head, agents and the note."""
@@ -141,6 +136,8 @@ class Fleet(Overlay):
     def _order(self, member: FleetRow) -> tuple[Any, ...]:
         if isinstance(member, GoneAgents):
             return (agent_text.RANKS["gone"], 0, "", "")
+        if self._answered is not None and self._answered[0] == member.name:
+            return self._answered[1]
         now_in = agent_text.reported_state(member, self.context.clock.now(), self._quiet_after)
         asks = member.ask if now_in in ("waiting", "asking", "paused") else None
         since = asks.opened_at if asks is not None else member.since or 0 if now_in == "waiting" else 0
@@ -165,8 +162,29 @@ class Fleet(Overlay):
 
     @property
     def ask(self) -> Ask | None:
-        """The open question of that agent."""
-        return self.member.ask if self.member is not None else None
+        """The open question of that agent; none where the human has just answered it."""
+        return self.member.ask if self.member is not None and self.answered is None else None
+
+    @property
+    def answered(self) -> str | None:
+        """What the human has just answered to that agent."""
+        return self._rows.answered.get(self.window.cursor or "")
+
+    def hold(self, name: str, answer: str) -> None:
+        """Keep an agent that is answered in its place, with the answer, until the cursor leaves it: its next question
+        must not meet a key that was meant for this one.
+        """
+        row = self.listed.get(name)
+        if row is not None:
+            self._answered, self._rows.answered = (name, self._order(row)), {name: answer}
+            self.window.again()
+
+    def release(self) -> None:
+        """Show what the answered agent does and asks now."""
+        if self._answered is not None:
+            self._answered, self._rows.answered = None, {}
+            self.window.again()
+            self._take()
 
     def agent_here(self) -> str | None:
         """Return the agent's name."""
@@ -271,6 +289,8 @@ class Fleet(Overlay):
 
     def on_virtual_list_moved(self) -> None:
         """Show the note on another agent."""
+        if self._answered is not None and self.window.cursor != self._answered[0]:
+            self.release()
         if self._shown is not None:
             self.context.say("")  # it was about the question before, and hides the keys of this one
         self._show()
@@ -299,6 +319,8 @@ class Fleet(Overlay):
             return
         answers = answer_keys(self._shown) if self._shown is not None else ()
         answer_hints = self._answer_hints(self._shown, answers) if self._shown is not None else []
+        if self._shown is None and self.member is not None and self.member.ask is not None:
+            answer_hints = [self.hint_of("agent_ask", "Next question")]
         if self.small:
             self.hint(*answer_hints, *map(self.hint_of, ("seen", "back", "agent_message")))
         else:
@@ -315,9 +337,11 @@ class Fleet(Overlay):
             self.hint(*answer_hints, *map(self.hint_of, keys), *last, self.hint_of("back"))
 
     def _answer_hints(self, view: AskView, keys: Sequence[str]) -> list[Hint]:
-        """Return the keys that answer a question from here; the last way is the inbox."""
+        """Return the keys that answer a question from here; the last way is the inbox, for other options."""
+        if view.why_closed is not None:
+            return [self.hint_of("agent_ask")]
+        if view.takes_several or not keys:
+            return [self.hint_of("agent_ask", "Choose" if view.options else "Answer")]
         yes = "Allow" if view.is_permission else ""
         hints = [self.hint_of(each, yes if each == "ask_approve" else "") for each in keys]
-        if view.why_closed is None and not keys and view.options and view.question is None:
-            return [(f"1-{min(9, len(view.options))}", "Choose", "")]
-        return hints or [self.hint_of("agent_ask", "Answer")]
+        return [*hints, *([self.hint_of("agent_ask", "Choose")] if len(view.options) > len(keys) else [])]

@@ -85,11 +85,22 @@ class AskAnswers(Controller):
 
     def give(self, view: AskView, answer: str) -> Any:
         """Answer a question with one of its options; it must have been shown to its end."""
-        to_end = not (view.is_permission and answer == DENY and not view.is_whole)
-        if (why := self.why_not_sent(view, to_end=to_end)) is None:
+        if (why := self._why_not_given(view, answer)) is None:
             return self._answer(view, answer)
         self._context.say(why)
         return None
+
+    def _why_not_given(self, view: AskView, answer: str) -> str | None:
+        to_end = not (view.is_permission and answer == DENY and not view.is_whole)
+        return self.why_not_sent(view, to_end=to_end)
+
+    def give_option(self, view: AskView, number: int) -> Any:
+        """Answer a question with the option of a number, which must be on screen."""
+        answer = view.options[number - 1]
+        if self._why_not_given(view, answer) is None and not self._inbox.shows_option(number):
+            self._context.say(f"Option {number} is not on screen: scroll to it first.")
+            return None
+        return self.give(view, answer)
 
     def do_ask_edit(self) -> None:
         """Edit the input of a tool. A key allows it only after the screen has shown it: another process could write

@@ -82,6 +82,10 @@ class AskDetail(TextDrawing):
         """Return whether a question is shown to the end of its options by the line before `end`."""
         return self._view is not None and self._view.version == version and 0 < self._end <= end
 
+    def line_of_option(self, number: int) -> int | None:
+        """Return the line on which an option begins; None if it is not drawn."""
+        return next((spot.line for spot in self.spots if spot.action == f"ask_{number}"), None)
+
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines of the question, from who asks to what happens meanwhile."""
         view = self._view
@@ -253,6 +257,10 @@ class RowsAndDetail(Container):
     def show_beginning(self) -> None:
         """Scroll to the beginning at once, as the text is another."""
         self.scroll.scroll_home(animate=False, immediate=True)
+
+    def shows_line(self, line: int) -> bool:
+        """Return whether a line of the text is on screen now."""
+        return round(self.scroll.scroll_y) <= line < self.seen_lines
 
     @property
     def seen_lines(self) -> int:

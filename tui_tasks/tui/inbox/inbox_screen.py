@@ -19,7 +19,7 @@ from textual.binding import BindingType
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries, screen_memory
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading
+from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, NumberKeys, OptionKeys, Reading
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail, RowsRead
@@ -83,10 +83,13 @@ class Inbox(Overlay):
         self._answers = AskAnswers(self, agents_here)
         self._reply = Reply(context, self._why_not_sent, self.unsent.drafts, id="reply")
         answers = self._answers
-        options = OptionKeys(context, lambda: self.view, answers.give, answers.why_not, self.pick, answers.takes_key)
+        options = OptionKeys(context, lambda: self.view, answers.give, answers.why_not, answers.takes_key)
+        give = answers.give_option
+        numbers = NumberKeys(context, lambda: self.view, give, answers.why_not, self.pick, answers.takes_key)
         self.controllers = (
             answers,
             options,
+            numbers,
             *sources,
             RowActions(self),
             agents_here,
@@ -210,6 +213,11 @@ class Inbox(Overlay):
         """Choose an option of a question that takes several, or choose it no longer."""
         self.unsent.pick(view.ask.uid, option)
         self._show()
+
+    def shows_option(self, number: int) -> bool:
+        """Return whether an option of the question is on screen, with its number."""
+        line = self._asked.line_of_option(number)
+        return line is not None and self._both.shows_line(line)
 
     def edit(self, ask: Ask, given: dict[str, Any]) -> None:
         """Show what the human gives a tool in place of what it asked for."""
