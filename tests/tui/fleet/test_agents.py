@@ -547,7 +547,8 @@ async def test_an_answered_agent_keeps_its_place_and_its_answer_until_the_cursor
         ]
         await settle(pilot, "x")
         assert said(app).startswith("already answered: allow: deny")
-        await settle(pilot, "j", "k")
+        # Esc ends the words of the reason, for which no input has opened.
+        await settle(pilot, "escape", "j", "k")
         assert "rm -rf" in row_of(app, "claude-3")
 
 
