@@ -13,7 +13,7 @@ from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, Refusal
-from tui_tasks.core.read.tasks import ready_tasks, task_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields, work_links
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.requests import quick_add_syntax
@@ -130,11 +130,17 @@ def set_status(session: Session, references: Sequence[str], status: str, reason:
     """Set the status of tasks and log the reason, as one change."""
     uids = _uids(session, references)
     blocked = [] if as_json or status != "done" else [task for uid in uids if (task := _task(session, uid)).blocked]
-    waited_for = [(task, ready_tasks.after_text(session.store.db, task)) for task in blocked]
+    waited_for = [(task, _after_text(session, task)) for task in blocked]
     made = request(session, "shell:status", uids=uids, status=status, reason=reason)
     print_tasks(_VERB_OF_STATUS.get(status, status), made, as_json=as_json)
     for task, after in waited_for:
         print(f"#{task.number} was still waiting: {after}", file=sys.stderr)
+
+
+def _after_text(session: Session, task: Task) -> str:
+    from tui_tasks.core.read.tasks import ready_tasks  # for a task that was blocked alone
+
+    return ready_tasks.after_text(session.store.db, task)
 
 
 def _task(session: Session, uid: str) -> Task:

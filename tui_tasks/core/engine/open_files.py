@@ -80,6 +80,8 @@ class OpenFiles:
         self._log_size = 0
         self._is_cut = False
         self._written: tuple[int, int] | None = None
+        # SQLite's descriptors of the file and of the log's index, as they were found last.
+        self._handles: dict[Identity, int] = {}
 
     def note_log(self) -> None:
         """Note which log the connection writes: it stays the same until the last connection is closed."""
@@ -141,13 +143,13 @@ class OpenFiles:
         """Return whether the log holds less than its index says. A checkpoint that empties the log empties both."""
         index = identity(f"{self._path}-shm")
         for _ in range(10):
-            head = _read_open(index, _INDEX_HEAD)
+            head = self._read_open(index, _INDEX_HEAD)
             if self._log is None or head is None or len(head) < _INDEX_HEAD:
                 return False
             page, frames = _PAGE_AND_FRAMES.unpack_from(head)
             size, has_magic = os.fstat(self._log_fd).st_size, self._has_magic()
             # Unless another process writes the log at this moment.
-            if _read_open(index, _INDEX_HEAD) == head:
+            if self._read_open(index, _INDEX_HEAD) == head:
                 expected = _LOG_HEAD + frames * (_FRAME_HEAD + (page if page > 1 else 1 << 16))
                 return bool(frames) and (size < expected or not has_magic)
         return False
@@ -160,25 +162,39 @@ class OpenFiles:
             return True
 
     def _is_at_rest(self) -> bool:
-        header = _read_open(self.file, _HEADER)
+        header = self._read_open(self.file, _HEADER)
         return header is not None and (len(header) < _HEADER or header[18:20] == _AT_REST)
 
+    def _read_open(self, file: Identity | None, size: int) -> bytes | None:
+        """Return the first bytes of a file, read through a descriptor that is open; None where there is none.
 
-def _read_open(file: Identity | None, size: int) -> bytes | None:
-    """Return the first bytes of a file, read through a descriptor that is open; None where there is none.
-
-    Opening and closing the file would drop the locks that SQLite holds on it in this process (POSIX).
-    """
-    try:
-        handles = [int(name) for name in os.listdir("/dev/fd")]
-    except OSError:
+        Opening and closing the file would drop the locks that SQLite holds on it in this process (POSIX).
+        """
+        if file is None:
+            return None
+        if (known := self._handles.get(file)) is not None and (begun := _read_if(known, file, size)) is not None:
+            return begun
+        for handle in _open_handles():
+            if (begun := _read_if(handle, file, size)) is not None:
+                self._handles[file] = handle
+                return begun
         return None
-    for handle in handles:
-        # It may have been closed meanwhile, or be open for writing alone.
-        with contextlib.suppress(OSError):
-            status = os.fstat(handle)
-            if (status.st_dev, status.st_ino) == file:
-                return os.pread(handle, size, 0)
+
+
+def _open_handles() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:
+        return []
+
+
+def _read_if(handle: int, file: Identity, size: int) -> bytes | None:
+    """Return the first bytes of what a descriptor has open; None unless that is the file, and can be read."""
+    # It may have been closed meanwhile, or be open for writing alone.
+    with contextlib.suppress(OSError):
+        status = os.fstat(handle)
+        if (status.st_dev, status.st_ino) == file:
+            return os.pread(handle, size, 0)
     return None
 
 

@@ -92,7 +92,7 @@ def decode(kind: type[A], given: dict[str, Any], now: int = 0) -> A:
         try:
             made = msgspec.convert(given, kind)
         except msgspec.ValidationError:
-            given = _without_blanks(kind, _with_integers(msgspec.inspect.type_info(kind), given), kind.needed(given))
+            given = _without_blanks(kind, _with_integers(_type_info(kind), given), kind.needed(given))
             made = msgspec.convert(given, kind)
     except msgspec.ValidationError:
         from tui_tasks.dialects.requests import argument_errors  # for what is refused alone
@@ -180,10 +180,16 @@ def _with_integers(kind: Any, value: Any) -> Any:
 
 
 @cache
+def _type_info(kind: type[Arguments]) -> msgspec.inspect.StructType:
+    known = msgspec.inspect.type_info(kind)
+    assert isinstance(known, msgspec.inspect.StructType)
+    return known
+
+
+@cache
 def task_arguments(kind: type[Arguments]) -> tuple[str, ...]:
     """Return the names of the arguments that name a task, or hold a list of tasks."""
-    known = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
-    return tuple(field.name for field in known if any(map(names_task, getattr(field.type, "types", [field.type]))))
+    return tuple(field.name for field in _type_info(kind).fields if any(map(names_task, getattr(field.type, "types", [field.type]))))
 
 
 def names_task(kind: Any) -> bool:
@@ -207,13 +213,12 @@ class Unparsed:
 @cache
 def _is_plain(kind: type[Arguments]) -> bool:
     """Return whether nulls are all that may need conversion: the struct has no list or object in it."""
-    known = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
-    return not issubclass(kind, Open) and not any(_converter_of(field.type) for field in known)
+    return not issubclass(kind, Open) and not any(_converter_of(field.type) for field in _type_info(kind).fields)
 
 
 @cache
 def _converter(kind: type[Arguments]) -> _Converter:
-    return _struct_converter(msgspec.inspect.type_info(kind))
+    return _struct_converter(_type_info(kind))
 
 
 def _bare(kind: Any) -> Any:
