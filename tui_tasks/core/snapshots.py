@@ -163,7 +163,7 @@ class Memory(msgspec.Struct, frozen=True, gc=False):
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
     """An agent's hold on a task; `lease` is in microseconds. Its fields are described in
-    `schema.tables.ClaimRow`.
+    `schema.record_tables.ClaimRow`.
     """
 
     id: int

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import machine_leases, vocab
+from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.tasks import task_queries
@@ -128,7 +128,11 @@ def _check(
     if definition is None:
         return Check(name, "unproven")
     run, is_waived = runs.get(definition.uid, (None, False))
-    host = machine_leases.machine_name(db, run.machine) if run is not None else ""
+    host = ""
+    if run is not None:
+        from tui_tasks.core import machine_leases  # for a check that has run alone
+
+        host = machine_leases.machine_name(db, run.machine)
     return Check(name, state_of(definition, run), run, definition.gate, definition.uid, is_waived, host)
 
 

@@ -189,7 +189,11 @@ def _type_info(kind: type[Arguments]) -> msgspec.inspect.StructType:
 @cache
 def task_arguments(kind: type[Arguments]) -> tuple[str, ...]:
     """Return the names of the arguments that name a task, or hold a list of tasks."""
-    return tuple(field.name for field in _type_info(kind).fields if any(map(names_task, getattr(field.type, "types", [field.type]))))
+    return tuple(
+        field.name
+        for field in _type_info(kind).fields
+        if any(map(names_task, getattr(field.type, "types", [field.type])))
+    )
 
 
 def names_task(kind: Any) -> bool:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
-from tui_tasks.core.schema.tables import ClaimRow, LogRow, MemoryRow, StateRow, columns
+from tui_tasks.core.schema.record_tables import ClaimRow, LogRow, MemoryRow, StateRow
+from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.snapshots import Claim, LogEntry, Memory, SavedState, reader
 
 if TYPE_CHECKING:

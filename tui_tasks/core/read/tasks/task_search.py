@@ -16,7 +16,8 @@ from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.pages import search_index
 from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE, TASK, list_by_id, read_task
 from tui_tasks.core.read.tasks.task_records import read_memory
-from tui_tasks.core.schema.tables import WAITS, MemoryRow, TaskRow, columns
+from tui_tasks.core.schema.record_tables import MemoryRow
+from tui_tasks.core.schema.tables import WAITS, TaskRow, columns
 from tui_tasks.core.snapshots import Memory, Task, TaskList
 
 # All matches are counted, so reading each of this many costs less than going through a long list.

@@ -17,7 +17,8 @@ from tui_tasks.core.rules.tasks import held_rules
 from tui_tasks.core.rules.tasks.list_rules import make_list
 from tui_tasks.core.rules.tasks.record_rules import touched
 from tui_tasks.core.rules.tasks.task_rules import change_task, make_task, refuse_bad_edit, refuse_claimed, writable
-from tui_tasks.core.schema.tables import ListRow, LogRow
+from tui_tasks.core.schema.record_tables import LogRow
+from tui_tasks.core.schema.tables import ListRow
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import refuse_too_long

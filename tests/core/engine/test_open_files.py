@@ -1,0 +1,38 @@
+"""The looks at a database's files: what each costs, and that none is fooled."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.core.engine.databases import made_database
+from tui_tasks.core.engine.open_files import FileState, OpenFiles
+from tui_tasks.core.store import Store
+
+
+@pytest.fixture
+def files(path: Path):
+    """The files of a database whose log is empty, so that each look reads the log's index."""
+    made_database(path)
+    with Store(str(path)) as store:
+        store.db.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        found = OpenFiles(str(path))
+        found.note_log()
+        assert found.state() is FileState.SAME
+        yield found
+        found.close()
+
+
+def test_the_descriptors_of_the_process_are_listed_once_however_often_it_is_looked(files, monkeypatch):
+    monkeypatch.setattr(os, "listdir", lambda _: pytest.fail("the descriptors were listed again"))
+    assert [files.state() for _ in range(3)] == [FileState.SAME] * 3
+
+
+def test_a_descriptor_that_is_of_another_file_by_now_is_looked_for_again(path, files):
+    index = Path(f"{path}-shm").stat()
+    key = (index.st_dev, index.st_ino)
+    known = files._handles[key]
+    with (path.parent / "other").open("wb") as other:
+        files._handles[key] = other.fileno()
+        assert files.state() is FileState.SAME
+        assert files._handles[key] == known
