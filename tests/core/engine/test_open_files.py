@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.engine.databases import made_database
+from tests.core.engine.databases import NOW, add, made_database
 from tui_tasks.core.engine.open_files import FileState, OpenFiles
 from tui_tasks.core.store import Store
 
@@ -21,6 +21,19 @@ def files(path: Path):
         assert found.state() is FileState.SAME
         yield found
         found.close()
+
+
+def test_a_write_that_waits_for_nobody_looks_at_the_files_before_it_begins_and_after_it_is_committed(path, monkeypatch):
+    made_database(path)
+    looks = []
+    with Store(str(path)) as store:
+        add(store, "one")
+        state = store.db._files.state
+        monkeypatch.setattr(store.db._files, "state", lambda **given: looks.append(given) or state(**given))
+        with store.transaction(NOW) as transaction:
+            before = list(looks)
+            transaction.speak("agent")
+        assert (before, looks) == ([{}], [{}, {"reads_log": True}])
 
 
 def test_the_descriptors_of_the_process_are_listed_once_however_often_it_is_looked(files, monkeypatch):

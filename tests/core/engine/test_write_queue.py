@@ -119,6 +119,15 @@ def test_those_who_have_waited_long_go_in_the_order_in_which_they_came(turns, cl
     assert 2_300_000 < slept[0] < 2_500_000, "until the first may be stopped"
 
 
+def test_whether_one_had_to_wait_is_told(turns, clock):
+    waiter, comer, seen = turns(), turns(), []
+    assert not comer.begin_write(lambda _: None, "")
+    assert waiter.begin_write(lambda _: waiter.wait(0), "")
+    while_it_waits(waiter, clock, 100, lambda: seen.append(comer.begin_write(lambda _: None, "")))
+    assert seen == [True], "it let the other go first, and the lock was free then"
+    assert not comer.begin_write(lambda _: None, "")
+
+
 def test_a_waiter_at_another_database_of_the_folder_is_nothing_to_it(turns, clock):
     waiter, comer, seen = turns("other.db"), turns("tasks.db"), []
     while_it_waits(waiter, clock, 100, lambda: seen.append(clock.has_to_wait(comer)))

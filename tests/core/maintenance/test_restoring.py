@@ -205,6 +205,7 @@ def test_a_writer_that_waited_while_it_was_replaced_writes_to_what_is_there_now(
             store.db._queue.begin_write = begin
             restore(str(path), copy, START)
             begin(*arguments)
+            return True
 
         add(store, "lost with the old")
         store.db._queue.begin_write = waiting

@@ -322,12 +322,14 @@ class Database:
             self._cursor.execute("BEGIN")
             return
         while True:
+            has_waited = True
             if self._queue is None:
                 self._cursor.execute("BEGIN IMMEDIATE")
             else:
-                self._queue.begin_write(self._cursor.execute, "BEGIN IMMEDIATE")
+                has_waited = self._queue.begin_write(self._cursor.execute, "BEGIN IMMEDIATE")
             self._files.note_log()
-            if not self._is_file or self._files.state() is FileState.SAME:
+            # Without a wait the look before this is new enough, and `_acknowledge` looks after the commit.
+            if not self._is_file or not has_waited or self._files.state() is FileState.SAME:
                 return
             # The file was replaced while this connection waited for the lock.
             self._roll_back()

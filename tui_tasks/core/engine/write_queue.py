@@ -148,7 +148,7 @@ class WriteQueue:
         self._limit = limit * 1_000_000
         self._clock, self._sleep = clock, sleep
         self._since = 0
-        self._is_beginning = self._is_announced = False
+        self._is_beginning = self._is_announced = self._has_waited = False
         # Beside the file that a link leads to, as SQLite's own files are.
         self._file = open_lock_file(os.path.realpath(path), make=True)
 
@@ -156,10 +156,13 @@ class WriteQueue:
         """Close the lock file."""
         os.close(self._file)
 
-    def begin_write(self, begin: Callable[[str], object], statement: str) -> None:
-        """Begin a write transaction, after those who have waited long; `begin` calls `wait` while others write."""
+    def begin_write(self, begin: Callable[[str], object], statement: str) -> bool:
+        """Begin a write transaction, after those who have waited long; return whether it had to wait.
+
+        `begin` calls `wait` while others write.
+        """
         self._since = now = self._clock()
-        self._is_beginning = True
+        self._is_beginning, self._has_waited = True, False
         try:
             if self._has_earlier_waiter(now, now - _GRACE):
                 self.wait(0)
@@ -169,9 +172,11 @@ class WriteQueue:
             if self._is_announced:
                 self._announce(fcntl.F_UNLCK)
                 self._is_announced = False
+        return self._has_waited
 
     def wait(self, tries: int) -> bool:
         """Sleep, and return whether to try the lock again; SQLite's busy handler, called with the number of tries."""
+        self._has_waited = True
         if not self._is_beginning and tries == 0:
             self._since = self._clock()
         if self._is_beginning and not self._is_announced:
