@@ -116,7 +116,7 @@ class RequestReader:
     def _fill(self, pending: PendingRequest, value: Any) -> None:
         """Set the envelope, the tool and the arguments of a request, as far as they are valid and allowed."""
         identity = self._identity
-        request = pending.request = request_fields.read(value)
+        request = pending.request = request_fields.read(value, pending.id)
         if request.agent is not None and not identity.agent_only:
             pending.agent = request.agent
         if identity.agent_only or identity.list_only:

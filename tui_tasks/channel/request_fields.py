@@ -37,7 +37,6 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """A request, with everything checked that does not depend on the tool.
 
     Attributes:
-        id: the id to echo; None: none was given.
         tool: the name of the tool, as given.
         arguments: the arguments, unchecked.
         agent: the agent that makes the request; None: the channel's.
@@ -47,7 +46,6 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         why: the reasoning, for the journal.
     """
 
-    id: str | int | None
     tool: str
     arguments: dict[str, Any]
     agent: str | None = None
@@ -93,8 +91,8 @@ def misplaced_arguments(value: dict[str, Any]) -> Any:
     return _first_value(value, (*ARGUMENT_KEYS, *(key for key in value if key in _MISNAMED_ARGUMENTS)))
 
 
-def read(value: Any) -> Request:
-    """Read a request from a JSON value.
+def read(value: Any, echoed: str | int | None) -> Request:
+    """Read a request from a JSON value; `echoed` is its `request_id`.
 
     Raises:
         InvalidRequest: the value is no valid request.
@@ -102,7 +100,6 @@ def read(value: Any) -> Request:
     """
     if not isinstance(value, dict):
         raise InvalidRequest(f"a request is a JSON object with the name of a tool, or an array of them: {_EXAMPLE}")
-    echoed = request_id(value)
     if echoed is None and value.get("id") is not None:
         raise InvalidRequest("id is a string or an integer; leave it out if you need none")
     tool = tool_name(value)
@@ -113,9 +110,8 @@ def read(value: Any) -> Request:
         raise InvalidRequest(f"{key} would be ignored: the arguments of {tool[:100]} go under arguments", key=key)
     arguments = _arguments(value, tool)
     if _EXTRA_KEYS.isdisjoint(value):
-        return Request(echoed, tool, arguments)
+        return Request(tool, arguments)
     return Request(
-        id=echoed,
         tool=tool,
         arguments=arguments,
         agent=agent_name(name("agent", value.get("agent")), tool),

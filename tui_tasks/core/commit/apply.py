@@ -35,18 +35,29 @@ def _text(value: Any) -> str:
     return "[]" if value == () else _encode(value).decode()
 
 
+# The fields that are empty in most new tasks, as SQL: a constant takes less time than binding a value.
+_EMPTY: Final = {
+    name: SQL(f"'{field.default}'" if isinstance(field.default, str) else str(field.default))
+    for name, field in columns(TaskRow).items()
+    if field.default in ("", "[]", 0)
+}
+
+
 @cache
 def _insert(entity: str, names: tuple[str, ...]) -> Statement:
     model = model_of(entity)
     fields = columns(model)
-    return Statement(lambda: model.insert({fields[name]: slot(name) for name in names}), _writers(entity))
+    values = (_EMPTY if entity == "task" else {}) | {name: slot(name) for name in names}
+    return Statement(lambda: model.insert({fields[name]: value for name, value in values.items()}), _writers(entity))
 
 
-def _given(row: dict[str, Any]) -> tuple[str, ...]:
+def _given(entity: str, row: dict[str, Any]) -> tuple[str, ...]:
     """Return the columns of a new row that have a value.
 
     None is left to the column's default: the driver looks up an adapter for each bound None, which is slow.
     """
+    if entity == "task":
+        return tuple([name for name, value in row.items() if value or (value is not None and name not in _EMPTY)])
     return tuple([name for name, value in row.items() if value is not None])
 
 
@@ -158,7 +169,7 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
             db.run(_SET_RANK, {"rank": rank, "uid": task_uid})
         return
     if old is None:
-        db.run(_insert(entity, _given(new)), new)
+        db.run(_insert(entity, _given(entity, new)), new)
         if entity == "task":
             db.add(_count(new["status"]), new["list_id"], +1)
             if new["depends_on"]:
@@ -181,7 +192,7 @@ def insert_many(db: Database, entity: str, rows: Iterable[dict[str, Any]]) -> No
     for row in rows:
         if entity == "task" and not row.get("deleted"):
             db.add(_count(row["status"]), row["list_id"], +1)
-        by_names[_given(row)].append(row)
+        by_names[_given(entity, row)].append(row)
     for names, alike in by_names.items():
         statement = _insert(entity, names)
         db.write_many(statement.sql, map(statement.bind, alike))
