@@ -9,27 +9,10 @@ import msgspec
 from tui_tasks.channel.pending_request import PendingRequest
 from tui_tasks.channel.replies import ReplyEncoder, whole
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import InvalidRequest
-from tui_tasks.core.schema.tables import StoredReplyRow as K
 from tui_tasks.dialects.base import Wait
 
 RETENTION: Final = 7 * 24 * 3600 * 1_000_000  # microseconds
-
-_FIND = Statement(lambda: K.select(K.fingerprint, K.reply).where((K.agent == slot("agent")) & (K.key == slot("key"))))
-_PUT = Statement(
-    lambda: K.insert(
-        {
-            K.agent: slot("agent"),
-            K.key: slot("key"),
-            K.fingerprint: slot("fingerprint"),
-            K.reply: slot("reply"),
-            K.at: slot("at"),
-        }
-    )
-)
-_DROP = Statement(lambda: K.delete().where((K.agent == slot("agent")) & (K.key == slot("key"))))
-_DROP_OLD = Statement(lambda: K.delete().where(K.at < slot("before")))
 
 # The order of a request's arguments does not matter.
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -100,7 +83,7 @@ def drop_stored(db: Database, pending: PendingRequest) -> None:
 
 def find_reply(db: Database, agent: str, key: str) -> tuple[str, str] | None:
     """Return the stored fingerprint and reply of a key, or None."""
-    row = db.one(_FIND, agent=agent, key=key)
+    row = db.sql("SELECT fingerprint, reply FROM kept_reply WHERE agent = ? AND key = ?", (agent, key)).fetchone()
     return (row[0], row[1]) if row else None
 
 
@@ -109,11 +92,14 @@ def put_reply(db: Database, agent: str, key: str, fingerprint: str, reply: str, 
 
     `passed` is the database's own instant (`database_clock`): by a wall clock that is days ahead, all would be too old.
     """
-    db.run(_DROP_OLD, {"before": passed - RETENTION})
+    db.sql("DELETE FROM kept_reply WHERE at < ?", (passed - RETENTION,))
     drop_reply(db, agent, key)
-    db.run(_PUT, {"agent": agent, "key": key, "fingerprint": fingerprint, "reply": reply, "at": passed})
+    db.sql(
+        "INSERT INTO kept_reply (agent, key, fingerprint, reply, at) VALUES (?, ?, ?, ?, ?)",
+        (agent, key, fingerprint, reply, passed),
+    )
 
 
 def drop_reply(db: Database, agent: str, key: str) -> None:
     """Delete the reply of a key."""
-    db.run(_DROP, {"agent": agent, "key": key})
+    db.sql("DELETE FROM kept_reply WHERE agent = ? AND key = ?", (agent, key))

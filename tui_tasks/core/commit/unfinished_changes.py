@@ -21,9 +21,7 @@ from typing import Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict, StorageFailed
-from tui_tasks.core.schema.tables import UnfinishedChangeRow as Row
 
 
 class UnfinishedChange(msgspec.Struct, frozen=True):
@@ -44,10 +42,6 @@ class UnfinishedChange(msgspec.Struct, frozen=True):
         return not machine or self.lock.partition("@")[2] in ("", machine)
 
 
-_FIELDS: Final = (Row.change, Row.actor, Row.lock)
-_ALL: Final = Statement(lambda: Row.select(*_FIELDS).order_by(Row.change.desc()))
-_RECORD: Final = Statement(lambda: Row.insert({field: slot(field.name) for field in _FIELDS}))
-_FORGET: Final = Statement(lambda: Row.delete().where((Row.change == slot("change")) & (Row.lock == slot("lock"))))
 _FLAGS: Final = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -116,7 +110,8 @@ class StepRecord:
 
 def recorded(db: Database) -> list[UnfinishedChange]:
     """Return the unfinished changes, newest first, whether or not their processes live."""
-    return [UnfinishedChange(*row) for row in db.all(_ALL)]
+    rows = db.sql("SELECT change, actor, lock FROM unfinished_change ORDER BY change DESC")
+    return [UnfinishedChange(*row) for row in rows.fetchall()]
 
 
 def take_over(db: Database, lost: str) -> int:
@@ -155,9 +150,10 @@ def take_lock(db: Database, name: str) -> StepLock | None:
 
 
 def _record(db: Database, unfinished: UnfinishedChange) -> None:
-    db.run(_RECORD, {"change": unfinished.change, "actor": unfinished.actor, "lock": unfinished.lock})
+    values = unfinished.change, unfinished.actor, unfinished.lock
+    db.sql("INSERT INTO unfinished_change (change, actor, lock) VALUES (?, ?, ?)", values)
 
 
 def forget(db: Database, unfinished: UnfinishedChange) -> None:
     """Delete the record of an interrupted change, in the transaction that undid it, unless it was taken over."""
-    db.run(_FORGET, {"change": unfinished.change, "lock": unfinished.lock})
+    db.sql("DELETE FROM unfinished_change WHERE change = ? AND lock = ?", (unfinished.change, unfinished.lock))

@@ -7,14 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.schema.tables import ViewRow as V
 
 LOOKED: Final = "looked"
-
-_GET = Statement(lambda: V.select(V.value).where(V.key == slot("key")))
-_DROP = Statement(lambda: V.delete().where(V.key == slot("key")))
-_PUT = Statement(lambda: V.insert({V.key: slot("key"), V.value: slot("value")}))
 
 
 class Looked(msgspec.Struct, frozen=True, gc=False):
@@ -26,7 +20,7 @@ class Looked(msgspec.Struct, frozen=True, gc=False):
 
 def get(db: Database, key: str) -> Any:
     """Return what is kept under a key, or None."""
-    row = db.one(_GET, key=key)
+    row = db.sql("SELECT value FROM view WHERE key = ?", (key,)).fetchone()
     return msgspec.json.decode(row[0]) if row else None
 
 
@@ -42,13 +36,13 @@ def put(db: Database, key: str, value: Any) -> None:
 
 def put_within(db: Database, key: str, value: Any) -> None:
     """Do as `put` does, within the write transaction that is open."""
-    db.run(_DROP, {"key": key})
-    db.run(_PUT, {"key": key, "value": msgspec.json.encode(value).decode()})
+    drop_within(db, key)
+    db.sql("INSERT INTO view (key, value) VALUES (?, ?)", (key, msgspec.json.encode(value).decode()))
 
 
 def drop_within(db: Database, key: str) -> None:
     """Delete what is kept under a key, within the write transaction that is open."""
-    db.run(_DROP, {"key": key})
+    db.sql("DELETE FROM view WHERE key = ?", (key,))
 
 
 def looked(db: Database) -> Looked | None:
@@ -58,9 +52,6 @@ def looked(db: Database) -> Looked | None:
 
 
 _FILTER: Final = "filter:"
-_FILTERS = Statement(
-    lambda: V.select(V.key, V.value).where((V.key >= _FILTER) & (V.key < f"{_FILTER[:-1]};")).order_by(V.key)
-)
 
 
 def filter_key(name: str) -> str:
@@ -70,4 +61,5 @@ def filter_key(name: str) -> str:
 
 def filters(db: Database) -> dict[str, str]:
     """Return the saved filters: the words of each, by name."""
-    return {key.removeprefix(_FILTER): msgspec.json.decode(value, type=str) for key, value in db.all(_FILTERS)}
+    rows = db.sql("SELECT key, value FROM view WHERE key >= 'filter:' AND key < 'filter;' ORDER BY key").fetchall()
+    return {key.removeprefix(_FILTER): msgspec.json.decode(value, type=str) for key, value in rows}

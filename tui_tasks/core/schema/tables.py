@@ -95,41 +95,6 @@ class JournalRow(Model):
         table_name = "journal"
 
 
-class StoredReplyRow(Model):
-    """The reply to a request that carried an idempotency key (docs: protocol, section 2)."""
-
-    agent = TextField()
-    key = TextField()
-    fingerprint = TextField()
-    reply = TextField()
-    at = BigIntegerField()
-
-    class Meta:
-        table_name = "kept_reply"
-        primary_key = CompositeKey("agent", "key")
-
-
-class ViewRow(Model):
-    """What a screen remembers for the human: last looked, saved filters. No part of the state."""
-
-    key = TextField(primary_key=True)
-    value = JsonField()
-
-    class Meta:
-        table_name = "view"
-
-
-class UnfinishedChangeRow(Model):
-    """A change some of whose steps are committed (`core.commit.unfinished_changes`). No part of the state."""
-
-    change = BigIntegerField(primary_key=True)
-    actor = TextField()
-    lock = TextField()
-
-    class Meta:
-        table_name = "unfinished_change"
-
-
 class ListRow(Model):
     """A list of tasks: a dialect's own, a named list, or a plan (docs: protocol, section 5)."""
 
