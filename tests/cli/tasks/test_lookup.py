@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 from tui_tasks.cli.main import main
+from tui_tasks.cli.tasks import lookup
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.store import Store
 
 
@@ -117,6 +121,50 @@ def test_a_person_at_a_terminal_is_asked_before_mv_makes_a_list(db, monkeypatch,
         assert main(["mv", "1", "--to", "work", "--db", db]) == 0
     assert "There is no list work. Make it? [y/N]" in capsys.readouterr().err
     assert "work" in lists(db)
+
+
+# A plan, which agents name by its id
+
+
+@pytest.fixture
+def plan(db: str) -> TaskList:
+    """Return the only plan of its title, with one task."""
+    with Store(db) as store:
+        (home,) = store.commit(CreatePlan("Q4 review", project="site"), actor="claude-1", now=1)
+        store.commit(AddTask("Count", home.uid), actor="claude-1", now=2)
+    return home
+
+
+def test_a_plan_is_found_by_its_title_as_by_its_id(db, plan, tmp_path, capsys) -> None:
+    for words in (["ls"], ["ls", "--json"], ["next"], ["export", "markdown"], ["sync-file", f"{tmp_path}/t", "--once"]):
+        seen = []
+        for name in ("Q4 review", plan.uid):
+            assert main([*words, "--list", name, "--db", db]) == 0
+            seen.append(capsys.readouterr())
+        assert seen[0] == seen[1]
+        assert "Count" in seen[0].out or words[0] == "sync-file"
+    with Store(db, read_only=True) as store:
+        assert lookup.find_list(store.db, "Q4 review").uid == plan.uid
+
+
+def test_a_task_is_added_or_moved_to_a_plan_by_its_title(db, plan, capsys) -> None:
+    before = lists(db)
+    assert main(["add", "Check", "--list", "Q4 review", "--db", db]) == 0
+    assert main(["mv", "1", "--to", "Q4 review", "--db", db]) == 0
+    assert lists(db) == before
+    with Store(db, read_only=True) as store:
+        assert task_queries.list_by_uid(store.db, plan.uid).pending == 3
+
+
+def test_two_plans_of_one_title_are_listed_with_their_ids(db, plan, capsys) -> None:
+    with Store(db) as store:
+        (other,) = store.commit(CreatePlan("Q4 review"), actor="human", now=3)
+    words = f"{plan.uid} (1 task, of project site) or {other.uid} (0 tasks)"
+    for command in (["ls"], ["ls", "--json"], ["add", "x"], ["add", "x", "--new"]):
+        assert main([*command, "--list", "Q4 review", "--db", db]) == 1
+        assert f"2 plans have the title Q4 review: name one by its id, {words}" in capsys.readouterr().err
+    with Store(db, read_only=True) as store, pytest.raises(Conflict):
+        lookup.find_list(store.db, "Q4 review")
 
 
 def git(folder: Path, *words: str) -> None:

@@ -133,6 +133,27 @@ async def test_a_new_list_is_made_and_lines(app):
         assert "No tasks yet." in shown(app)
 
 
+async def test_a_new_list_is_found_by_its_name(app):
+    async with opened(app) as pilot:
+        await pilot.press(*named("new list"))
+        await pilot.pause()
+        await write(pilot, "Garden")
+        await press(app, pilot, "enter")
+        home = task_queries.find_list(app.link.db, "Garden")
+        assert (home.kind, home.handle, home.id) == ("list", "Garden", app.state.list_id)
+
+
+async def test_a_new_list_of_a_taken_name_is_the_one_there_is(app):
+    async with opened(app) as pilot:
+        for _ in range(2):
+            await pilot.press(*named("new list"))
+            await pilot.pause()
+            await write(pilot, "Garden")
+            await press(app, pilot, "enter")
+        assert "There is a list Garden already: this is it." in said(app)
+        assert [home.name for home in task_queries.lists(app.link.db)].count("Garden") == 1
+
+
 async def test_a_list_is_renamed_and_the_old_name_comes_back_with_u(app, plan):
     async with opened(app) as pilot:
         await pilot.press(*named("change"), "r")

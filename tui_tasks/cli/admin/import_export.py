@@ -189,12 +189,12 @@ class _ComposedExport(NamedTuple):
 
 def _export(options: argparse.Namespace) -> int:
     require_database(options)
-    identity = identity_of(options)
     format_ = FORMATS[options.format]
     if format_.is_folder and options.file is None:
         raise InvalidArgument("output", f"{format_.name} is a folder of files: name it by -o FOLDER")
     with open_store(options) as store, contextlib.ExitStack() as spooled:
         lookup.check_both(options, store.db)
+        identity = identity_of(options)
         if format_.is_streamed:
             spool = spooled.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
             made = _compose_streamed(format_, store, identity, options.file, spool)
@@ -297,7 +297,7 @@ def _import(options: argparse.Namespace) -> int:
         _refuse_paused(store, identity)
         lookup.check_named(options, store.db)
         check_keeper(is_in_run=inside_run(os.environ, store.db)).look(store, now)
-        target, project = identity.list, identity.project
+        target, project = options.list, identity.project
         importing = Importer(
             store, options.format, parsed, target=target, fallback=own_list("tasklist", project), project=project
         )

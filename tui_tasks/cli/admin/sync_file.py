@@ -18,6 +18,7 @@ from typing import Final
 from tui_tasks import clock, regular_files
 from tui_tasks.cli.admin.import_export import MAX_BYTES, decoded_lines, os_errors_printed
 from tui_tasks.cli.options import REFUSED, identity_of, open_store, require_database
+from tui_tasks.cli.tasks.lookup import find_list
 from tui_tasks.core.engine import file_writes
 from tui_tasks.core.errors import InvalidArgument, as_utf8
 from tui_tasks.core.read.tasks import task_queries
@@ -62,7 +63,8 @@ def _sync(options: argparse.Namespace) -> int:
         print(f"tui-tasks sync-file: {safe_line(finding)}", file=sys.stderr)
     with open_store(options) as store:
         reason = None
-        for content in follow(store, path, identity.list, identity.project, replaces=options.replace):
+        named = find_list(store.db, options.list).handle if options.list is not None else None
+        for content in follow(store, path, named, identity.project, replaces=options.replace):
             if isinstance(content, bytes):
                 reason = None
                 if options.once:

@@ -13,6 +13,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
 
 if TYPE_CHECKING:
     import argparse
@@ -41,15 +42,39 @@ def find_task(session: Session, reference: str) -> Task:
 
 
 def find_list(db: Database, name: str) -> TaskList:
-    """Return the list of a name, or the plan of an id.
+    """Return the list of a name, the plan of an id, or else the only plan of a title.
 
     Raises:
         NotFound: there is none.
+        Conflict: several plans have the title.
     """
-    home = task_queries.find_list(db, name)
+    home = _list_or_none(db, name)
     if home is None:
         raise NotFound("list", name)
     return home
+
+
+def _list_or_none(db: Database, name: str) -> TaskList | None:
+    """Return what `find_list` returns, or None if there is none.
+
+    Raises:
+        Conflict: several plans have the title.
+    """
+    home = task_queries.find_list(db, name)
+    if home is not None:
+        return home
+    plans = [home for home in task_queries.each_list(db) if home.kind == "plan" and home.name == name]
+    if len(plans) > 1:
+        ids = " or ".join(f"{plan.uid} ({_facts(plan)})" for plan in plans)
+        raise Conflict(f"{len(plans)} plans have the title {name}: name one by its id, {ids}")
+    return plans[0] if plans else None
+
+
+def _facts(plan: TaskList) -> str:
+    facts = [count(plan.total, "task")]
+    facts += [f"of project {plan.project}"] if plan.project is not None else []
+    facts += [f"made by {plan.agent}"] if plan.agent is not None else []
+    return safe_line(", ".join(facts))
 
 
 def titled(number: int, name: str) -> str:
@@ -70,14 +95,14 @@ def lists_in_scope(session: Session) -> list[TaskList]:
 
 
 def check_named(options: argparse.Namespace, db: Database) -> None:
-    """Refuse to add to a list or a project that is not there.
+    """Set the named list to its handle; refuse to add to a list or a project that is not there.
 
     `--new` makes it; at a terminal the person is asked.
 
     Raises:
         NotFound: it is not there, and is not to be made.
     """
-    missing = _missing_list(db, options.list) or _missing_project(db, options.project)
+    missing = _missing_list(db, options, "list") or _missing_project(db, options.project)
     if missing is not None and not options.new:
         _offer(*missing)
 
@@ -89,7 +114,7 @@ def check_target(options: argparse.Namespace, db: Database) -> None:
         NotFound: it is not there, and is not to be made.
     """
     check_project(options, db)
-    missing = _missing_list(db, options.target)
+    missing = _missing_list(db, options, "target")
     if missing is not None and not options.new:
         _offer(*missing)
 
@@ -120,19 +145,29 @@ def check_project(options: argparse.Namespace, db: Database) -> None:
 
 
 def check_both(options: argparse.Namespace, db: Database) -> None:
-    """Refuse a project, as `check_project` does, or a list that is named and not there.
+    """Set the named list to its handle; refuse a project, as `check_project` does, or a list that is not there.
 
     Raises:
         NotFound: it is not there.
     """
     check_project(options, db)
-    missing = _missing_list(db, options.list)
+    missing = _missing_list(db, options, "list")
     if missing is not None:
         raise NotFound(*missing)
 
 
-def _missing_list(db: Database, name: str | None) -> tuple[str, str, str] | None:
-    if name is None or task_queries.find_list(db, name) is not None:
+def _missing_list(db: Database, options: argparse.Namespace, option: str) -> tuple[str, str, str] | None:
+    """Set an option that names a list to the list's handle; return what is missing if there is no list of the name.
+
+    Raises:
+        Conflict: several plans have the title.
+    """
+    name = getattr(options, option)
+    if name is None:
+        return None
+    home = _list_or_none(db, name)
+    if home is not None:
+        setattr(options, option, home.handle)
         return None
     return _missing("list", name, (home.name for home in task_queries.each_list(db)))
 

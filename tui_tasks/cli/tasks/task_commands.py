@@ -52,10 +52,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         require_database(options)
     if name == "ls" and options.json and not options.filter and not options.project:
         # The listing needs neither Peewee nor the tools: importing them takes longer than listing 10,000 tasks.
-        from tui_tasks.cli.tasks import json_printing
-
-        database, project = paths.database(options.db), project_of(options) or ""
-        json_printing.print_json(database, options.list, options.status, project, read_only=options.read_only)
+        _print_json(options)
         return 0
     from tui_tasks.dialects.command_tools import SHELL as VERBS
 
@@ -69,6 +66,23 @@ def run(name: str, options: argparse.Namespace) -> int:
     if name in ("ls", "next") and not options.json and sys.stderr.isatty() and is_without_project(options):
         print("Folders without a project share these lists; `tui-tasks init` makes one.", file=sys.stderr)
     return 0
+
+
+def _print_json(options: argparse.Namespace) -> None:
+    from tui_tasks.cli.tasks import json_printing
+    from tui_tasks.core.errors import NotFound
+
+    def print_list(handle: str | None) -> None:
+        database, project = paths.database(options.db), project_of(options) or ""
+        json_printing.print_json(database, handle, options.status, project, read_only=options.read_only)
+
+    try:
+        print_list(options.list)
+    except NotFound:
+        # Only this is slow: the name may be a plan's title.
+        with open_store(options) as store:
+            _check_named("ls", options, store.db)
+        print_list(options.list)
 
 
 def _check_named(name: str, options: argparse.Namespace, db: Database) -> None:

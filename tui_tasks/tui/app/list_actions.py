@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from tui_tasks.core.operations.tasks import ArchiveList, CreatePlan, DeleteList, RenameList, SetListReview, SetListRule
+from tui_tasks.core.operations.tasks import ArchiveList, DeleteList, EnsureList, RenameList, SetListReview, SetListRule
 from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.vocab import DIALECT_LISTS
@@ -86,14 +86,19 @@ class ListActions(Controller):
             context.say(f"{safe_line(home.name, 60)}   {count(home.total, 'task')}")
 
     async def do_new_list(self) -> None:
-        """Make a list and go there."""
+        """Make a list and go there; names are unique, so the list of a taken name is shown."""
         from tui_tasks.tui.inputs.dialogs import LineDialog
 
-        name = await self._context.ask(LineDialog(self._context, "Name of the new list", done="Make"))
-        if name is not None and name.strip():
-            project = self._context.state.projects.chosen or None
-            (made,) = await self._context.link.commit(CreatePlan(name.strip(), project=project))
-            self._context.navigation.show_list(made.id)
+        context = self._context
+        name = await context.ask(LineDialog(context, "Name of the new list", done="Make"))
+        if name is None or not name.strip():
+            return
+        known = set(context.state.lists)
+        (home,) = await context.link.commit(EnsureList(name.strip(), "task", context.state.projects.chosen or None))
+        context.navigation.show_list(home.id)
+        if home.id in known:
+            of = f" of project {safe_line(home.project, 40)}" if home.project else ""
+            context.say(f"There is a list {safe_line(home.name, 60)}{of} already: this is it.")
 
     async def do_this_list(self) -> None:
         """Rename the list, archive it, or delete it with its tasks."""
