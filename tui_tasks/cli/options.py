@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tui_tasks.cli.main import WordReader
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.errors import ReservedName
+    from tui_tasks.core.read.agents.fleet import LeftTask
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.requests.identity import Identity
@@ -247,13 +248,22 @@ def open_store(options: argparse.Namespace) -> Iterator[Store]:
         yield store
 
 
-def left_now(db: Database, now: int) -> dict[str, str]:
-    """Return the tasks in progress whose agent is gone, each with the agent, as the screen shows them."""
+def left_now(db: Database, now: int) -> dict[str, LeftTask]:
+    """Return the tasks that agents have left, by uid, as the screen shows them."""
     from tui_tasks.core.read.agents import fleet
     from tui_tasks.settings import config, paths
 
     settings, _ = config.load(paths.configuration())
     return fleet.left_now(db, now, int(settings.quiet_after * 1_000_000))
+
+
+def left_text(left: LeftTask, now: int) -> str:
+    """Return `claude-1 left 5m ago`, or since when it is silent."""
+    from tui_tasks.core import agent_names
+    from tui_tasks.text.times import age, ago
+
+    who = agent_names.shown(left.agent, 16)
+    return f"{who} left {ago(left.at, now)}" if left.is_gone else f"{who} silent for {age(left.at, now)}"
 
 
 def declare_new(command: argparse.ArgumentParser) -> None:

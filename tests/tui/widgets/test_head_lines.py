@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.tui.driving import above, below, by_agent, lines, opened, press, said, shown, until
-from tests.tui.plan import NOW, Plan, connect
+from tests.tui.plan import NOW, SECOND, Plan, connect
 from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core import connections
@@ -17,7 +17,15 @@ from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, TurnEnded
-from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import (
+    AddTask,
+    ClaimTask,
+    CreatePlan,
+    DeleteTask,
+    EditTask,
+    LapseClaims,
+    LogTask,
+)
 from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
@@ -180,16 +188,54 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
         assert "◐" not in "".join(lines(app)[: 3 if size[0] > 60 else 1])
         if size[0] > 60:
             assert "! 0 stuck, 1 gone" in lines(app)[1]
-            assert lines(app)[2].startswith(" · claude-1 gone #5 Ship auth")
+            assert lines(app)[2].startswith(" · claude-1 gone now #5 Ship auth")
             assert "· claude-1  gone from #5 Ship auth flow" in above(app)
         (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#5")
         assert "? Ship auth" in row
-        assert "gone: cla" in row
+        assert ("claude-1 left" if size[0] > 60 else "claude-1 l") in row
         assert app.state.need_you == 3
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.begin(store.db, "claude-1", Process(), NOW)
         await until(pilot, lambda: app.state.need_you == 2)
         await until(pilot, lambda: "◐ claude-1 #5" in lines(app)[2] or "◐ claude-1 #5" in lines(app)[0])
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
+async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_its_claim_has_lapsed(
+    plan, make_app, size
+):
+    by_agent(plan, "alpha", ClaimTask("alpha", 60 * SECOND, plan[8]), now=NOW - 400 * SECOND)
+    with Store(plan.path) as store:
+        connect(store, "alpha")
+        with store.db.transaction(write=True):
+            connections.end(store.db, "alpha", Process(), NOW - 390 * SECOND)
+    by_agent(plan, "system", LapseClaims(), now=NOW - 300 * SECOND)
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        await press(app, pilot, "g")
+        (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#8")
+        assert "○ Backup" in row and ("alpha left 6m ago" if size[0] > 60 else "alpha l") in row
+        assert "· alpha" in lines(app)[2 if size[0] > 60 else 0]
+        if size[0] > 60:
+            assert "! 0 stuck, 1 gone" in lines(app)[1]
+            assert lines(app)[2].startswith(" · alpha gone 6m #8")
+            assert re.search(r"· alpha +gone from #8 Backup restore drill, its claim lapsed +6m", above(app))
+        await press(app, pilot, "full_stop")
+        assert "alpha" not in shown(app)
+        await press(app, pilot, "u")
+        assert "alpha" in shown(app)
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_a_task_that_a_lapsed_claim_has_left_says_so_on_its_card_and_in_its_detail(plan, make_app, pane):
+    by_agent(plan, "alpha", ClaimTask("alpha", 60 * SECOND, plan[8]), now=NOW - 400 * SECOND)
+    by_agent(plan, "system", LapseClaims(), now=NOW - 300 * SECOND)
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, (140, 40)) as pilot:
+        app.navigation.go_to(plan[8])
+        await until(pilot, lambda: shown(app).count("alpha left 6m ago") >= (2 if pane == "list" else 1))
+        by_agent(plan, "beta", ClaimTask("beta", 60 * SECOND, plan[8]))
+        await until(pilot, lambda: "alpha left" not in shown(app))
 
 
 async def test_a_task_whose_agent_is_gone_is_one_that_needs_attention(app, plan):
@@ -207,7 +253,7 @@ async def test_the_card_of_a_task_whose_agent_is_gone_says_so(plan, make_app):
     leave(plan, "claude-1")
     app = make_app(plan.path, pane="board")
     async with opened(app):
-        assert "gone: claude-1" in shown(app)
+        assert "claude-1 left now" in shown(app)
 
 
 def stop(plan: Plan, agent: str, at: int | None) -> None:
@@ -267,7 +313,7 @@ async def test_one_that_makes_single_calls_has_left_only_after_it_was_silent_for
         assert plan[8] not in app.state.left
         app.context.clock.now = lambda: NOW + 3_600_000_000
         by_agent(plan, "human", LogTask(plan[1], "later"))
-        await until(pilot, lambda: app.state.left.get(plan[8]) == "caller")
+        await until(pilot, lambda: plan[8] in app.state.left and app.state.left[plan[8]].agent == "caller")
 
 
 async def test_more_agents_than_fit_are_counted(plan, make_app):

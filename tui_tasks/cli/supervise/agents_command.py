@@ -51,9 +51,12 @@ def run(name: str, options: argparse.Namespace) -> int:
             records.look(clock.now(), at_once=True)
         agents = json_shapes.agents(store.db, clock.now(), everyone=options.all)
         paused = fleet.paused(store.db)
+        now = clock.now()
         left: dict[str, list[str]] = {}
-        for uid, agent in left_now(store.db, clock.now()).items():
-            left.setdefault(agent, []).append(f"#{task_queries.task(store.db, uid).number}")
+        for uid, task in left_now(store.db, now).items():
+            words = f"{'left' if task.is_gone else 'silent on'} #{task_queries.task(store.db, uid).number}"
+            what = "its claim lapsed" if task.has_lapsed else "in progress"
+            left.setdefault(task.agent, []).append(f"{words} {times.ago(task.at, now)}, {what}")
     if options.json:
         print_json(agents, indent=2)
         return 0
@@ -69,7 +72,7 @@ def _line(agent: dict[str, Any], left: list[str], paused: str | None) -> str:
     if paused is not None:
         state += f", paused: {paused}"
     if left:
-        state += f", left {' '.join(left)} in progress"
+        state += f", {'; '.join(left)}"
     at = agent["tool"] or agent["last_message"] or agent["last_prompt"] or ""
     words = [agent_names.shown(agent["agent"]), state, agent["project"] or agent["cwd"] or "", at]
     return "  ".join(safe_line(word, _WORDS) for word in words if word)

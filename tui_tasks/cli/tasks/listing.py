@@ -8,7 +8,7 @@ from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.channel.session import Session
-from tui_tasks.cli.options import left_now
+from tui_tasks.cli.options import left_now, left_text
 from tui_tasks.cli.person import task_lines
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
@@ -87,7 +87,7 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
         for _, of_list in groupby(batch, lambda tasks: tasks[0].id):
             tasks = list(of_list)
             proofs |= _proofs(session, tasks[0][0], [task for *_, task in tasks], ascii_only=ascii_only)
-        if why is None and (asks or any(task.status == "in_progress" for _, task in batch)):
+        if why is None and (asks or any(_may_be_left(task) for _, task in batch)):
             why = _why_needing(session, asks)
         for home, task in batch:
             proof = proofs.get(task.uid, "")
@@ -99,6 +99,11 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
         print("no tasks" if filter_ == EVERYTHING and not statuses else "no task matches", file=sys.stderr)
 
 
+def _may_be_left(task: Task) -> bool:
+    """Return whether an agent may have left a task: it is in progress, or its claim has lapsed."""
+    return task.status == "in_progress" or (task.status == "pending" and bool(task.fenced))
+
+
 def _open_asks(db: Database) -> list[Ask]:
     if not db.scalar("SELECT EXISTS (SELECT 1 FROM ask WHERE state = 'open')"):
         return []
@@ -108,7 +113,7 @@ def _open_asks(db: Database) -> list[Ask]:
 
 
 def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, str]:
-    """Return why tasks need the human, by uid: their agent is gone, or somebody asks about them."""
+    """Return why tasks need the human, by uid: their agent has left, or somebody asks about them."""
     from tui_tasks.core.read import ask_queries
     from tui_tasks.core.read.agents import activity  # few listings need it
 
@@ -116,7 +121,7 @@ def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, str]:
     about = ask_queries.asked_about(asks, {who: task.uid for who, task in activity.working(db).items()})
     who = {about[ask.uid]: f"{agent_names.shown(ask.agent, 16)} asks" for ask in reversed(asks) if ask.uid in about}
     left = left_now(db, session.clock())
-    return who | {uid: f"{agent_names.shown(agent, 16)} is gone" for uid, agent in left.items()}
+    return who | {uid: left_text(one, session.clock()) for uid, one in left.items()}
 
 
 def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:

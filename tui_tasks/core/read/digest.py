@@ -18,6 +18,7 @@ from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries
 from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest_entries import (
     PARTS,
     DigestLine,
@@ -36,10 +37,10 @@ _MAX_FAILING: Final = 100_000
 _NEAR: Final = 10_000
 
 
-def needs_you(db: Database, left: Mapping[str, str]) -> Iterator[DigestLine]:
+def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine]:
     """Yield a line for each question, held task, held job, failed check, task left, work to review, stuck agent.
 
-    `left`: as `fleet.left_tasks` returns it. A task with a question or a failed check has no second line for it.
+    `left`: as `fleet.left_now` returns it. A task with a question or a failed check has no second line for it.
     """
     asks = ask_queries.open_asks(db)
     about = ask_queries.asked_about(asks, {who: task.uid for who, task in activity.working(db).items()})
@@ -57,10 +58,11 @@ def needs_you(db: Database, left: Mapping[str, str]) -> Iterator[DigestLine]:
     known = check_queries.definitions(db)
     for uid in failing:
         yield _failed_check(db, uid, known)
-    for uid in left.keys() - set(failing) - set(about.values()):
+    in_progress = {uid for uid, one in left.items() if not one.has_lapsed}
+    for uid in in_progress - set(failing) - set(about.values()):
         abandoned = task_queries.task(db, uid)
         entries = _entries_of_task(db, uid, "task.updated")[-1:]
-        yield _line("left", uid, abandoned.name, left[uid], "is gone", abandoned.updated_at, entries, uid)
+        yield _line("left", uid, abandoned.name, left[uid].agent, "is gone", left[uid].at, entries, uid)
     for work in work_queries.ready(db):
         named = task_queries.task(db, work.task_uid)
         what = "conflicts with its base branch" if work.state == "conflict" else "waits for your review"
@@ -237,14 +239,14 @@ class Digest(msgspec.Struct, frozen=True):
         return {part: [line for line in self.lines if line.part == part] for part in PARTS}
 
 
-def digest(db: Database, since: int, now: int, left: Mapping[str, str]) -> Digest:
+def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> Digest:
     """Return what happened since an instant; `left`: see `needs_you`."""
     with db.transaction(write=False):
         after = max(journal.seq_before(db, since), journal.oldest(db) - 1)
         newest = journal.newest(db)
         needing = list(needs_you(db, left))
         new = [line for line in needing if line.at >= since]
-        lines = _happened(db, after, since, new)
+        lines = [_with_its_end(line, left) for line in _happened(db, after, since, new)]
         uids = [line.task for line in lines if line.task is not None]
         numbers: dict[str, int] = dict(db.sql(_NUMBERS, (_array(uids),)).fetchall())
         is_cut = since < _compacted_before(db)
@@ -255,6 +257,14 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, str]) -> Diges
     order = {part: number for number, part in enumerate(PARTS)}
     lines.sort(key=lambda line: (order[line.part], line.kind == "unchecked", line.is_over, line.at, line.key))
     return Digest(since, now, after, newest, is_cut, len(needing) - len(new), tuple(lines))
+
+
+def _with_its_end(line: DigestLine, left: Mapping[str, LeftTask]) -> DigestLine:
+    """Return the line of a lapsed claim with whether its agent is gone; others as they are."""
+    one = left.get(line.task) if line.kind == "claim" and line.task is not None else None
+    if one is None or one.agent != line.who:
+        return line
+    return replace(line, text=f"{'is gone' if one.is_gone else 'is silent'}, {line.text}")
 
 
 def _happened(db: Database, after: int, since: int, needing: Sequence[DigestLine]) -> list[DigestLine]:

@@ -1,4 +1,7 @@
-"""What a screen remembers for the human: when they last looked, saved filters. Neither state nor journal has it."""
+"""What a screen remembers for the human: when they last looked, when all was seen, saved filters.
+
+Neither state nor journal has it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 
 LOOKED: Final = "looked"
+SEEN: Final = "seen"
 
 
 class Looked(msgspec.Struct, frozen=True, gc=False):
@@ -49,6 +53,11 @@ def looked(db: Database) -> Looked | None:
     """Return when the human last looked; None if they never did."""
     stored = get(db, LOOKED)
     return None if stored is None else msgspec.convert(stored, Looked)
+
+
+def seen_at(db: Database) -> int:
+    """Return when the human said last that all was seen, in microseconds; 0 if never."""
+    return int(get(db, SEEN) or 0)
 
 
 _FILTER: Final = "filter:"

@@ -196,12 +196,12 @@ def latest_words(word: Word | None) -> str:
 def state_of(member: Member, now: int, quiet_after: int) -> str:
     """Return an agent's state now, a key of `LOOKS_OF_STATES`.
 
-    An agent of the channel that has been silent for long is quiet, as nothing else is known of its activity. A
-    session's state is reported by its program.
+    An agent of the channel that has been silent for long, or since its claim lapsed, is quiet, as nothing else is known
+    of its activity. A session's state is reported by its program.
     """
     is_silent = member.session is None and now - member.last_seen > quiet_after
     state = reported_state(member, now, quiet_after)
-    return "quiet" if state == "working" and is_silent else state
+    return "quiet" if (state == "working" and is_silent) or (state == "idle" and member.is_silent) else state
 
 
 def shown_state(member: Member, context: Context, quiet_after: int) -> str:
@@ -212,7 +212,7 @@ def shown_state(member: Member, context: Context, quiet_after: int) -> str:
     state = state_of(member, now, quiet_after)
     if member.task is not None and member.task.uid in context.state.reviewable:
         return "ready" if state in ("quiet", "working", "idle", "gone") else state
-    return "left" if member.task is not None and member.has_left(now, quiet_after) else state
+    return "left" if member.left_task(now, quiet_after) is not None else state
 
 
 def reported_state(member: Member, now: int, quiet_after: int) -> str:
@@ -232,11 +232,12 @@ def reported_state(member: Member, now: int, quiet_after: int) -> str:
 
 
 def has_finished(member: Member) -> bool:
-    """Return whether an agent that is gone has ended as it should: with no task, no question, and not by its process's
-    end alone.
+    """Return whether an agent that is gone has ended as it should: with no task, claim or question, and not by its
+    process's end alone.
     """
     is_lost = member.session is not None and member.session.ended_by in ("process", BY_MACHINE)
-    return member.state == "gone" and member.task is None and member.ask is None and not is_lost
+    has_open = member.task is not None or member.ask is not None or bool(member.lapsed)
+    return member.state == "gone" and not has_open and not is_lost
 
 
 def is_over(member: Member, now: int, seen_at: int) -> bool:
@@ -291,6 +292,9 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return lost, "$muted"
     if state in ("gone", "left") and member.task is not None:
         return f"left while #{member.task.number} was in progress", "$state-overdue"
+    if state in ("left", "quiet") and member.lapsed_task is not None:
+        left = "left while" if state == "left" else "silent since"
+        return f"{left} #{member.lapsed_task.number} was in progress, and its claim lapsed", "$state-overdue"
     if member.near is not None:
         return member.near, "$state-overdue"
     if member.tool is not None:

@@ -290,7 +290,7 @@ class FleetRows(RowDrawing[FleetRow]):
         """Return the task that an agent waits with, else that which it is at."""
         asked = self._asked.get(row.ask.uid) if row.ask is not None and row.state in ("waiting", "paused") else None
         is_at_its_own = agent_text.shown_state(row, self.context, self._quiet_after) in ("stuck", "asking")
-        return row.task or asked if is_at_its_own else asked or row.task
+        return row.last_task or asked if is_at_its_own else asked or row.last_task
 
     def _tick(self, row: Member, state: str, now: int) -> None:
         """Set how long the line stays true: until an age, the pulse or the quiet state changes."""

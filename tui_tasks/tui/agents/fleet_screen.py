@@ -111,11 +111,13 @@ class Fleet(Overlay):
         # What the order of the rows follows from changes with them alone.
         now, seen_at = self.context.clock.now(), self.context.state.seen_at
         self._over = {member.name for member in members if agent_text.is_over(member, now, seen_at)}
-        self._left = {
-            member.name for member in members if member.task is not None and member.has_left(now, self._quiet_after)
-        }
+        self._left = {member.name for member in members if member.left_task(now, self._quiet_after) is not None}
         self.members = [member for member in members if self.context.state.projects.shows_member(member)]
-        gone = [one for one in self.members if one.state == "gone" and one.task is None and one.ask is None]
+        gone = [
+            one
+            for one in self.members
+            if one.state == "gone" and one.task is None and one.ask is None and one.name not in self._left
+        ]
         if len(gone) < 2:
             return [*self.members]
         finished = sum(map(agent_text.has_finished, gone))
@@ -270,8 +272,10 @@ class Fleet(Overlay):
         self._show()
 
     def all_seen(self) -> None:
-        """Draw the agents without the marks of what was new."""
+        """Draw the agents without the marks of what was new, and those whose leaving was not seen as gone."""
         self.window.again()
+        self._take()
+        self._show()
 
     def agents_changed(self) -> None:
         """Update after something without a journal entry, such as an agent's activity or connection."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -275,8 +275,10 @@ class TaskApp(Actor, ResilientApp):
 
     def _take_in(self, changes: StateChanges) -> None:
         now, was_new = self.context.clock.now(), set(self.state.new)
-        autos = self.state.autos
+        autos, was_still = self.state.autos, self.state.standing_still
         self.state.apply(changes, now)
+        # An agent that is back, or has left, has not changed its task by that.
+        changes = replace(changes, waiting=changes.waiting | (was_still ^ self.state.standing_still))
         self.focus_tracking.follow(changes)
         self.navigation.follow(changes)
         for pane in self.navigation.made_panes():
@@ -309,15 +311,14 @@ class TaskApp(Actor, ResilientApp):
 
     def _look(self) -> None:
         self._is_look_due = False
-        was_left, was_stopped = set(self.state.left), set(self.state.stopped)
+        was_still = self.state.standing_still
         try:
             recounted = self.state.read_counts()
             if not self.state.read_agents(self.context.clock.now()) and not recounted:
                 return
-            moved = (was_left ^ self.state.left.keys()) | (was_stopped ^ self.state.stopped.keys())
-            if changed := moved | recounted:
+            if changed := (was_still ^ self.state.standing_still) | recounted:
                 seq = self.link.seq
-                self.pane.changed(StateChanges(seq, seq, (), waiting=frozenset(changed)))
+                self.pane.changed(StateChanges(seq, seq, (), waiting=changed))
             for screen in self.screen_stack[1:]:
                 agents_changed = getattr(screen, "agents_changed", None)
                 if agents_changed is not None and screen.is_mounted:

@@ -238,8 +238,11 @@ class GlobalActions(Controller):
 
     async def _remember(self, looked: Looked) -> None:
         """Draw what is new since the human looked, and keep when that was."""
+        state = self._context.state
+        state.read_agents(self._context.clock.now())
         self._context.navigation.all_seen()
         self._context.redraw_frame()
+        await self._context.link.remember(screen_memory.SEEN, state.seen_at)
         await self._context.link.remember(screen_memory.LOOKED, {"seq": looked.seq, "at": looked.at})
 
     def do_attention(self) -> None:

@@ -71,7 +71,10 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     if card.part == "pending":
         name = decided_line(card.name, is_prose=True, ascii_only=ascii_only) if card.held else card.name
         shown = (mark,) * has_mark
-        return CardContent(name, _pending(context, card, who, fields), marks=shown, lasts=min(spans, default=0))
+        left = task_text.stands_still(context, card.uid) or "", "$state-overdue"
+        lasts = min([*spans, *_of_standstill(context, card)], default=0)
+        standing = _pending(context, card, who, fields)
+        return CardContent(name, standing, left, shown, note_first=bool(left[0]), lasts=lasts)
     since, note = card.updated_at, ("", "")
     failed, checked = task_text.failed_check(context, card), task_text.note(context, card)
     if card.part == NEEDS_YOU:
@@ -97,12 +100,18 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         checked = None
     parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
     standing = tuple(part for part in parts if part is not None and part[0])
-    lasts = min([age_lasts(since, now), *spans])
+    lasts = min([age_lasts(since, now), *spans, *_of_standstill(context, card)])
     first = card.part in ("failed", NEEDS_YOU) or card.uid in context.state.stopped
     asked = ask_of(context, card) if card.part == NEEDS_YOU else None
     is_question = asked is not None and not agent_text.is_permission(asked)
     is_quiet = card.part in _QUIET
     return CardContent(card.name, standing, note, (mark,) * has_mark, is_quiet, first, is_question, lasts)
+
+
+def _of_standstill(context: Context, card: Card) -> list[int]:
+    """Return for how many microseconds it stays true who has left the task; empty where nobody has."""
+    lasts = task_text.standstill_lasts(context, card.uid)
+    return [] if lasts is None else [lasts]
 
 
 def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> tuple[Part, ...]:

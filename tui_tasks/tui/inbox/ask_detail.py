@@ -221,7 +221,7 @@ class AskDetail(TextDrawing):
         if ask.request is not None:
             said.append("It waits for your answer.")
         elif self._working is not None and (self._about is None or self._about.uid != self._working.uid):
-            gone = ask.agent in self.context.state.left.values()
+            gone = any(left.agent == ask.agent for left in self.context.state.left.values())
             goes = f"stands still: {agent_text.who(ask.agent, 20)} is gone" if gone else "keeps running meanwhile"
             said.append(f"#{self._working.number} {goes}.")
         if ask.expires_at is not None:

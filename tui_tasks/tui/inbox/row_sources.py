@@ -195,8 +195,9 @@ class StuckAgents(RowSource[Member]):
     @override
     def items(self) -> Iterator[InboxItem]:
         state = self.context.state
+        left = {task.agent for task in state.left.values()}
         for row in state.members:
-            if row.state not in _STUCK or row.ask is not None or row.name in state.left.values():
+            if row.state not in _STUCK or row.ask is not None or row.name in left:
                 continue
             if state.projects.shows_member(row):
                 why, _ = agent_text.matter(row, self.context, row.state)

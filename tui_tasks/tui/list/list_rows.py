@@ -31,6 +31,7 @@ from tui_tasks.tui.tasks.task_text import (
     note,
     priority,
     reason,
+    standstill_lasts,
 )
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.screen_head import changed_parts
@@ -93,6 +94,8 @@ class TaskRows(RowDrawing[TaskLine]):
         ask = ask_of(context, row) if state == "needs_you" else None
         since = ask.opened_at if ask is not None else row.updated_at
         self.lasts(age_lasts(since, context.clock.now()))
+        if (still_lasts := standstill_lasts(context, row.uid)) is not None:
+            self.lasts(still_lasts)
         if why is None and (failed := failed_check(context, row)) is not None:
             why, checked = failed, None
         said = why or self._waits(row) or last_words(context, row, state)

@@ -19,6 +19,7 @@ from typing_extensions import override
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
 from tui_tasks.core.read.pages import list_pages, log_pages
@@ -224,7 +225,7 @@ class DigestScreen(Overlay):
         self._open: str | None = None
         self._reading: Timer | None = None
         self._took = 0.0
-        self._left: dict[str, str] = {}
+        self._left: dict[str, LeftTask] = {}
         self._late: list[DigestLine] = []
         self._is_reading = False
         self._drawing = DigestRows(context)
@@ -268,15 +269,20 @@ class DigestScreen(Overlay):
     def agents_changed(self) -> None:
         """Read it again after an agent has come or gone."""
         self._head.again()
-        if self._digest is not None and self._left != self.context.state.left:
+        if self._digest is not None and self._left != self._left_now:
             self._read()
+
+    @property
+    def _left_now(self) -> dict[str, LeftTask]:
+        """The tasks that agents have left."""
+        return self.context.state.lapsed | self.context.state.left
 
     def _read(self) -> None:
         self._reading = None
         if self._is_reading:
             self._reading = self.set_timer(_PACE, self._read)
             return
-        db, now, left = self.context.db, self.context.clock.now(), dict(self.context.state.left)
+        db, now, left = self.context.db, self.context.clock.now(), self._left_now
         self._left = left
         if journal.newest(db) - journal.seq_before(db, self._since) > _MANY:
             self.run_worker(self._read_aside(now, left))
@@ -284,7 +290,7 @@ class DigestScreen(Overlay):
         began = time.monotonic()
         self._show(digest(db, self._since, now, left), began)
 
-    async def _read_aside(self, now: int, left: Mapping[str, str]) -> None:
+    async def _read_aside(self, now: int, left: Mapping[str, LeftTask]) -> None:
         began, self._is_reading = time.monotonic(), True
         try:
             content = await asyncio.to_thread(_read_digest, self.context.link.open_reader, self._since, now, left)
@@ -366,7 +372,7 @@ class DigestScreen(Overlay):
         self.action_act("digest_open")
 
 
-def _read_digest(open_reader: Callable[[], Database], since: int, now: int, left: Mapping[str, str]) -> Digest:
+def _read_digest(open_reader: Callable[[], Database], since: int, now: int, left: Mapping[str, LeftTask]) -> Digest:
     with contextlib.closing(open_reader()) as db:
         return digest(db, since, now, left)
 

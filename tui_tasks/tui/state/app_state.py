@@ -13,7 +13,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, screen_memory, work_queries
 from tui_tasks.core.read.agents import activity, fleet
-from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.fleet import LeftTask, Member
 from tui_tasks.core.read.job_lines import FailingJob
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -61,7 +61,8 @@ class AppState:
       of one that names none, the task that its agent is at work on. `asking`: the uids of these tasks.
     - `held`: how many tasks and jobs wait for the human to accept them.
     - `members`: every agent, without those that are gone for a day and have left nothing open.
-    - `left`: the uid of each task in progress whose agent is gone, and that agent.
+    - `left`: the tasks in progress whose agent is gone, by uid. `lapsed`: the tasks that are pending again since a
+      claim on them lapsed, whose agent is gone or silent.
     - `unproven`: the uids of the tasks that need the human because a check of theirs has failed.
     - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review.
       `first_to_review`: the agent of the first of these works, and since when it waits.
@@ -104,7 +105,8 @@ class AppState:
         self.asking: set[str] = set()
         self.held = 0
         self.members: list[Member] = []
-        self.left: dict[str, str] = {}
+        self.left: dict[str, LeftTask] = {}
+        self.lapsed: dict[str, LeftTask] = {}
         self.stopped: dict[str, str] = {}
         self.unproven: list[str] = []
         self.reviewable: dict[str, str] = {}
@@ -122,8 +124,8 @@ class AppState:
         self.new: dict[str, int] = {}
         self.deleted: dict[str, int] = {}
         self._made: set[str] = set()
-        # When the human said that all was seen, since the screen was opened.
-        self.seen_at = 0
+        # When the human said that all was seen.
+        self.seen_at = 0 if is_past else screen_memory.seen_at(db)
         # What was new before that, until the human changes something.
         self._before_seen: Marks | None = None
         self.looked = screen_memory.looked(db) or Looked(0 if is_past else journal.newest(db), now)
@@ -217,12 +219,14 @@ class AppState:
     def read_agents(self, now: int) -> bool:
         """Read what agents do, and who is there, which leaves no journal entries; return whether it has changed."""
         was = self.members, self.left, self.asked_about
+        known = () if self._is_past else self.members
         self.members = fleet.everyone(
-            self._db, now - DAY, () if self._is_past else self.members, knows_presence=not self._is_past
+            self._db, now - DAY, known, seen_at=self.seen_at, knows_presence=not self._is_past
         )
         left = fleet.left_tasks(self._db, self.members, now, self._grace)
         # An agent whose work is to be reviewed may be gone.
-        self.left = {uid: agent for uid, agent in left.items() if uid not in self.reviewable}
+        self.left = {uid: task for uid, task in left.items() if uid not in self.reviewable}
+        self.lapsed = fleet.lapsed_tasks(self.members)
         self.stopped = fleet.stopped_tasks(self._db, self.members)
         tasks = {member.name: member.task.uid for member in self.members if member.task is not None}
         self.asked_about = ask_queries.asked_about(self.asks, tasks)
@@ -235,6 +239,15 @@ class AppState:
         if self.has_work:
             self._read_reviewable()
         return {uid for uid in was.keys() | self.reviewable.keys() if was.get(uid) != self.reviewable.get(uid)}
+
+    def without_agent(self, uid: str) -> LeftTask | None:
+        """Return who has left a task, or says nothing about it; None where nobody has."""
+        return self.left.get(uid) or self.lapsed.get(uid)
+
+    @property
+    def standing_still(self) -> frozenset[str]:
+        """The tasks whose agent is gone, silent or suspended."""
+        return frozenset((*self.left, *self.lapsed, *self.stopped))
 
     @property
     def need_you(self) -> int:

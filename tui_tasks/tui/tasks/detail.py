@@ -95,6 +95,7 @@ class DetailText(TextDrawing):
         why = task_text.reason(self.context, details.line, details.state) if details.state == "failed" else None
         if why is not None:
             lines += [*_block(why[0], room, why[1]), ()]
+        lines += self._standstill(details, room)
         lines += self._to_review(details, room)
         lines += task_text.lines(self.context, details.task, room)
         if details.task.description:
@@ -116,10 +117,19 @@ class DetailText(TextDrawing):
     def _in_brief(self, details: TaskDetails, room: int) -> list[Drawn]:
         """Return what is asked or to be reviewed, the newest log entries, the description, and the tasks around it."""
         lines = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
+        lines += self._standstill(details, room)
         lines += self._log(details, details.log[:8], room)
         lines += self._words(details.task, details.task.description, room)[:8]
         around = [*self._neighbours("After", details.after, room), *self._neighbours("Blocks", details.blocks, room)]
         return lines + [line for line in around if line]
+
+    def _standstill(self, details: TaskDetails, room: int) -> list[Drawn]:
+        """Return that its agent has left, is silent or suspended."""
+        uid = details.task.uid
+        if (lasts := task_text.standstill_lasts(self.context, uid)) is not None:
+            self.lasts(lasts)
+        text = task_text.stands_still(self.context, uid)
+        return _block(text, room, "$state-overdue") if text is not None else []
 
     def _to_review(self, details: TaskDetails, room: int) -> list[Drawn]:
         """Return what there is to review, whose work it is and since when it waits, and the key that shows it."""

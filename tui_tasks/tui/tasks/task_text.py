@@ -17,7 +17,7 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, telling_line
-from tui_tasks.text.times import ago, count
+from tui_tasks.text.times import age, age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.painting.styles import Part
@@ -179,13 +179,21 @@ def late_mark(context: Context, task: TaskLine) -> Part | None:
 
 
 def stands_still(context: Context, uid: str) -> str | None:
-    """Return `gone: claude-1` or `stopped: claude-1` for a task in progress whose agent's process has ended or is
-    suspended. The state comes first, as a narrow row cuts the end.
+    """Return `claude-1 left 5m ago` of a task whose agent is gone, `claude-1 silent for 5m` of one whose agent's claim
+    has lapsed, `stopped: claude-1` where it is suspended; None of other tasks.
     """
-    for state, tasks in (("gone", context.state.left), ("stopped", context.state.stopped)):
-        if uid in tasks:
-            return f"{state}: {safe_ends(tasks[uid], 16)}"
+    if (left := context.state.without_agent(uid)) is not None:
+        name, now = safe_ends(agent_text.who(left.agent), 16), context.clock.now()
+        return f"{name} left {ago(left.at, now)}" if left.is_gone else f"{name} silent for {age(left.at, now)}"
+    if uid in context.state.stopped:
+        return f"stopped: {safe_ends(context.state.stopped[uid], 16)}"
     return None
+
+
+def standstill_lasts(context: Context, uid: str) -> int | None:
+    """Return for how many microseconds `stands_still` stays the same; None: until something changes."""
+    left = context.state.without_agent(uid)
+    return None if left is None else age_lasts(left.at, context.clock.now())
 
 
 def reason(context: Context, task: TaskLine, state: str) -> Part | None:

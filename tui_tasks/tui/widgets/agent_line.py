@@ -136,9 +136,13 @@ class AgentEntries:
         return member.task is not None and member.task.uid in self.context.state.reviewable
 
     def _in_trouble(self, member: Member, shown: str, now: int, quiet_after: int) -> AgentEntry | None:
-        is_ready, about = self._is_ready(member), " ".join(_about(member.task))
-        if member.task is not None and not is_ready and member.has_left(now, quiet_after):
-            return self._entry(member, "gone", "gone", reason=f"gone from {about}", since=member.last_seen)
+        is_ready, about = self._is_ready(member), " ".join(_about(member.last_task))
+        if member.lapsed_task is not None and member.task is None:
+            about += ", its claim lapsed"
+        if not is_ready and member.left_task(now, quiet_after) is not None:
+            self.lasts(age_lasts(member.left_at, now))
+            word = f"gone {age(member.left_at, now)}"
+            return self._entry(member, "gone", word, reason=f"gone from {about}", since=member.left_at)
         if shown == "stuck" and member.stuck is not None:
             return self._entry(member, shown, shown, reason=f"stuck: {one_line(member.stuck.text)}", since=member.since)
         if shown == "stopped":
@@ -225,7 +229,7 @@ class AgentEntries:
         looks = agent_text.LOOKS_OF_STATES[state]
         mark = looks.mark(ascii_only=self.context.ascii_only)
         color = "$state-overdue" if state == "gone" else looks.color
-        task, act = member.task if has_task else about, self._agents
+        task, act = member.last_task if has_task else about, self._agents
         if has_task and task is not None and state in ("gone", *AT_WORK):
             act = self._go_to(task.uid)
         number, name = _about(task) or ("", "")

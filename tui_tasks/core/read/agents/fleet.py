@@ -6,7 +6,7 @@ whole: agents are found by steps in its index on (actor, seq), and an agent's la
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -16,15 +16,17 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
-from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import activity, session_queries
+from tui_tasks.core.read import ask_queries, screen_memory, work_queries
+from tui_tasks.core.read.agents import activity, lapsed_claims, session_queries
 from tui_tasks.core.read.agents.activity import Word
+from tui_tasks.core.read.agents.lapsed_claims import LapsedClaim
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.schema.tables import JournalRow
 
 MINUTE: Final = 60_000_000
+DAY: Final = 24 * 60 * MINUTE
 PULSE_MINUTES: Final = 12
 
 J = JournalRow
@@ -42,13 +44,16 @@ _BEGINS: Final = {
 
 
 class NewestEntries(msgspec.Struct, frozen=True, gc=False):
-    """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's."""
+    """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's;
+    `claims` is as `lapsed_claims.claims_of` returns it.
+    """
 
     seq: int
     at: int
     word: Word | None
     began: dict[str, int]
     pulse: tuple[int, ...]
+    claims: tuple[str, ...] = ()
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
@@ -62,7 +67,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     ended, or it is connected to the channel.
     `calls_alone`: it has neither session nor connection, as it makes single calls from a shell. `no_task`: why its last
     prompt became no task. `near`: the limit that it is near to, for people. `goes_on`: all that it asks is about others
-    than its own task, and it was heard since.
+    than its own task, and it was heard since. `lapsed`: its claims that lapsed, with nothing heard of it since.
     """
 
     name: str
@@ -87,6 +92,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     questions: int = 0
     near: str | None = None
     goes_on: bool = False
+    lapsed: tuple[LapsedClaim, ...] = ()
 
     @property
     def word(self) -> Word | None:
@@ -97,20 +103,62 @@ class Member(msgspec.Struct, frozen=True, gc=False):
         """Return whether it is gone. An agent that makes single calls is gone after `grace` microseconds of silence."""
         return not self.is_there and (not self.calls_alone or now - self.last_seen > grace)
 
+    @property
+    def lapsed_task(self) -> TaskLine | None:
+        """Return the task that its lapsed claim has left to nobody, which the human has not seen."""
+        return next((claim.task for claim in self.lapsed if claim.is_open), None)
+
+    @property
+    def last_task(self) -> TaskLine | None:
+        """Return its task in progress, else the one that its lapsed claim has left."""
+        return self.task or self.lapsed_task
+
+    def left_task(self, now: int, grace: int) -> TaskLine | None:
+        """Return the task that it has left as it went; None if it is there, or had none in progress."""
+        if self.task is not None:
+            return self.task if self.has_left(now, grace) else None
+        return None if self.is_there else self.lapsed_task
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it is there, and has said nothing since its claim lapsed."""
+        is_silent = self.state == STOPPED or (self.state == "idle" and self.session is None and self.task is None)
+        return self.is_there and is_silent and self.lapsed_task is not None
+
+    @property
+    def left_at(self) -> int:
+        """Return when it was last there, if it has left; else when it was last heard. In microseconds."""
+        return (self.session.ended_at if self.session is not None else None) or self.last_seen
+
+
+class LeftTask(msgspec.Struct, frozen=True, gc=False):
+    """A task that an agent has left, or says nothing about: the agent, and since when, in microseconds.
+
+    `is_gone`: the agent is; otherwise it is silent. `has_lapsed`: the task is pending again; otherwise in progress.
+    """
+
+    agent: str
+    at: int
+    is_gone: bool = True
+    has_lapsed: bool = False
+
 
 def paused(db: Database) -> dict[str, str]:
     """Return the agents that the human has paused, each with the human's message."""
     return dict(db.all(_PAUSED))
 
 
-def everyone(db: Database, since: int, known: Iterable[Member] = (), *, knows_presence: bool = True) -> list[Member]:
+def everyone(
+    db: Database, since: int, known: Iterable[Member] = (), *, seen_at: int = 0, knows_presence: bool = True
+) -> list[Member]:
     """Return every agent, except those last heard before an instant that are gone and have left nothing open.
 
-    Of the agents in `known` only what is new is read. `knows_presence`: whether it is known who is connected to the
-    channel; otherwise an agent's state follows from what it has open.
+    Of the agents in `known` only what is new is read. `seen_at`: when the human said last that all was seen.
+    `knows_presence`: whether it is known who is connected to the channel; otherwise an agent's state follows from what
+    it has open.
     """
     newest_before = {member.name: member.newest for member in known}
-    seen = _Found(db, since, knows_presence=knows_presence)
+    seen = _Found(db, since, seen_at, knows_presence=knows_presence)
     members = []
     for name in sorted(seen.names(since)):
         seq, at = seen.speakers.get(name, (0, 0))
@@ -121,9 +169,21 @@ def everyone(db: Database, since: int, known: Iterable[Member] = (), *, knows_pr
     return members
 
 
-def left_tasks(db: Database, members: Iterable[Member], now: int, grace: int) -> dict[str, str]:
-    """Return the tasks in progress whose agent is gone, each with the agent; for `grace` see `Member.has_left`."""
-    return _tasks_of(db, {member.name for member in members if member.task is not None and member.has_left(now, grace)})
+def left_tasks(db: Database, members: Iterable[Member], now: int, grace: int) -> dict[str, LeftTask]:
+    """Return the tasks in progress whose agent is gone, by uid; for `grace` see `Member.has_left`."""
+    gone = {one.name: one for one in members if one.task is not None and one.has_left(now, grace)}
+    return {uid: LeftTask(agent, gone[agent].left_at) for uid, agent in _tasks_of(db, gone.keys()).items()}
+
+
+def lapsed_tasks(members: Iterable[Member]) -> dict[str, LeftTask]:
+    """Return the tasks that are pending again since a claim on them lapsed, by uid, whose agent is gone or silent."""
+    return {
+        claim.task.uid: LeftTask(member.name, member.left_at, is_gone=not member.is_there, has_lapsed=True)
+        for member in members
+        if not member.is_there or member.is_silent
+        for claim in member.lapsed
+        if claim.is_open
+    }
 
 
 def stopped_tasks(db: Database, members: Iterable[Member]) -> dict[str, str]:
@@ -131,28 +191,32 @@ def stopped_tasks(db: Database, members: Iterable[Member]) -> dict[str, str]:
     return _tasks_of(db, {member.name for member in members if member.task is not None and member.state == STOPPED})
 
 
-def _tasks_of(db: Database, agents: set[str]) -> dict[str, str]:
+def _tasks_of(db: Database, agents: Collection[str]) -> dict[str, str]:
     """Return the tasks in progress of some agents, each with the agent."""
     return {task.uid: task.who for task in activity.in_progress(db) if task.who in agents} if agents else {}
 
 
-def left_now(db: Database, now: int, grace: int) -> dict[str, str]:
-    """Return the same for a process that does not follow the agents."""
-    return left_tasks(db, everyone(db, now), now, grace)
+def left_now(db: Database, now: int, grace: int) -> dict[str, LeftTask]:
+    """Return both for a process that does not follow the agents."""
+    members = everyone(db, now - DAY, seen_at=screen_memory.seen_at(db))
+    return lapsed_tasks(members) | left_tasks(db, members, now, grace)
 
 
 class _Found:
     """What is read for all agents at once."""
 
-    def __init__(self, db: Database, since: int, *, knows_presence: bool) -> None:
+    def __init__(self, db: Database, since: int, seen_at: int, *, knows_presence: bool) -> None:
         self._knows_presence = knows_presence
+        self._left_out_before, self._seen_at = since, seen_at
         self.speakers = {name: (seq, at) for name, seq, at in activity.speakers(db)}
         self._db = db
         self._sessions = {seen.session.uid: seen for seen in session_queries.everyone(db, since)}
         self._connected: dict[str, int | None] = {}
         self._projects: dict[str, set[str]] = {}
+        self._opened: dict[str, int] = {}
         open_connections: dict[str, list[AgentConnection]] = {}
         for one in connections.everyone(db):
+            self._opened[one.agent] = one.opened_at
             if one.project is not None:
                 self._projects.setdefault(one.agent, set()).add(one.project)
             is_open = one.closed_at is None or self._connected.get(one.agent, 0) is None
@@ -221,7 +285,13 @@ class _Found:
             questions=len(self._open_asks.get(name, ())),
             near=self._near.get(name),
             goes_on=seen is None and self._goes_on(name, task),
+            lapsed=self._lapsed(name, newest) if newest.claims else (),
         )
+
+    def _lapsed(self, name: str, newest: NewestEntries) -> tuple[LapsedClaim, ...]:
+        seen = self._sessions.get(name)
+        heard_at = max(newest.at, self._opened.get(name, 0), seen.activity.last_seen if seen is not None else 0)
+        return lapsed_claims.lapsed(self._db, newest.claims, heard_at, self._seen_at, self._left_out_before)
 
     def _goes_on(self, name: str, task: TaskLine | None) -> bool:
         """Return whether an agent of the channel was heard since it asked, and asks nothing about its own task."""
@@ -274,7 +344,8 @@ def _read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
         minutes = at // MINUTE - when // MINUTE
         if 0 <= minutes < PULSE_MINUTES:
             counts[-1 - minutes] += 1
-    return NewestEntries(seq, at, next(iter(activity.words(db, name, 1)), None), began, tuple(counts))
+    word = next(iter(activity.words(db, name, 1)), None)
+    return NewestEntries(seq, at, word, began, tuple(counts), lapsed_claims.claims_of(db, name))
 
 
 def pulse_at(member: Member, now: int, minutes: int) -> list[int]:

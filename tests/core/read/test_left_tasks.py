@@ -1,0 +1,214 @@
+"""Who has left a task, or says nothing about it: claims that lapse, processes that end, agents that come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.conftest import SECOND, Clock, Talk
+from tests.talking import add
+from tui_tasks.core import connections
+from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read import screen_memory
+from tui_tasks.core.read.agents import fleet
+from tui_tasks.core.read.agents.fleet import DAY, LeftTask, Member
+from tui_tasks.core.store import Store
+from tui_tasks.hooks import intake
+from tui_tasks.tui.agents import agent_text
+
+LEASE = 60
+GRACE = 600 * SECOND
+HERE = Process("boot", "namespace", 1, "born")
+
+
+class Scene:
+    """Agents on the channel, the processes of some, and what is read of them."""
+
+    def __init__(self, talk: Talk, store: Store, clock: Clock) -> None:
+        self.talk, self.store, self.clock = talk, store, clock
+
+    def claim(self, agent: str = "alpha") -> str:
+        """Connect an agent, and let it claim a task."""
+        self.connect(agent)
+        return self.talk.ok("control:claim", {"agent": agent}, lease_seconds=LEASE)["task"]["uid"]
+
+    def connect(self, agent: str) -> None:
+        with self.store.db.transaction(write=True):
+            connections.begin(self.store.db, agent, HERE, self.clock())
+
+    def kill(self, agent: str = "alpha") -> None:
+        with self.store.db.transaction(write=True):
+            connections.end(self.store.db, agent, HERE, self.clock())
+
+    def later(self, seconds: float) -> None:
+        self.clock.forward(seconds)
+        self.talk.session.settle()
+
+    def left(self) -> dict[str, LeftTask]:
+        return fleet.left_now(self.store.db, self.clock(), GRACE)
+
+    def member(self, agent: str = "alpha") -> Member:
+        members = fleet.everyone(self.store.db, self.clock() - DAY, seen_at=screen_memory.seen_at(self.store.db))
+        return next(one for one in members if one.name == agent)
+
+    def state(self, agent: str = "alpha") -> str:
+        """The state as the screen shows it."""
+        member = self.member(agent)
+        if agent_text.has_finished(member):
+            return "finished"
+        if member.left_task(self.clock(), GRACE) is not None:
+            return "left"
+        return agent_text.state_of(member, self.clock(), GRACE)
+
+
+@pytest.fixture
+def scene(talk: Talk, store: Store, clock: Clock) -> Scene:
+    add(talk)
+    return Scene(talk, store, clock)
+
+
+def test_one_that_works_has_left_nothing(scene):
+    scene.claim()
+    scene.later(LEASE - 1)
+    assert (scene.left(), scene.state()) == ({}, "working")
+
+
+def test_one_that_was_killed_before_its_lease_ends_has_left_a_task_in_progress(scene):
+    uid = scene.claim()
+    scene.later(5)
+    scene.kill()
+    killed = scene.clock()
+    scene.later(5)
+    assert scene.left() == {uid: LeftTask("alpha", killed)}
+    assert scene.state() == "left"
+
+
+def test_one_that_was_killed_has_still_left_its_task_when_the_lease_has_ended(scene):
+    uid = scene.claim()
+    scene.kill()
+    killed = scene.clock()
+    scene.later(LEASE)
+    assert scene.left() == {uid: LeftTask("alpha", killed, has_lapsed=True)}
+    assert scene.state() == "left"
+    lapsed = {one["agent"]: one["lapsed_task"] for one in scene.talk.ok("control:agents")}
+    assert (lapsed["alpha"], lapsed["agent"]) == (uid, None)
+
+
+def test_one_that_is_connected_and_lets_its_claim_lapse_is_silent_and_neither_idle_nor_gone(scene):
+    uid = scene.claim()
+    heard = scene.clock()
+    scene.later(LEASE)
+    assert scene.left() == {uid: LeftTask("alpha", heard, is_gone=False, has_lapsed=True)}
+    assert scene.state() == "quiet"
+    scene.talk.ok("tasklist:add_task", {"agent": "alpha"}, name="another")
+    assert (scene.left(), scene.state()) == ({}, "idle")
+
+
+def test_one_that_is_suspended_stays_so_and_its_task_says_that_it_is_silent(scene):
+    uid = scene.claim()
+    with scene.store.db.transaction(write=True):
+        connections.set_stopped(scene.store.db, "alpha", HERE, scene.clock())
+    scene.later(LEASE)
+    assert scene.state() == "stopped"
+    assert not scene.left()[uid].is_gone
+
+
+def _taken(scene: Scene, uid: str) -> None:
+    scene.talk.ok("control:claim", {"agent": "beta"}, uid=uid)
+
+
+def _assigned(scene: Scene, uid: str) -> None:
+    scene.store.commit(EditTask(uid, {"agent": "beta"}), actor="human", now=scene.clock())
+
+
+def _closed(scene: Scene, uid: str) -> None:
+    scene.store.commit(EditTask(uid, {"status": "cancelled"}), actor="human", now=scene.clock())
+
+
+def _seen(scene: Scene, uid: str) -> None:
+    screen_memory.put(scene.store.db, screen_memory.SEEN, scene.clock())
+
+
+def _of_the_human(scene: Scene, uid: str) -> None:
+    scene.store.commit(EditTask(uid, {"status": "in_progress"}), actor="human", now=scene.clock())
+
+
+@pytest.mark.parametrize("end", [_taken, _assigned, _closed, _seen, _of_the_human])
+def test_a_task_is_left_no_more_once_it_is_taken_closed_or_seen_and_its_agent_is_gone_but_has_not_finished(
+    scene: Scene, end: Callable[[Scene, str], None]
+):
+    uid = scene.claim()
+    scene.kill()
+    scene.later(LEASE)
+    assert uid in scene.left()
+    scene.later(1)
+    end(scene, uid)
+    assert (scene.left(), scene.state()) == ({}, "gone")
+    assert {one["agent"]: one["lapsed_task"] for one in scene.talk.ok("control:agents")}["alpha"] is None
+
+
+def test_one_that_is_back_has_left_nothing_and_finishes_as_any_other(scene):
+    scene.claim()
+    scene.kill()
+    scene.later(LEASE)
+    scene.later(1)
+    scene.connect("alpha")
+    assert (scene.left(), scene.state()) == ({}, "idle")
+    scene.kill()
+    assert (scene.left(), scene.state()) == ({}, "finished")
+
+
+def test_one_that_writes_in_the_moment_its_claim_lapses_is_not_silent(scene):
+    scene.claim()
+    scene.clock.forward(LEASE)
+    scene.talk.ok("tasklist:add_task", {"agent": "alpha"}, name="another")
+    assert (scene.left(), scene.state()) == ({}, "idle")
+
+
+def test_one_that_left_with_nothing_in_progress_has_finished(scene):
+    uid = scene.claim()
+    scene.talk.ok("tasklist:set_task_done", {"agent": "alpha"}, uid=uid)
+    scene.kill()
+    scene.later(LEASE)
+    assert (scene.left(), scene.state()) == ({}, "finished")
+
+
+def test_a_claim_of_a_caller_that_makes_single_calls_is_left_as_soon_as_it_lapses(scene):
+    uid = scene.talk.ok("control:claim", {"agent": "alpha"}, lease_seconds=LEASE)["task"]["uid"]
+    scene.later(LEASE)
+    assert scene.left()[uid].is_gone
+    assert scene.state() == "left"
+
+
+def test_of_two_claims_that_lapsed_each_task_says_so(scene):
+    uids = {
+        scene.talk.ok("task", action="create", title=f"job {at}")["structuredContent"]["task"]["task_id"] for at in "ab"
+    }
+    scene.connect("alpha")
+    for uid in uids:
+        scene.talk.ok("control:claim", {"agent": "alpha"}, uid=uid, lease_seconds=LEASE)
+    scene.kill()
+    scene.later(LEASE)
+    assert scene.left().keys() == uids
+
+
+def test_a_day_later_nobody_is_told_of_it(scene):
+    scene.claim()
+    scene.kill()
+    scene.later(LEASE)
+    scene.later(24 * 3600)
+    assert scene.left() == {}
+
+
+def test_a_session_whose_process_ended_has_left_the_task_of_its_lapsed_claim(scene):
+    with scene.store.transaction(scene.clock()) as transaction:
+        report = SessionReport("claude", "s", (SessionStarted(), PromptSubmitted("go")), scene.clock())
+        assert intake.record_report(transaction, "", report, tasks=False)
+    uid = scene.talk.ok("control:claim", {"agent": "claude-1"}, lease_seconds=LEASE)["task"]["uid"]
+    scene.store.commit(EndSession("claude-1", "no more"), actor="system", now=scene.clock())
+    ended = scene.clock()
+    scene.later(LEASE)
+    assert scene.left() == {uid: LeftTask("claude-1", ended, has_lapsed=True)}
+    assert scene.state("claude-1") == "left"
