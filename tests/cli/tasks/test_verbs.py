@@ -357,6 +357,7 @@ def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
         ("#a", ["1 one", "3 three"]),
         ("-#a", ["2 two"]),
         ("status:done", ["2 two"]),
+        ("status:changed", []),
         ("thr", ["3 three"]),
         ("list:other", ["3 three"]),
         ("-list:Other #a", ["1 one"]),
@@ -367,7 +368,7 @@ def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, wo
     add(shell, "one #a", "two")
     add(in_list(shell, "other"), "three #a")
     task_changes.set_status(shell, ["2"], "done", "", as_json=False)
-    wanted = listing.filter_of(words, shell.clock())
+    wanted = listing.filter_of(words, shell.clock(), shell.store.db)
     capsys.readouterr()
     listing.ls(shell, [], wanted, ascii_only=False)
     found = [line.split() for line in capsys.readouterr().out.splitlines()]
@@ -379,7 +380,7 @@ def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, wo
 def test_ls_sorts_by_due_date_over_all_lists_and_each_task_keeps_its_number(shell: Session, capsys) -> None:
     add(shell, "late due:2031-05-01", "never", "soon due:2031-01-01")
     add(in_list(shell, "other"), "between due:2031-03-01", "as-soon due:2031-01-01")
-    wanted = listing.filter_of("sort:due", shell.clock())
+    wanted = listing.filter_of("sort:due", shell.clock(), shell.store.db)
     capsys.readouterr()
     listing.ls(shell, [], wanted, ascii_only=False)
     listed = [line.split()[:3:2] for line in capsys.readouterr().out.splitlines()]
@@ -391,7 +392,7 @@ def test_ls_sorts_by_due_date_over_all_lists_and_each_task_keeps_its_number(shel
 @pytest.mark.parametrize("words", ["bogus:1", "due:never", "sort:name"])
 def test_a_filter_that_means_nothing_is_refused(shell: Session, words: str) -> None:
     with pytest.raises(InvalidArgument):
-        listing.filter_of(words, shell.clock())
+        listing.filter_of(words, shell.clock(), shell.store.db)
 
 
 def test_ls_ls_json_next_and_prime_are_about_the_tasks_of_the_project_or_of_none(tmp_path: Path, capsys) -> None:

@@ -3,9 +3,11 @@
 import pytest
 
 from tests.conftest import SECOND, START
-from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
+from tui_tasks.core.read import screen_memory, unseen_changes
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.tasks import task_queries
 
 
 @pytest.fixture
@@ -23,8 +25,11 @@ def matching(store):
     store.commit(EditTask(tasks[1].uid, {"status": "done", "description": "new"}), actor="bob", now=START + SECOND)
     store.commit(LogTask(tasks[1].uid, "thanks"), actor="ann", now=START + SECOND)
 
-    def names(*terms: Term, looked_at: int = 0) -> str:
-        page = list_pages.after(store.db, home.id, list_pages.FIRST, 10, Filter(terms, looked_at))
+    def names(*terms: Term, looked: int | None = None) -> str:
+        if looked is not None:
+            screen_memory.put(store.db, screen_memory.LOOKED, {"seq": looked, "at": START})
+        only = Filter(terms, lambda: unseen_changes.since_looked(store.db))
+        page = list_pages.after(store.db, home.id, list_pages.FIRST, 10, only)
         return " ".join(task.name[0] for task in page)
 
     return names
@@ -78,6 +83,16 @@ def test_of_several_terms_on_a_field_any_matches_but_all_words_and_tags_do(match
     assert matching(Term("prio", "urgent", negated=True), Term("prio", "low", negated=True)) == "d"
 
 
-def test_changed_is_what_others_than_the_human_have_changed_since_a_look(matching):
-    assert matching(Term("status", "changed"), looked_at=START) == "b"
-    assert matching(Term("status", "changed"), looked_at=START + SECOND) == ""
+def test_changed_is_what_others_than_the_human_have_changed_since_a_look(matching, store):
+    (newest,) = store.db.sql("SELECT max(seq) FROM journal").fetchone()
+    assert matching(Term("status", "changed")) == ""
+    assert matching(Term("status", "changed"), looked=0) == "b"
+    assert matching(Term("status", "changed"), looked=newest - 1) == "b", "it was logged alone"
+    assert matching(Term("status", "changed"), looked=newest) == ""
+    uid = next(task.uid for task in task_queries.tasks(store.db, 1) if task.name[0] == "a")
+    store.commit(LogTask(uid, "on it"), actor="ann", now=START + SECOND)
+    store.commit(EditTask(uid, {"priority": 2}), actor="human", now=START + SECOND)
+    assert matching(Term("status", "changed")) == "a", "the human has edited it after that"
+    assert matching(Term("status", "changed", negated=True)) == "b c d"
+    store.commit(DeleteTask(uid), actor="human", now=START + SECOND)
+    assert unseen_changes.since_looked(store.db) == []

@@ -8,6 +8,7 @@ import pytest
 from textual import events
 
 from tests.tui.driving import (
+    SIZES,
     below,
     by_agent,
     lines,
@@ -323,3 +324,34 @@ async def test_wide_numbers_get_the_width_that_they_need(app, plan, monkeypatch)
         assert "1234567 Far on" in shown(app)
         await press(app, pilot, "3")
         assert "#1234567" in shown(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_filter_for_what_has_changed_finds_what_the_count_counts(plan, make_app, agent, size):
+    agent(LogTask(plan[1], "looked at it again"))
+    by_agent(plan, "human", EditTask(plan[6], {"priority": 1}), DeleteTask(plan[4]))
+    by_agent(plan, "claude-1", LogTask(plan[6], "on it"))
+    by_agent(plan, "human", EditTask(plan[6], {"priority": 2}))
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        assert set(app.state.changed_tasks()) == {plan[1], plan[3], plan[5], plan[6], plan[7]}
+        assert ("• 5 tasks changed since 19:58" if size[0] > 60 else "• 5 changed") in shown(app)
+        await press(app, pilot, "slash", *"status:changed", "enter")
+        await until(pilot, lambda: "cookie" not in shown(app))
+        assert [row.number for row in app.pane.row_list.rows_on_screen] == [1, 3, 5, 6, 7]
+
+
+async def test_a_screen_that_only_reads_counts_all_since_the_human_looked_in_another(plan, make_app, agent):
+    reader = make_app(plan.path, read_only=True)
+    async with opened(reader) as pilot:
+        reader.post_message(events.AppFocus())
+        agent(EditTask(plan[1], {"name": "renamed"}))
+        await until(pilot, lambda: "• 5 tasks changed since 19:58" in lines(reader)[1])
+        assert "•" in next(line for line in below(reader) if "renamed" in line)
+        with Store(plan.path) as store:
+            seq = journal.newest(store.db)
+            screen_memory.put(store.db, screen_memory.LOOKED, {"seq": seq, "at": NOW})
+        agent(EditTask(plan[8], {"name": "drill"}))
+        await until(pilot, lambda: "• 1 task changed since 20:15" in lines(reader)[1])
+        assert "•" not in next(line for line in below(reader) if "renamed" in line)
+        assert "•" in next(line for line in below(reader) if "drill" in line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
 
@@ -51,7 +52,7 @@ class ListFilter(NamedTuple):
 EVERYTHING: Final = ListFilter()
 
 
-def filter_of(text: str, now: int) -> ListFilter:
+def filter_of(text: str, now: int, db: Database) -> ListFilter:
     """Parse a filter as the screen does.
 
     Raises:
@@ -67,7 +68,13 @@ def filter_of(text: str, now: int) -> ListFilter:
     named, others = (
         tuple(term.value.casefold() for term in parsed.lists if term.negated is negated) for negated in (False, True)
     )
-    return ListFilter(Filter(parsed.of_tasks, now=local_time(now)), named, others, parsed.sort)
+    return ListFilter(Filter(parsed.of_tasks, partial(_changed, db), local_time(now)), named, others, parsed.sort)
+
+
+def _changed(db: Database) -> list[str]:
+    from tui_tasks.core.read import unseen_changes  # few filters ask for it
+
+    return unseen_changes.since_looked(db)
 
 
 # The checks of so many tasks are read at once.

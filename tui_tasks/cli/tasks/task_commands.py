@@ -204,7 +204,7 @@ def _add(options: argparse.Namespace, session: Session) -> None:
 def _ls(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import listing
 
-    only = listing.filter_of(" ".join(options.filter), session.clock())
+    only = listing.filter_of(" ".join(options.filter), session.clock(), session.store.db)
     if options.json:
         listing.ls_json(session, options.status, only)
     else:

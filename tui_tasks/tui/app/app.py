@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -286,10 +286,13 @@ class TaskApp(Actor, ResilientApp):
                 pane.changed(changes)
             else:
                 pane.stale = True
-        if len(self.screen_stack) == 1 and self.focus_tracking.is_watched(now):
+        seen: Collection[str] = ()
+        if self.link.read_only:
+            seen = self.state.follow_looked()
+        elif len(self.screen_stack) == 1 and self.focus_tracking.is_watched(now):
             seen = self.state.see(changes, was_new, self.pane.tasks_on_screen())
-            if seen:
-                self.pane.marks_changed(seen)
+        if seen:
+            self.pane.marks_changed(seen)
         for screen in self.screen_stack[1:]:
             changed = getattr(screen, "changed", None)
             # A screen that is being made reads the current state itself.

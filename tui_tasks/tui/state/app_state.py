@@ -19,6 +19,7 @@ from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.screen_memory import Looked
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
+from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HUMAN, MAY_NEED, RESERVED_AGENTS
@@ -27,8 +28,6 @@ from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
 from tui_tasks.tui.state.row_places import RowPlaces
 
-# At most so many tasks are marked as new.
-MAX_NEW: Final = 10_000
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
 # At most so many failed tasks are named.
@@ -46,9 +45,7 @@ class Marks(msgspec.Struct, frozen=True):
 
     looked: Looked
     seen_at: int
-    new: dict[str, int]
-    deleted: dict[str, int]
-    made: set[str]
+    unseen: UnseenChanges
 
 
 class AppState:
@@ -73,8 +70,6 @@ class AppState:
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
     - `failed_last`: the tasks that failed last, each with the reason. `failing`: the jobs whose last run failed.
     - `spoke`: the instant at which each agent last wrote.
-    - `new`: uid to list of each task that agents have changed since the human `looked`. `deleted`: the same for tasks
-      that they have deleted, except those that they had created since.
     """
 
     def __init__(
@@ -121,9 +116,7 @@ class AppState:
         self.failing: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
         self.spoke: dict[str, int] = {}
-        self.new: dict[str, int] = {}
-        self.deleted: dict[str, int] = {}
-        self._made: set[str] = set()
+        self._unseen = UnseenChanges()
         # When the human said that all was seen.
         self.seen_at = 0 if is_past else screen_memory.seen_at(db)
         # What was new before that, until the human changes something.
@@ -171,12 +164,36 @@ class AppState:
     def all_seen(self, now: int) -> Looked:
         """Mark everything as seen; return what to remember."""
         if self._before_seen is None or self.new or self.deleted:
-            self._before_seen = Marks(self.looked, self.seen_at, dict(self.new), dict(self.deleted), set(self._made))
+            self._before_seen = Marks(self.looked, self.seen_at, self._unseen)
         self.looked = Looked(journal.newest(self._db), now)
         self.seen_at = now
-        for noted in (self.new, self.deleted, self._made):
-            noted.clear()
+        self._unseen = UnseenChanges()
         return self.looked
+
+    @property
+    def new(self) -> dict[str, int]:
+        """Uid to list of each task that agents have changed since the human `looked`."""
+        return self._unseen.new
+
+    @property
+    def deleted(self) -> dict[str, int]:
+        """The same for tasks that they have deleted, except those that they had created since."""
+        return self._unseen.deleted
+
+    def follow_looked(self) -> set[str]:
+        """Take over when the human looked last in another screen, as this one only reads; return the tasks that are not
+        new any more, or new again.
+        """
+        looked, was = screen_memory.looked(self._db), set(self.new)
+        if self._is_past or looked is None or looked == self.looked:
+            return set()
+        self.looked, self._unseen = looked, UnseenChanges()
+        self._note_new(overview.changes(self._db, looked.seq, MAX_NEW))
+        return was ^ self.new.keys()
+
+    def changed_tasks(self) -> list[str]:
+        """Return the uids of the tasks in `new` whose lists are still there."""
+        return [uid for uid, number in self.new.items() if number in self.lists]
 
     def unsee(self) -> Looked | None:
         """Bring back what `all_seen` marked; return what to remember. None: the human has changed something since."""
@@ -185,10 +202,7 @@ class AppState:
             return None
         self._before_seen = None
         self.looked, self.seen_at = before.looked, before.seen_at
-        deleted = before.deleted | {uid: home for uid, home in self.deleted.items() if uid not in before.made}
-        new = {uid: home for uid, home in before.new.items() if uid not in self.deleted} | self.new
-        self.deleted = {uid: home for uid, home in deleted.items() if uid not in self.new}
-        self.new, self._made = new, before.made | self._made
+        self._unseen = before.unseen.followed_by(self._unseen)
         return self.looked
 
     @property
@@ -372,25 +386,5 @@ class AppState:
         return seen
 
     def _note_new(self, entries: Iterable[Change]) -> None:
-        if self._is_past:
-            return
-        for entry in entries:
-            if entry.task is None or entry.list_id is None:
-                continue
-            if entry.actor == HUMAN:
-                if entry.kind == "task.restored":
-                    self.deleted.pop(entry.task, None)
-                continue
-            self._note_one(entry.kind, entry.task, entry.list_id)
-
-    def _note_one(self, kind: str, uid: str, list_id: int) -> None:
-        if kind == "task.deleted":
-            self.new.pop(uid, None)
-            if uid not in self._made and len(self.deleted) < MAX_NEW:
-                self.deleted[uid] = list_id
-            return
-        self.deleted.pop(uid, None)
-        if kind == "task.created" and len(self._made) < MAX_NEW:
-            self._made.add(uid)
-        if len(self.new) < MAX_NEW or uid in self.new:
-            self.new[uid] = list_id
+        if not self._is_past:
+            self._unseen.note(entries)

@@ -188,7 +188,7 @@ class FilterActions(Controller):
             elif (number == state.list_id) == term.negated:
                 # No task of this list matches.
                 terms = (*terms, Term("status", "none"))
-        return Filter(terms, state.looked.at, local_time(clock.now(), clock.zone), parsed.sort)
+        return Filter(terms, state.changed_tasks, local_time(clock.now(), clock.zone), parsed.sort)
 
     def _list_named(self, term: Term) -> int | None:
         """Return the list of a name, else the only list whose name begins with it."""

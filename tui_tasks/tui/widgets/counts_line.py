@@ -10,11 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.text.times import DAY, age, age_lasts, due
-from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEW, MAX_NEXT_JOBS
+from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
 from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, go_to, one_line
 from tui_tasks.tui.widgets.frame import NARROW, Act, Group, GroupLine, as_of_words, is_compact
 
@@ -254,7 +255,7 @@ def changed_words(context: Context, *, is_long: bool) -> str:
     has not seen; empty for none.
     """
     words: list[str] = []
-    for number, word in ((len(context.state.new), "changed"), (len(context.state.deleted), "deleted")):
+    for number, word in ((len(context.state.changed_tasks()), "changed"), (len(context.state.deleted), "deleted")):
         if number:
             what = f"task{'s' * (number != 1)} " if is_long and not words else ""
             words.append(f"{number:,}{'+' * (number >= MAX_NEW)} {what}{word}")

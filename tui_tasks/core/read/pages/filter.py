@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from operator import and_, or_
@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.engine.orm import Value, fn
+from tui_tasks.core.engine.orm import SQL, Value, fn
 from tui_tasks.core.schema.due_dates import OVERDUE
 from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.schema.task_fields import FIELDS, NONE
@@ -35,14 +35,14 @@ class Term(msgspec.Struct, frozen=True, gc=False):
 
 
 class Filter(msgspec.Struct, frozen=True, gc=False):
-    """Which tasks match; without terms all do. `changed` counts from `looked_at` (microseconds).
+    """Which tasks match; without terms all do. `changed` returns the uids of those that the status `changed` finds.
 
     `now` is local time, from which `due:today` counts. Of several terms on one field any may match, but words, tags and
     comparisons (`due:<3d`) must all match. `sort` is the field by which a list is sorted; empty for its own order.
     """
 
     terms: tuple[Term, ...] = ()
-    looked_at: int = 0
+    changed: Callable[[], Sequence[str]] = tuple
     now: datetime = datetime.min.replace(tzinfo=UTC)
     sort: str = ""
 
@@ -97,7 +97,7 @@ def _condition(term: Term, only: Filter) -> Any:
     if term.field == "number":
         return TaskRow.id == int(term.value)
     if term.field == "status":
-        return _status(term.value, only.looked_at)
+        return _status(term.value, only.changed)
     if term.field == "who":
         taken_up = fn.IIF(TaskRow.status == "pending", "", fn.COALESCE(TaskRow.status_by, TaskRow.updated_by))
         return _like(fn.COALESCE(TaskRow.agent, taken_up), f"{_literal(term.value)}{'%' * term.prefix}")
@@ -133,13 +133,13 @@ def _range(column: Any, bounds: Range) -> Any:
     return reduce(and_, conditions)
 
 
-def _status(value: str, looked_at: int) -> Any:
+def _status(value: str, changed: Callable[[], Sequence[str]]) -> Any:
     if value == "open":
         return TaskRow.status.in_(list(vocab.OPEN))
     if value == "blocked":
         return (TaskRow.status == "pending") & (TaskRow.waiting_on > 0)
     if value == "changed":
-        return (TaskRow.updated_at > looked_at) & (TaskRow.updated_by != vocab.HUMAN)
+        return TaskRow.uid.in_(SQL("(SELECT value FROM json_each(?))", (msgspec.json.encode(changed()).decode(),)))
     return TaskRow.status == value
 
 
