@@ -6,12 +6,13 @@ import re
 
 import pytest
 
-from tests.tui.driving import above, by_agent, lines, opened, press, shown, until
+from tests.tui.driving import above, below, by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import EditTask, LogTask
+from tui_tasks.core.read import screen_memory
 from tui_tasks.core.store import Store
 
 PLACES = ("1", "2", "3", "4", "a", "A", "D", "S")
@@ -46,7 +47,12 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
 async def test_no_screen_leaves_out_failures_and_what_is_late(plan, jobs, make_app, size):
     app = make_app(plan.path)
     async with opened(app, size) as pilot:
-        for head in await heads(app, pilot):
+        *others, digest, _ = await heads(app, pilot)
+        rows = [" ".join(line.split()) for line in digest[3:]]
+        assert sum("test_dst_gap: expected 02:30" in line for line in rows) == 1, "once, among its lines"
+        assert sum("Digest mail smtp: 535" in line for line in rows) == 1
+        assert sum("late Backup drill" in line for line in rows) == 1
+        for head in others:
             said = [" ".join(line.split()) for line in head[3:9]]
             assert any("✗ failed task #3" in line and "test_dst_gap" in line for line in said), said
             assert any(line.startswith("✗ failed job Digest mail: smtp: 535") for line in said), said
@@ -69,7 +75,7 @@ async def test_a_screen_that_lists_questions_itself_does_not_repeat_them_above(p
     async with opened(app, (120, 40)) as pilot:
         assert "jose is maintained" in above(app)
         await press(app, pilot, key)
-        assert "jose is maintained" not in above(app) and "✗ failed  task #3" in above(app)
+        assert "jose is maintained" not in above(app) and ("✗ failed  task #3" in above(app)) is (key != "D")
         assert "jose is maintained" in shown(app)
 
 
@@ -126,3 +132,52 @@ async def test_counts_lose_their_words_before_their_place(plan, jobs, make_app, 
         marks = re.findall(r"([?✗!•]) (\d+)", lines(pilot.app)[1])
         assert marks == [("?", "2"), ("✗", "2"), ("!", "0"), ("!", "1"), ("•", "4")]
         assert "2 ask" in lines(pilot.app)[1] and "0 stuck" in lines(pilot.app)[1]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_the_digest_and_the_statistics_do_not_repeat_above_what_their_lines_say_in_full(
+    plan, jobs, make_app, size
+):
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        await press(app, pilot, "D")
+        await until(pilot, lambda: "While" in lines(app)[0] and shown(app).count("test_dst_gap") == 1)
+        assert "failed" not in "\n".join(lines(app)[2:4]) and lines(app)[3].startswith("──")
+        await press(app, pilot, "escape", "S")
+        await until(pilot, lambda: "Stats" in lines(app)[0] and "#3" in "\n".join(below(app)))
+        assert shown(app).count("test_dst_gap") == 1
+        assert "✗ failed    job Digest mail: smtp: 535" in above(app), "of jobs, the figures have no reason"
+
+
+async def test_the_digest_without_room_for_all_its_lines_keeps_failures_above(plan, jobs, make_app):
+    by_agent(plan, "claude-1", *(OpenAsk(f"Question {number}?") for number in range(30)))
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        await press(app, pilot, "D")
+        await until(pilot, lambda: "✗ failed  task #3 test_dst_gap" in above(app))
+        assert "✗ failed  job Digest mail: smtp: 535" in above(app)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_the_statistics_keep_above_a_reason_that_their_line_cuts(plan, make_app, size):
+    by_agent(plan, "claude-2", EditTask(plan[8], {"status": "failed"}), LogTask(plan[8], "a very long reason " * 8))
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        await press(app, pilot, "S")
+        await until(pilot, lambda: "Stats" in lines(app)[0] and "#3" in "\n".join(below(app)))
+        assert "✗ failed    task #8" in above(app) and "very long reason a very" in above(app)
+
+
+@pytest.mark.parametrize(
+    ("hours", "title"), [(2, " While you were away   last 8h "), (30, " While you were away   since you looked ")]
+)
+async def test_the_digest_says_what_it_covers_apart_from_what_changed_since_the_human_looked(
+    plan, make_app, hours, title
+):
+    with Store(plan.path) as store:
+        screen_memory.put(store.db, screen_memory.LOOKED, {"seq": 1, "at": NOW - hours * 3_600_000_000})
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await press(app, pilot, "D")
+        assert lines(app)[0].startswith(title)
+        assert " tasks changed since " in lines(app)[1]

@@ -62,7 +62,12 @@ class Fleet(Overlay):
         self.window = FleetList(context, self._rows)
         kinds = (CHECKS, HELD, REVIEW, *FAILURES)
         self._head = ScreenHead(
-            context, self._title, id="fleet", kinds=kinds, below=ROWS_AND_DETAIL, note=self._waiting_out_of_sight
+            context,
+            self._title,
+            id="fleet",
+            kinds=lambda: kinds,
+            below=ROWS_AND_DETAIL,
+            note=self._waiting_out_of_sight,
         )
         self._titles = FrameLine(context, self._rows.titles, id="titles")
         self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)

@@ -27,7 +27,7 @@ from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
-from tui_tasks.text.times import HOUR, age, age_lasts
+from tui_tasks.text.times import HOUR, age, age_lasts, duration
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
@@ -40,7 +40,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
-from tui_tasks.tui.widgets.needs_entries import FAILURES
+from tui_tasks.tui.widgets.needs_entries import FAILED, FAILURES, JOBS
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 _LOOKS: Final[dict[str, Look]] = {
@@ -77,6 +77,8 @@ _WIDEST: Final = 400
 _SHORT_NAME: Final = 16
 # In cells: what is kept free in the head for what is next.
 _NEXT: Final = 24
+# The lines around the rows: title, counts, agents, rule, an empty one and the foot.
+_AROUND: Final = 6
 # How many lines a text has at most.
 _MOST_LINES: Final = 3
 
@@ -220,7 +222,9 @@ class DigestScreen(Overlay):
 
     def __init__(self, context: Context, since: int | None = None) -> None:
         super().__init__(context)
-        self._since = min(context.state.looked.at, context.clock.now() - LEAST) if since is None else since
+        looked, least = context.state.looked.at, context.clock.now() - LEAST
+        self._since = min(looked, least) if since is None else since
+        self._since_words = "since you left" if since is not None else "since you looked" if looked < least else "last"
         self._digest: Digest | None = None
         self._open: str | None = None
         self._reading: Timer | None = None
@@ -230,7 +234,7 @@ class DigestScreen(Overlay):
         self._is_reading = False
         self._drawing = DigestRows(context)
         self.window = DigestList(context, self._drawing)
-        self._head = ScreenHead(context, self._title, id="digest", kinds=FAILURES)
+        self._head = ScreenHead(context, self._title, id="digest", kinds=self._kinds_above)
         self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
         self.controllers = (RowMoves(lambda: self.window),)
 
@@ -248,17 +252,33 @@ class DigestScreen(Overlay):
         self.hint(*map(self.hint_of, ("digest_open", "asks", "back", "help")))
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` While you were away   since 12:15   2 more from before`: the span that it covers."""
+        """` While you were away   last 8h   2 more from before`: the span that it covers."""
         digest, is_small = self._digest, width < NARROW
         parts: list[Part] = [(" Away" if is_small else " While you were away", "bold")]
         if digest is None:
             return parts
-        parts.append((f"   since {self.context.clock.time_of(digest.since)}", "$muted"))
+        clock = self.context.clock
+        is_span = self._since_words == "last"
+        since = duration(clock.now() - self._since, 1) if is_span else clock.time_of(self._since)
+        parts.append((f"   {self._since_words} {since}", "$muted"))
         more = [f"{digest.needed_before:,} more from before"] if digest.needed_before else []
         more += ["older ones were compacted away"] if digest.is_cut else []
         room = width - _NEXT - sum(cell_len(text) for text, _ in parts)
         ways = (f"   {',  '.join(more[:number])}" for number in range(len(more), 0, -1))
         return [*parts, *((way, "$muted") for way in list(ways)[:1] if cell_len(way) <= room)]
+
+    def _kinds_above(self) -> Sequence[int]:
+        """Return what stands above: nothing that has failed or is late where the lines have room for all of it."""
+        if self._digest is None:
+            return ()
+        rows, room = self.listed.rows, self.size.height - _AROUND
+        if len(rows) > room or sum(self._drawing.height(row, self.size.width) for row in rows) > room:
+            return FAILURES
+        state, failed = self.context.state, [line for line in self._digest.lines if line.part == "failed"]
+        tasks = {line.task for line in self._digest.lines}
+        has_tasks = state.failed <= len(state.failed_last) and all(task.uid in tasks for task, _ in state.failed_last)
+        has_jobs = {job.name for job in state.failing} <= {line.name for line in failed if line.kind == "run"}
+        return [kind for kind, is_below in ((FAILED, has_tasks), (JOBS, has_jobs)) if not is_below]
 
     def changed(self, changes: StateChanges) -> None:
         """Read it again after a pause, so that keys are handled first while agents write without a pause."""
@@ -301,8 +321,8 @@ class DigestScreen(Overlay):
     def _show(self, found: Digest, began: float) -> None:
         self._digest, self._took = found, time.monotonic() - began
         self._drawing.is_read = True
-        self._head.again()
         self._list()
+        self._head.again()
 
     def _list(self) -> None:
         self._late = list(self._late_lines())

@@ -31,6 +31,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.needs_entries import ALL, FAILED
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 # The most failed tasks that are named, and the most cells of a name.
@@ -87,7 +88,7 @@ class Stats(Overlay):
         self.controllers = (ScrollKeys(self),)
         self._drawing = StatsText(context)
         self._lines = TextLines(context, self._drawing, id="stats")
-        self._head = ScreenHead(context, self._title, id="stats")
+        self._head = ScreenHead(context, self._title, id="stats", kinds=self._kinds_above)
         self._tally: statistics.Tally | None = None
         self._list_id = 0
         self._seq = 0
@@ -114,6 +115,15 @@ class Stats(Overlay):
         home = self.context.state.current_list
         name = f"{safe_line(home.name, max(4, width - 30))}, " if home is not None else ""
         return [(" Stats", "bold"), (f"   {name}last {DAYS} days", "$muted")]
+
+    def _kinds_above(self) -> Sequence[int]:
+        """Return what stands above: no failed tasks where the figures name all of them with the whole reason."""
+        figures, failed = self._drawing.figures, self.context.state.failed_last
+        if figures is None or not failed or self.context.state.failed > len(failed):
+            return ALL
+        below = whole_failures(figures, self.size.width - 1)
+        is_below = {f"#{task.number}" for task, _ in failed} <= below
+        return [kind for kind in ALL if kind != FAILED or not is_below]
 
     def _begin(self) -> None:
         db, now = self.context.db, self.context.clock.now()
@@ -155,6 +165,7 @@ class Stats(Overlay):
             await self._count_up_to(journal.newest(self.context.db))
             self._drawing.figures = self._figures()
             self._lines.again()
+            self._head.again()
             if not self._again:
                 break
             await asyncio.sleep(_PACE)
@@ -317,6 +328,14 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     half = (width - _GAP - 2) // 2
     left, right = [_number("open", change), *left], [_number("done a day", pace, 14), *right]
     return _beside(left, right, half)
+
+
+def whole_failures(figures: Figures, width: int) -> set[str]:
+    """Return the numbers of the failed tasks of which the reason is not cut in a width."""
+    number = max((cell_len(each.number) for each in figures.failures), default=0)
+    name = min(width // 3, max((cell_len(each.name) for each in figures.failures), default=0))
+    room = width - number - name - 13
+    return {each.number for each in figures.failures if cell_len(each.why) <= room}
 
 
 def _failed_tasks(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:

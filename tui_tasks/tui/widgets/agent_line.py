@@ -244,12 +244,12 @@ class AgentEntries:
         return lambda: go_to(self.context, uid)
 
 
-def agent_line(context: Context, *, id: str, has_reasons: bool = False) -> GroupLine:
-    """Return the line of all agents. `has_reasons`: it says why one is stuck, as no row below it does."""
+def agent_line(context: Context, *, id: str, has_reasons: Callable[[], bool] = lambda: False) -> GroupLine:
+    """Return the line of all agents. `has_reasons`: whether it says why one is stuck, as no row below it does."""
 
     def groups(width: int) -> list[Group]:
         entries = agents.entries()
-        return agent_groups(context, [entry.with_reason for entry in entries] if has_reasons else entries, width)
+        return agent_groups(context, [entry.with_reason for entry in entries] if has_reasons() else entries, width)
 
     line = GroupLine(context, groups, id=id, classes="-roomy")
     agents = AgentEntries(context, line.lasts)

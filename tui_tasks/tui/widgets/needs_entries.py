@@ -27,7 +27,7 @@ ASKS, AGENTS, CHECKS, HELD, REVIEW, FAILED, JOBS, LATE, LATE_JOBS = range(9)
 """The kinds of entries, most urgent first; `AGENTS` are those in trouble, `JOBS` those that failed."""
 ALL: Final = tuple(range(9))
 FAILURES: Final = (FAILED, JOBS, LATE, LATE_JOBS)
-"""What every screen shows, whatever else it lists itself."""
+"""What has failed or is late."""
 MORE: Final = "ask"
 """The label of the entry of all further questions."""
 

@@ -41,10 +41,10 @@ def rows_for_needs(size: Size, below: int) -> int:
 class NeedsText(TextDrawing):
     """Draws a row for each thing that needs the human, as far as the rows suffice, and how many more there are.
 
-    `rows` returns how many there are; `kinds` are the kinds of entries.
+    `rows` returns how many there are, `kinds` the kinds of entries.
     """
 
-    def __init__(self, context: Context, rows: Callable[[], int], kinds: Collection[int]) -> None:
+    def __init__(self, context: Context, rows: Callable[[], int], kinds: Callable[[], Collection[int]]) -> None:
         super().__init__(context)
         self._rows = rows
         self._kinds = kinds
@@ -58,7 +58,8 @@ class NeedsText(TextDrawing):
         rows = self._rows()
         if not rows:
             return []
-        entries = [entry for entry in self._entries.entries() if entry.kind in self._kinds]
+        kinds = self._kinds()
+        entries = [entry for entry in self._entries.entries() if entry.kind in kinds]
         shown = _chosen(entries, rows)
         label = min(WHO, max((cell_len(entry.label) for entry in shown), default=0))
         room = max(8, width - label - _AGE - 6)
@@ -139,7 +140,14 @@ class NeedsLines(TextLines):
 
     DEFAULT_CSS = "NeedsLines { height: auto; }"
 
-    def __init__(self, context: Context, *, id: str, kinds: Collection[int] = ALL, below: int = ROWS_BELOW) -> None:
+    def __init__(
+        self,
+        context: Context,
+        *,
+        id: str,
+        kinds: Callable[[], Collection[int]] = lambda: ALL,
+        below: int = ROWS_BELOW,
+    ) -> None:
         """`below`: the rows that are kept for what stands below."""
         self._needs = NeedsText(context, lambda: rows_for_needs(self.app.size, below), kinds)
         super().__init__(context, self._needs, id=id)

@@ -193,17 +193,17 @@ class ScreenHead:
         title: DrawParts,
         *,
         id: str,
-        kinds: Collection[int] = ALL,
+        kinds: Callable[[], Collection[int]] = lambda: ALL,
         below: int = ROWS_BELOW,
         note: Callable[[], str] = lambda: "",
     ) -> None:
-        """`kinds`: what stands in rows of its own, as the screen does not list it itself; `below` rows are kept for the
-        screen. `note`: see `TopLine`.
+        """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `below` rows are kept
+        for the screen. `note`: see `TopLine`.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title)
         self._counts = counts_line(context, id=f"{id}-now")
-        self._agents = agent_line(context, id=f"{id}-agents", has_reasons=AGENTS not in kinds)
+        self._agents = agent_line(context, id=f"{id}-agents", has_reasons=lambda: AGENTS not in kinds())
         self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below)
         self._rule = ChangesRule(context, id=f"{id}-rule")
 
