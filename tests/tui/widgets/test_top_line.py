@@ -7,9 +7,10 @@ import re
 import pytest
 
 from tests.tui.driving import SIZES, by_agent, lines, opened, press, until
-from tests.tui.plan import NOW
+from tests.tui.plan import NOW, connect
 from tui_tasks.core.operations.asks import NoteStuck
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.store import Store
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -85,3 +86,18 @@ async def test_the_only_line_of_a_small_screen_names_the_agent_and_what_is_late(
         by_agent(plan, "human", EditTask(plan[8], {"due": "2026-11-20"}))
         late = "! #8 Ba… 1d +1" if size[0] == 40 else "! #8 Backup resto… 1d +1"
         await until(pilot, lambda: lines(pilot.app)[0].endswith(late))
+
+
+async def test_the_reason_of_an_agent_in_trouble_pushes_no_other_agent_out_of_the_line(plan, make_app):
+    by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", NOW))
+    for number in range(3):
+        with Store(plan.path) as store:
+            (made,) = store.commit(AddTask(f"Job {number}", plan.list_uid), actor=f"bot-{number}", now=NOW)
+            store.commit(EditTask(made.uid, {"status": "in_progress"}), actor=f"bot-{number}", now=NOW)
+            connect(store, f"bot-{number}")
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        shown = [who for who in ("bot-0", "bot-1", "bot-2", "claude-2") if who in lines(app)[2]]
+        await press(app, pilot, "a")
+        assert lines(app)[2].startswith(" ! claude-1 stuck #5")
+        assert [who for who in ("bot-0", "bot-1", "bot-2", "claude-2") if who in lines(app)[2]] == shown

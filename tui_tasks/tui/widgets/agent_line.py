@@ -77,9 +77,14 @@ class AgentEntry(msgspec.Struct, frozen=True):
         return " ".join(filter(None, (self.who, self.word, self.number)))
 
     @property
+    def least_said(self) -> int:
+        """The least width in cells of its last word; a reason only takes what the other agents leave."""
+        return 0 if self.state in _TOLD else min(_LEAST_WORD, cell_len(self.said))
+
+    @property
     def least(self) -> int:
         """The least width in cells that is worth showing."""
-        return 2 + cell_len(self.fixed) + (1 + min(_LEAST_WORD, cell_len(self.said)) if self.said else 0)
+        return 2 + cell_len(self.fixed) + (1 + self.least_said if self.said else 0)
 
     @property
     def with_reason(self) -> AgentEntry:
@@ -266,8 +271,11 @@ def agent_groups(context: Context, entries: Sequence[AgentEntry], width: int) ->
     shown, left = entries[:number], len(entries) - number
     room -= len(f" +{left}") if left else 0
     spare = room + gap - sum(entry.least + gap for entry in shown)
-    least = [min(_LEAST_WORD, cell_len(entry.said)) for entry in shown]
+    least = [entry.least_said for entry in shown]
     more = _shared([cell_len(entry.said) - low for entry, low in zip(shown, least, strict=True)], spare)
+    for at, entry in enumerate(shown):
+        if least[at] + more[at] < min(_LEAST_WORD, cell_len(entry.said)):
+            more[at] = 0
     spare -= sum(more)
     names = _names([cell_len(entry.name) for entry in shown], spare)
     groups = [
