@@ -97,7 +97,7 @@ async def test_an_agent_that_is_stuck_and_one_that_is_gone_are_counted_named_and
     async with opened(app, (120, 40)) as pilot:
         await until(pilot, lambda: "! 1 stuck, 1 gone" in lines(app)[1])
         assert lines(app)[2].startswith(
-            " ! claude-2 stuck #7 Migrate analytics GA to Plausible   · claude-1 gone #5 Ship"
+            " ! claude-2 stuck #7 Migrate analytics GA to Plausible   · claude-1 gone now #5 Ship auth flow"
         )
         assert "! claude-2  stuck: the same failure 3 times: pytest" in above(app)
         assert "· claude-1  gone from #5 Ship auth flow" in above(app)
