@@ -16,12 +16,15 @@ from tests.contract.client import DEADLINE, environment, program
 from tests.hooks.playing import claude, hook
 from tests.hooks.screens import answering, asking, screen
 from tests.terminals import Terminal
+from tui_tasks import clock
 from tui_tasks.cli import person
 from tui_tasks.cli.main import main
+from tui_tasks.core import connections
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
-from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, LogTask
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, LapseClaims, LogTask
 from tui_tasks.core.read import ask_queries as messages
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.ask_queries import open_asks
@@ -443,6 +446,22 @@ def test_a_task_that_an_agent_has_claimed_is_given_back(run: Run, database: Path
     back = printed_json(run, "release 1")
     assert (back["status"], back["agent"]) == ("pending", None)
     assert run("done 1")[0] == 0
+
+
+def test_a_task_that_a_lapsed_claim_has_left_says_so_in_every_listing(run: Run, database: Path) -> None:
+    now, second = clock.now(), 1_000_000
+    with Store(str(database)) as store:
+        store.commit(AnswerAsk(open_asks(store.db)[0].uid, "jose"), actor="human", now=now - 500 * second)
+        store.commit(ClaimNext("alpha", 60 * second), actor="alpha", now=now - 400 * second)
+        store.commit(LapseClaims(), actor="system", now=now - 300 * second)
+    assert "#1 ○  Ship it  [work, alpha left 6m ago, 5m ago]" in run("ls")[1]
+    assert "alpha  gone, left #1 6m ago, its claim lapsed" in run("agents")[1]
+    assert "alpha  #1 Ship it: is gone, its claim ran out" in run("digest")[1]
+    with Store(str(database)) as store, store.db.transaction(write=True):
+        connections.begin(store.db, "alpha", Process(), now - 450 * second)
+    assert "#1 ○  Ship it  [work, alpha silent for 6m, 5m ago]" in run("ls")[1]
+    assert "alpha  quiet, silent on #1 6m ago, its claim lapsed" in run("agents")[1]
+    assert "alpha  #1 Ship it: is silent, its claim ran out" in run("digest")[1]
 
 
 # Jobs

@@ -14,7 +14,7 @@ from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, OpenAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import EditTask, LogTask
+from tui_tasks.core.operations.tasks import ClaimTask, EditTask, LapseClaims, LogTask
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
@@ -475,6 +475,21 @@ async def test_what_an_agent_works_on_stands_below_its_line_on_a_small_screen(pl
     async with app.run_test(size=(40, 12)) as pilot:
         await settle(pilot, "A")
         assert "#5 " in row_of(app, "claude-1") and "    #5 Ship auth flow" in shown(app)
+
+
+async def test_one_that_says_nothing_since_its_claim_lapsed_stands_before_those_that_are_idle(plan, make_app):
+    with_agents(plan)
+    by_agent(plan, "zeta", ClaimTask("zeta", 60_000_000, plan[8]), now=NOW - 400_000_000)
+    by_agent(plan, "system", LapseClaims(), now=NOW - 300_000_000)
+    with Store(plan.path) as store:
+        connect(store, "alpha", "zeta")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        names = [row.name for row in app.screen.listed.rows]
+        assert names.index("zeta") < names.index("alpha")
+        assert "quiet 6m" in row_of(app, "zeta") and "#8 Backup" in row_of(app, "zeta")
+        assert "idle" in row_of(app, "alpha")
 
 
 async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, make_app):

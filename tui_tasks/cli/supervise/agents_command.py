@@ -69,6 +69,8 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 def _line(agent: dict[str, Any], left: list[str], paused: str | None) -> str:
     state = f"waiting ({agent['waiting_for']})" if agent["waiting_for"] else agent["state"]
+    if left and state == "idle":
+        state = "quiet"
     if paused is not None:
         state += f", paused: {paused}"
     if left:

@@ -85,7 +85,7 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
     """Print the tasks in order: those of the session's list, or else of all lists."""
     shown = _matching_tasks(session, statuses, filter_)
     asks = _open_asks(session.store.db)
-    why: dict[str, str] | None = None
+    why: dict[str, _Why] | None = None
     width = len(f"#{task_queries.next_id(session.store.db, 'task') - 1}")
     count = 0
     while batch := list(islice(shown, _BATCH)):
@@ -98,7 +98,7 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
             why = _why_needing(session, asks)
         for home, task in batch:
             proof = proofs.get(task.uid, "")
-            needs = (why or {}).get(task.uid, "") if task.status in vocab.MAY_NEED else ""
+            needs = (why or {}).get(task.uid, _NONE) if task.status in vocab.MAY_NEED else _NONE
             waits = ready_tasks.after_text(session.store.db, task) if task.blocked and task.status == "pending" else ""
             facts = [words for words in (waits, proof) if words]
             print(_line(task, home, width, session.clock(), facts, ascii_only=ascii_only, needs=needs))
@@ -119,16 +119,32 @@ def _open_asks(db: Database) -> list[Ask]:
     return ask_queries.open_asks(db)
 
 
-def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, str]:
+class _Why(NamedTuple):
+    """What is said of a task in place of its agent, and whether it needs the human."""
+
+    words: str
+    is_for_you: bool = True
+
+
+_NONE: Final = _Why("", is_for_you=False)
+
+
+def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, _Why]:
     """Return why tasks need the human, by uid: their agent has left, or somebody asks about them."""
     from tui_tasks.core.read import ask_queries
     from tui_tasks.core.read.agents import activity  # few listings need it
 
     db = session.store.db
     about = ask_queries.asked_about(asks, {who: task.uid for who, task in activity.working(db).items()})
-    who = {about[ask.uid]: f"{agent_names.shown(ask.agent, 16)} asks" for ask in reversed(asks) if ask.uid in about}
+    asked = reversed([ask for ask in asks if ask.uid in about])
+    who = {about[ask.uid]: _Why(f"{agent_names.shown(ask.agent, 16)} asks") for ask in asked}
     left = left_now(db, session.clock())
-    return who | {uid: left_text(one, session.clock()) for uid, one in left.items()}
+    texts = {
+        uid: _Why(left_text(one, session.clock()), is_for_you=not one.has_lapsed)
+        for uid, one in left.items()
+        if not (one.has_lapsed and uid in who)
+    }
+    return who | texts
 
 
 def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
@@ -173,11 +189,13 @@ def _proof_text(found: Sequence[Check], *, ascii_only: bool) -> str:
 
 
 def _line(
-    task: Task, home: TaskList, width: int, now: int, facts: Sequence[str], *, ascii_only: bool, needs: str
+    task: Task, home: TaskList, width: int, now: int, facts: Sequence[str], *, ascii_only: bool, needs: _Why
 ) -> str:
     waits = "held" if task.held else "blocked"
-    style = look("needs_you" if needs else waits if task.blocked and task.status == "pending" else task.status)
-    who = needs or ("you" if task.who == vocab.HUMAN else agent_names.shown(task.who, 16))
+    style = look(
+        "needs_you" if needs.is_for_you else waits if task.blocked and task.status == "pending" else task.status
+    )
+    who = needs.words or ("you" if task.who == vocab.HUMAN else agent_names.shown(task.who, 16))
     when = ago(task.updated_at, now)
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
     text += "".join(f", {words}" for words in facts)

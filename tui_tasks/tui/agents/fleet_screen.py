@@ -149,7 +149,7 @@ class Fleet(Overlay):
         asks = member.ask if now_in in ("waiting", "asking", "paused") else None
         since = asks.opened_at if asks is not None else member.since or 0 if now_in == "waiting" else 0
         shown = agent_text.shown_state(member, self.context, self._quiet_after)
-        if shown not in ("stuck", "left", "stopped", "ready"):
+        if shown not in ("stuck", "left", "stopped", "ready") and not member.is_silent:
             shown = "waiting" if asks is not None else "gone" if member.name in self._over else now_in
         return (agent_text.RANKS[shown], since, member.name.casefold(), member.name)
 
