@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.tui.driving import SIZES, by_agent, lines, said, settle, shown, until
@@ -11,6 +13,7 @@ from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -34,7 +37,7 @@ async def test_a_task_whose_agent_is_gone_stands_in_the_inbox_once_and_a_key_giv
         assert size[0] < 60 or "1 gone" in shown(app)
         await settle(pilot, "tab")
         assert app.screen.row.uid == left
-        assert "#5 Ship auth flow" in shown(app) and "claude-1 is gone" in shown(app)
+        assert "#5 Ship auth flow" in shown(app) and "claude-1 left 1w ago" in shown(app)
         assert "running tests" in shown(app)
         assert "Give back" in lines(app)[-1]
         await settle(pilot, "s", "p")
@@ -87,7 +90,7 @@ async def test_the_digest_lists_a_task_that_was_left(plan, left, make_app):
 async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make_app):
     with Store(plan.path) as store:
         store.commit(OpenAsk("merge now?", (), left), actor="claude-1", now=NOW)
-        digest_lines = list(needs_you(store.db, {left: "claude-1"}))
+        digest_lines = list(needs_you(store.db, {left: LeftTask("claude-1", NOW)}))
     assert [line.kind for line in digest_lines if line.task == left] == ["ask"]
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -131,7 +134,7 @@ async def test_an_agent_that_is_stuck_stands_in_the_inbox_until_it_goes_on(plan,
 def test_the_shell_says_which_task_was_left(plan, left, capsys):
     assert main(["ls", "--db", plan.path]) == 0
     (row,) = (row for row in capsys.readouterr().out.splitlines() if "Ship auth flow" in row)
-    assert row.startswith("#5 ?") and "claude-1 is gone" in row
+    assert row.startswith("#5 ?") and re.search(r"\[Plan, claude-1 left \d+[wy] ago, ", row)
     assert main(["agents", "--db", plan.path, "--all"]) == 0
     (row,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith("claude-1"))
     assert "left #5 in progress" in row

@@ -9,6 +9,7 @@ from tests.tui.driving import by_agent, lines, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.store import Store
 
@@ -51,5 +52,5 @@ def test_the_shell_and_the_digest_say_it_as_well(plan, ask, capsys):
     (row,) = (row for row in capsys.readouterr().out.splitlines() if "Ship auth flow" in row)
     assert row.startswith("#5 ?") and "claude-1 asks" in row
     with Store(plan.path) as store:
-        (line,) = (line for line in needs_you(store.db, {plan[5]: "claude-1"}) if line.task == plan[5])
+        (line,) = (line for line in needs_you(store.db, {plan[5]: LeftTask("claude-1", NOW)}) if line.task == plan[5])
     assert (line.kind, line.text) == ("ask", "asks you")

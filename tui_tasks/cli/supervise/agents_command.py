@@ -55,8 +55,9 @@ def run(name: str, options: argparse.Namespace) -> int:
         left: dict[str, list[str]] = {}
         for uid, task in left_now(store.db, now).items():
             words = f"{'left' if task.is_gone else 'silent on'} #{task_queries.task(store.db, uid).number}"
-            what = "its claim lapsed" if task.has_lapsed else "in progress"
-            left.setdefault(task.agent, []).append(f"{words} {times.ago(task.at, now)}, {what}")
+            when = times.ago(task.at, now)
+            what = f"{when}, its claim lapsed" if task.has_lapsed else f"in progress, {when}"
+            left.setdefault(task.agent, []).append(f"{words} {what}")
     if options.json:
         print_json(agents, indent=2)
         return 0
