@@ -25,8 +25,10 @@ NOBODY_WAITS: dict[str, float] = {}
 
 
 @contextlib.contextmanager
-def answering(database: Path, answer: str, question: str = "") -> Iterator[list[Ask]]:
-    """Answer on the screen what a command at a terminal asks it while the block runs; yield what was asked."""
+def answering(database: Path, answer: str, question: str = "", *, instead: str | None = None) -> Iterator[list[Ask]]:
+    """Answer on the screen what a command at a terminal asks it while the block runs, or `instead` the question with
+    that uid; yield what was asked.
+    """
     asked: list[Ask] = []
 
     def answer_it() -> None:
@@ -37,7 +39,7 @@ def answering(database: Path, answer: str, question: str = "") -> Iterator[list[
                 return bool(asked)
 
             until(come)
-            store.commit(AnswerAsk(asked[0].uid, answer), actor="human", now=clock.now())
+            store.commit(AnswerAsk(instead or asked[0].uid, answer), actor="human", now=clock.now())
 
     thread = threading.Thread(target=answer_it)
     thread.start()

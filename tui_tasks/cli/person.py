@@ -120,10 +120,16 @@ def _called(options: argparse.Namespace) -> str:
     return " ".join(filter(None, ("tui-tasks", name, action)))
 
 
-def commit(options: argparse.Namespace, store: Store, *operations: Operation, what: Sequence[str] = ()) -> list[Any]:
+def commit(
+    options: argparse.Namespace,
+    store: Store,
+    *operations: Operation,
+    what: Sequence[str] = (),
+    answers: str | None = None,
+) -> list[Any]:
     """Commit operations as the human; return their results.
 
-    `what`: what the open screen is asked about, where the action asks it; see `confirm`.
+    `what` and `answers`: what the open screen is asked about, where the action asks it; see `confirm`.
 
     Raises:
         Forbidden: the open screen refused it.
@@ -132,7 +138,7 @@ def commit(options: argparse.Namespace, store: Store, *operations: Operation, wh
     from tui_tasks import clock
     from tui_tasks.core.vocab import HUMAN
 
-    confirm(options, store, what)
+    confirm(options, store, what, answers)
     return store.commit(terminal_record(options), *operations, actor=HUMAN, now=clock.now())[1:]
 
 
@@ -192,10 +198,14 @@ def agree(options: argparse.Namespace, store: Store, what: Sequence[str], questi
         raise Forbidden(f"`{_called(options)}`: you did not accept it")
 
 
-def confirm(options: argparse.Namespace, store: Store, what: Sequence[str]) -> None:
+def confirm(options: argparse.Namespace, store: Store, what: Sequence[str], answers: str | None = None) -> None:
     """Ask the open screen, if there is one and the action asks it, and wait for its answer.
 
-    `what`: all that is decided, as lines that are shown as they are (`quoted`).
+    Args:
+        options: those of the command.
+        store: the database.
+        what: all that is decided, as lines that are shown as they are (`quoted`).
+        answers: the uid of the question that the command answers; once that is closed, there is nothing to confirm.
 
     Raises:
         Conflict: it is too long for a question.
@@ -207,14 +217,24 @@ def confirm(options: argparse.Namespace, store: Store, what: Sequence[str]) -> N
     if not asks_screen(options, store):
         return
     print("Confirm in the inbox of the open screen (Ctrl+C cancels).", file=sys.stderr, flush=True)
-    answer = _answer_of_screen(options, store, what)
+    answer = _answer_of_screen(options, store, what, answers)
+    if answer is None and answers is not None and _is_closed(store, answers):
+        return  # the commit names what became of it
     if answer != YES:
         reason = "you refused it on the screen" if answer is not None else "no answer on the screen"
         raise Forbidden(f"`{_called(options)}`: {reason}")
 
 
-def _answer_of_screen(options: argparse.Namespace, store: Store, what: Sequence[str]) -> str | None:
-    """Ask by a question of the shell; return the answer, or None if none came in time."""
+def _is_closed(store: Store, ask: str) -> bool:
+    from tui_tasks.core.read import ask_queries
+
+    return ask_queries.ask(store.db, ask).state != "open"
+
+
+def _answer_of_screen(
+    options: argparse.Namespace, store: Store, what: Sequence[str], answers: str | None
+) -> str | None:
+    """Ask by a question of the shell; return the answer, or None if none came in time, or none is needed any more."""
     from tui_tasks import clock
     from tui_tasks.core import connections
     from tui_tasks.core.engine.watch import Watch
@@ -239,18 +259,21 @@ def _answer_of_screen(options: argparse.Namespace, store: Store, what: Sequence[
         ask = transaction.run(OpenAsk(text, (YES, NO)))
         # If this process is killed, the screen withdraws the question.
         connections.put_asker(store.db, ask.uid, Process(*processes.identity(machine=store.db.machine)))
-    end = time.monotonic() + WAIT_SECONDS
+    end, is_moot = time.monotonic() + WAIT_SECONDS, False
     watch = Watch(store.db)
     store.db.follow()
     try:
         while (current := ask_queries.ask(store.db, ask.uid)).state == "open" and time.monotonic() < end:
+            if is_moot := answers is not None and _is_closed(store, answers):
+                break
             while not (watch.changed(time.monotonic()) or watch.is_lost or time.monotonic() >= end):
                 watch.sleep()
         return current.answer
     finally:
         watch.close()
         with contextlib.suppress(Conflict):  # it is answered
-            store.commit(CloseAsk(ask.uid, "withdrawn"), actor=SHELL, now=clock.now())
+            why = "the question was closed elsewhere" if is_moot else None
+            store.commit(CloseAsk(ask.uid, "withdrawn", why), actor=SHELL, now=clock.now())
 
 
 def quoted(text: str, *, is_prose: bool = True) -> list[str]:

@@ -146,6 +146,17 @@ def test_a_tool_is_allowed_with_an_input_that_was_edited(run: Run, database: Pat
     assert decision == {"behavior": "allow", "updatedInput": {"command": "make test"}}
 
 
+def test_what_waits_for_the_screen_is_withdrawn_once_its_question_is_answered_there(run: Run, database: Path) -> None:
+    with screen(database) as human:
+        ask = human.ask()
+        with answering(database, "jose", instead=ask.uid) as asked:
+            status, why = run(f"asks answer {ask.uid} pyjwt")
+        assert (status, "is answered already" in why) == (1, True), why
+        confirmation = messages.ask(human.store.db, asked[0].uid)
+        assert (confirmation.state, confirmation.reason) == ("withdrawn", "the question was closed elsewhere")
+        assert messages.ask(human.store.db, ask.uid).answer == "jose"
+
+
 def test_several_questions_of_a_program_take_an_answer_each(run: Run, database: Path) -> None:
     questions = [{"question": "Which db?", "options": ["sqlite", "pg"]}, {"question": "Which name?"}]
     asks = claude("PermissionRequest", tool_name="AskUserQuestion", tool_input={"questions": questions})

@@ -1,14 +1,15 @@
-"""A question that names no task holds up the task on which its agent is working."""
+"""A question that names no task is about the task on which its agent was working when it asked."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.tui.boards import columns
-from tests.tui.driving import by_agent, lines, settle, shown, until
+from tests.tui.boards import board_of, columns, status
+from tests.tui.driving import by_agent, lines, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.store import Store
@@ -54,3 +55,27 @@ def test_the_shell_and_the_digest_say_it_as_well(plan, ask, capsys):
     with Store(plan.path) as store:
         (line,) = (line for line in needs_you(store.db, {plan[5]: LeftTask("claude-1", NOW)}) if line.task == plan[5])
     assert (line.kind, line.text) == ("ask", "asks you")
+
+
+async def test_it_stays_with_its_task_when_its_agent_is_given_another_one(plan, ask, make_app):
+    by_agent(plan, "human", EditTask(plan[6], {"agent": "claude-1"}))
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        board_of(app).go_to(plan[6])
+        await settle(pilot, "L")
+        assert said(app) == "#6 starts before #5 is done."
+        assert app.state.asked_about[ask] == plan[5]
+        assert "Ship auth flow" in columns(app)["Needs you"]
+        await until(pilot, lambda: status(app, plan[6]) == "in_progress")
+        await settle(pilot, "H")
+        assert status(app, plan[6]) == "pending"
+
+
+async def test_one_asked_without_a_task_in_progress_stays_without_one(plan, make_app):
+    (ask,) = by_agent(plan, "claude-3", OpenAsk("which order?"))
+    by_agent(plan, "claude-3", EditTask(plan[8], {"status": "in_progress", "agent": "claude-3"}))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert ask.uid not in app.state.asked_about and plan[8] not in app.state.asking

@@ -143,7 +143,8 @@ def _answer(options: argparse.Namespace, store: Store) -> None:
     what = [f"{agent_names.shown(ask.agent)} asks:", *(f"│ {line}" for line in ask_lines(ask))]
     what += ["The answer:", *quoted(answer, is_prose=False)]
     what += ["The tool is given instead:", *quoted(json.dumps(given), is_prose=False)] if given is not None else []
-    (ask,) = person.commit(options, store, AnswerAsk(ask.uid, answer, given, choices), what=what)
+    operation = AnswerAsk(ask.uid, answer, given, choices)
+    (ask,) = person.commit(options, store, operation, what=what, answers=ask.uid)
     if options.json:
         print_json(to_json(ask))
     else:

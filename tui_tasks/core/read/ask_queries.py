@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -106,13 +106,9 @@ def open_by_agent(db: Database) -> dict[str, list[Ask]]:
     return asks
 
 
-def asked_about(asks: Iterable[Ask], tasks: Mapping[str, str]) -> dict[str, str]:
-    """Return the uid of the task that each question is about, by the uid of the question.
-
-    That of a question which names none is the task that its agent is at work on: `tasks` has it by agent.
-    """
-    about = ((ask.uid, ask.task_uid or tasks.get(ask.agent)) for ask in asks)
-    return {uid: task for uid, task in about if task is not None}
+def asked_about(asks: Iterable[Ask]) -> dict[str, str]:
+    """Return the uid of the task that each question is about, by the uid of the question."""
+    return {ask.uid: ask.task_uid for ask in asks if ask.task_uid is not None}
 
 
 def answered_permissions(db: Database) -> list[Ask]:

@@ -54,8 +54,8 @@ class AppState:
     - `list_id`: the list that the list and the board show. `places`: the places of tasks in their lists.
     - `number_width`: how many digits the number of the newest task has.
     - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
-    - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about;
-      of one that names none, the task that its agent is at work on. `asking`: the uids of these tasks.
+    - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about.
+      `asking`: the uids of these tasks.
     - `held`: how many tasks and jobs wait for the human to accept them.
     - `members`: every agent, without those that are gone for a day and have left nothing open.
     - `left`: the tasks in progress whose agent is gone, by uid. `lapsed`: the tasks that are pending again since a
@@ -242,8 +242,7 @@ class AppState:
         self.left = {uid: task for uid, task in left.items() if uid not in self.reviewable}
         self.lapsed = fleet.lapsed_tasks(self.members)
         self.stopped = fleet.stopped_tasks(self._db, self.members)
-        tasks = {member.name: member.task.uid for member in self.members if member.task is not None}
-        self.asked_about = ask_queries.asked_about(self.asks, tasks)
+        self.asked_about = ask_queries.asked_about(self.asks)
         self.asking = set(self.asked_about.values())
         return was != (self.members, self.left, self.asked_about)
 
@@ -281,11 +280,10 @@ class AppState:
 
     @property
     def needing(self) -> set[str]:
-        """The tasks that need the human though no question names them: left by their agent, with a failed check, to be
-        reviewed, or in progress by an agent that asks.
+        """The tasks that need the human though no question names them: left by their agent, with a failed check, or to
+        be reviewed.
         """
-        named = {ask.task_uid for ask in self.asks}
-        return self.left.keys() | self.reviewable.keys() | set(self.unproven) | (self.asking - named)
+        return self.left.keys() | self.reviewable.keys() | set(self.unproven)
 
     def status_of(self, task: TaskLine) -> str:
         """Return the status to show (`format.look`): `needs_you`, `held`, `blocked`, or the task's own."""

@@ -16,7 +16,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
@@ -105,7 +105,10 @@ class TaskActions(Controller):
             if why is None:
                 return False
             operations += [LogTask(uid, why.strip()) for uid in uids if why.strip()]
+        early = ready_tasks.starts_early(self._context.db, uids) if status == "in_progress" else ""
         await self._context.link.commit(*operations)
+        if early:
+            self._context.say(f"{early}.")
         return True
 
     # Checks

@@ -66,6 +66,19 @@ _BUSY_LISTS = Statement(
     lambda: ListRow.select(ListRow.id).where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
 )
 _ACTIVE = Statement(lambda: _newest_of_each_agent())
+_ACTIVE_OF = Statement(
+    lambda: (
+        TaskRow.select(*LINE)
+        .where(
+            LIVE
+            & (TaskRow.list_id == slot("list"))
+            & (TaskRow.status == SQL("'in_progress'"))
+            & (fn.COALESCE(TaskRow.agent, TaskRow.status_by) == slot("agent"))
+        )
+        .order_by(TaskRow.updated_at.desc())
+        .limit(1)
+    )
+)
 
 
 def _newest_of_each_agent() -> Any:
@@ -137,6 +150,12 @@ def working(db: Database) -> dict[str, TaskLine]:
         if task.who not in tasks or task.updated_at > tasks[task.who].updated_at:
             tasks[task.who] = task
     return {who: task for who, task in tasks.items() if who not in vocab.RESERVED_AGENTS}
+
+
+def task_of(db: Database, agent: str) -> TaskLine | None:
+    """Return the task in progress of an agent, of several the one that was touched last; None without one."""
+    rows = (db.one(_ACTIVE_OF, list=list_id, agent=agent) for (list_id,) in db.all(_BUSY_LISTS))
+    return max((read_line(row) for row in rows if row), key=lambda task: task.updated_at, default=None)
 
 
 def words(db: Database, name: str, limit: int) -> list[Word]:

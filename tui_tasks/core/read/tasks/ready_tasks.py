@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Iterable
 from contextlib import closing
 from functools import cache
 from operator import attrgetter
@@ -232,6 +232,16 @@ def after_text(db: Database, task: Task) -> str:
     """Return `after #5 +1`: a task that blocks another, a failed one first, and how many more; empty if none does."""
     first, more = _waits_for(db, task), len(waiting_on(db, task)) - 1
     return f"after #{first.number}{f' +{more}' if more > 0 else ''}" if first is not None else ""
+
+
+def starts_early(db: Database, uids: Iterable[str]) -> str:
+    """Return `#6 starts before #5 is done`, of the first blocked one of pending tasks; empty if none is blocked."""
+    for uid in uids:
+        task = task_queries.any_task(db, uid)
+        first = _waits_for(db, task) if task is not None else None
+        if task is not None and first is not None:
+            return f"#{task.number} starts before #{first.number} is done"
+    return ""
 
 
 def _waits_for(db: Database, task: Task) -> Task | None:
