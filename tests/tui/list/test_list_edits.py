@@ -276,6 +276,22 @@ async def test_capital_v_marks_all_that_match_and_escape_takes_the_marks_away(ap
         assert len(app.pane.row_list.keys_on_screen) == 9
 
 
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_capital_v_marks_those_that_are_not_marked_yet_and_none_only_where_all_are(plan, make_app, pane):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        app.pane.go_to(plan[8] if pane == "list" else plan[1])
+        everything = len(app.pane.row_list.rows_held)
+        await press(app, pilot, "v")
+        assert " 1 marked " in shown(app)
+        await press(app, pilot, "V")
+        assert len(app.pane.row_list.marks) == everything > 1
+        assert f" {everything} marked " in shown(app)
+        await press(app, pilot, "V")
+        assert app.pane.row_list.marks == []
+        assert " marked " not in shown(app).rpartition("\n")[0]
+
+
 async def test_marked_tasks_are_edited_together_in_one_line_and_undone_together(app, plan, agent):
     agent(EditTask(plan[8], {"tags": ("old", "kept")}))
     async with opened(app) as pilot:

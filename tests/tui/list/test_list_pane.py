@@ -128,6 +128,45 @@ async def test_attention_goes_from_what_needs_the_human_to_what_failed(app, plan
         assert seen == [plan[4], plan[7], plan[3], plan[4]]
 
 
+async def test_attention_goes_through_all_that_is_counted_in_the_order_of_the_counts(app, plan, agent):
+    agent(EditTask(plan[9], {"status": "pending", "due": "2026-11-01"}))
+    async with opened(app) as pilot:
+        assert "✗ 1 failed" in shown(app) and "! 1 late" in shown(app)
+        seen = []
+        for _ in range(4):
+            await press(app, pilot, "exclamation_mark")
+            seen.append(app.pane.row_list.cursor)
+        assert seen == [plan[4], plan[7], plan[3], plan[9]]
+
+
+async def test_each_list_remembers_its_cursor(plan, make_app, agent):
+    for pane in ("list", "board"):
+        app = make_app(plan.path, pane=pane, list_name="Plan")
+        async with opened(app) as pilot:
+            if pane == "list":
+                agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "todo").uid))
+            await until(pilot, lambda: any(found.total == 1 for found in app.state.lists.values()))  # noqa: B023
+            app.pane.go_to(plan[8])
+            await press(app, pilot, "right_square_bracket")
+            assert app.state.current_list.name == "todo"
+            await press(app, pilot, "left_square_bracket")
+            assert app.pane.target() == plan[8]
+
+
+@pytest.mark.parametrize("keys", [("escape",), ("enter", "escape")])
+async def test_without_its_filter_the_list_is_shown_from_which_the_filter_began(app, plan, agent, keys):
+    async with opened(app) as pilot:
+        agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "todo").uid))
+        await until(pilot, lambda: any(found.total == 1 for found in app.state.lists.values()))
+        app.pane.go_to(plan[8])
+        await pilot.press("slash")
+        await write(pilot, "list:todo")
+        await until(pilot, lambda: app.state.current_list.name == "todo")
+        await press(app, pilot, *keys)
+        assert app.state.current_list.name == "Plan"
+        assert app.pane.target() == plan[8] and len(app.pane.row_list.rows_on_screen) == 9
+
+
 async def test_brackets_go_round_the_lists_that_have_tasks(app, plan, agent):
     async with opened(app) as pilot:
         agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "todo").uid))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import lines, opened, press, said, shown, until, write
+from tests.tui.driving import lines, opened, press, said, settle, shown, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
@@ -86,6 +86,19 @@ def test_pages_of_an_order_give_each_task_once_in_the_same_order_both_ways(varie
         assert sorted(task.uid for task in forwards) == sorted(varied.uids)
         assert [source.order(task) for task in forwards] == sorted(source.order(task) for task in forwards)
         assert len(source.find(varied.uids)) == len(varied.uids)
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_the_cursor_stays_on_its_task_in_another_order(plan, make_app, pane):
+    app = make_app(plan.path, pane=pane)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        app.pane.go_to(plan[8])
+        for order in "uoago":
+            await settle(pilot, "equals_sign", order)
+            assert app.pane.target() == plan[8]
+        await settle(pilot, "equals_sign", "u", "2" if pane == "list" else "1", "1" if pane == "list" else "2")
+        assert app.pane.target() == plan[8]
 
 
 async def test_a_list_is_sorted_by_a_key_says_so_and_keeps_tasks_that_have_no_value(varied, make_app):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
@@ -21,6 +21,7 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.panes import screen
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.counts_line import late_tasks
 
 # The most failed tasks that `!` goes through.
 MAX_FAILED = 200
@@ -246,7 +247,7 @@ class GlobalActions(Controller):
         await self._context.link.remember(screen_memory.LOOKED, {"seq": looked.seq, "at": looked.at})
 
     def do_attention(self) -> None:
-        """Go to the next task that needs attention: questions, work, failed checks, then what failed.
+        """Go to the next task that needs attention, in the order of the line of counts.
 
         Questions that are about no task are in the inbox.
         """
@@ -269,24 +270,29 @@ class GlobalActions(Controller):
         context.say(f"{uids.index(task.uid) + 1} of {len(uids)}: {shown.word}, #{number} {name}{more}")
 
     def _wanting(self) -> list[TaskLine]:
+        """Return the tasks that the line of counts counts, in its order."""
+        db, by_uid = self._context.db, dict[str, TaskLine]()
+        for uid in self._counted():
+            task = list_pages.line(db, uid) if uid not in by_uid else None
+            if task is not None and not task.deleted:
+                by_uid[uid] = task
+        return list(by_uid.values())
+
+    def _counted(self) -> Iterator[str]:
         from tui_tasks.core.read.pages import board_pages
 
-        context = self._context
-        db, by_uid = context.db, {}
-        asked = context.state.asked_about.values()
-        needing = (*context.state.left, *context.state.reviewable)
-        new = (uid for uid in context.state.new)
-        wanting = context.state.asking.union(context.state.unproven, needing)
-        for uid in (*asked, *needing, *context.state.unproven, *new):
-            task = list_pages.line(db, uid) if uid is not None else None
-            if task is not None and not task.deleted and (uid in wanting or task.status == "failed"):
-                by_uid[task.uid] = task
-        # The current list comes first, then the others that the Now line has counted.
-        for home in sorted(context.state.shelf, key=lambda home: home.id != context.state.list_id):
-            if home.failed and len(by_uid) < MAX_FAILED:
-                for task in board_pages.page(db, home.id, "failed", list_pages.FIRST, MAX_FAILED):
-                    by_uid.setdefault(task.uid, task)
-        return list(by_uid.values())
+        state, left = self._context.state, MAX_FAILED
+        yield from state.asked_about.values()
+        # The current list comes first, then the others that the line has counted.
+        for home in sorted(state.shelf, key=lambda home: home.id != state.list_id):
+            if home.failed and left > 0:
+                failed = board_pages.page(self._context.db, home.id, "failed", list_pages.FIRST, left)
+                left -= len(failed)
+                yield from (task.uid for task in failed)
+        yield from state.left
+        yield from late_tasks(self._context, lambda span: None)
+        yield from state.reviewable
+        yield from state.unproven
 
 
 def _phrase(entry: Entry, name: str) -> str:

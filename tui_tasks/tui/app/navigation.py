@@ -195,6 +195,8 @@ class Navigation:
     def show_list(self, list_id: int) -> None:
         """Show another list in list and board."""
         self._link.check()
+        if self.pane.HAS_TASKS and (cursor := self.pane.target()) is not None:
+            self._state.cursors[self._state.list_id] = cursor
         self._state.list_id = list_id
         self.outdate_panes()
         self._refresh_pane()

@@ -82,7 +82,7 @@ class BoardPane(TaskPane):
         self._dividers = [Divider(context) for _ in self._columns[1:]]
         self._card_area = CardArea(id="columns")
         self._tabs = BoardTabs(context)
-        self._rule = ChangesRule(context, lambda: sorted_by(self.only.sort))
+        self._rule = ChangesRule(context, self._words)
         self._keys = FrameLine(context, self._key_parts, id="board-keys")
         self.row_list = self._columns[0].cards
         self._moves = CardMoves(self)
@@ -101,6 +101,11 @@ class BoardPane(TaskPane):
                 yield column
         yield self.detail
         yield self._keys
+
+    def _words(self) -> str:
+        """Return what stands in the rule: the order, and how many cards are marked."""
+        marked = sum(len(column.cards.marks) for column in self.columns)
+        return "   ".join(filter(None, (sorted_by(self.only.sort), f"{marked:,} marked" if marked else "")))
 
     @override
     def focus_target(self) -> Widget:
@@ -144,7 +149,9 @@ class BoardPane(TaskPane):
     def _arrange(self) -> None:
         """Fill the columns; the cursor stays on its card."""
         state = self.context.state
-        target = self.target() or next((member.task.uid for member in state.members if member.task is not None), None)
+        is_other = self._list_id not in (-1, state.list_id)
+        remembered = state.cursors.get(state.list_id) if is_other else self.target()
+        target = remembered or next((member.task.uid for member in state.members if member.task is not None), None)
         self._list_id, self._needing = state.list_id, state.needing
         self.only = self.sort_actions.applied(self.only)
         self._counts.update(self.only)
@@ -325,6 +332,11 @@ class BoardPane(TaskPane):
         event.stop()
         self.focus_rows()
 
+    def on_virtual_list_marked(self, event: VirtualList.Marked) -> None:
+        """Show how many are marked."""
+        event.stop()
+        self._rule.again()
+
     # Moving by mouse
 
     def on_virtual_list_dragged(self, event: VirtualList.Dragged) -> None:
@@ -342,7 +354,10 @@ class BoardPane(TaskPane):
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
         """Show all cards."""
         event.stop()
+        has_turned = self.filter_actions.turn_back()
         self.show_matching(self.sort_actions.applied())
+        if has_turned and (cursor := self.filter_actions.cursor_before) is not None:
+            self.select(cursor)
         self.focus_rows()
 
     # The detail, below the columns, or instead of them on a small screen

@@ -319,11 +319,8 @@ class ColumnMarks(Controller):
         self._pane = pane
         self._context = pane.context
 
-    def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
-        """Mark all cards of the column, or take all marks away."""
-        if self._pane.row_list.marks:
-            self._pane.row_list.clear_marks()
-            return None
+    def do_mark_all(self) -> Coroutine[Any, Any, None]:
+        """Mark all cards of the column; where all are marked, none."""
         return self._mark_all(self._pane.columns[self._pane.at])
 
     async def _mark_all(self, column: Column) -> None:
@@ -341,7 +338,12 @@ class ColumnMarks(Controller):
             rest = MAX_MARKED - len(cards)
             page = source.after(cards[-1], rest) if cards else source.first(rest)
             cards += page
-        column.cards.mark((card.uid for card in cards), on=True)
+        uids = [card.uid for card in cards]
+        if column.cards.marks and not set(uids) - set(column.cards.marks):
+            column.cards.clear_marks()
+            context.say("No card is marked.")
+            return
+        column.cards.mark(uids, on=True)
         context.say(f"{count(len(cards), 'card')} marked.")
 
 

@@ -101,7 +101,9 @@ class ListPane(TaskPane):
         self._drawing = TaskRows(context)
         self.row_list = VirtualList(context, self._drawing, id="tasks")
         self.detail = Detail(context, id="detail")
-        self._lines = ListLines(context, lambda: self.app.size, lambda: self.only.sort)
+        self._lines = ListLines(
+            context, lambda: self.app.size, lambda: self.only.sort, lambda: len(self.row_list.marks)
+        )
         self._side = TransparentContainer(self.detail, self._lines.side_foot, id="list-side")
         self._moves = ListMoves(self)
         self.controllers = (*self.controllers, self._moves)
@@ -212,9 +214,12 @@ class ListPane(TaskPane):
         source = self.row_list.source
         only = self.sort_actions.applied(self.only)
         if not isinstance(source, TasksInOrder) or source.list_id != self.context.state.list_id:
-            self.row_list.show(self._source(only))
+            self.row_list.show(self._source(only), self.context.state.cursors.get(self.context.state.list_id))
         elif only != self.only:
+            here = self.target()
             self.show_matching(only)
+            if here is not None:
+                self.select(here)
         else:
             self.row_list.reload()
         self._lay_out_if_emptied()
@@ -253,6 +258,11 @@ class ListPane(TaskPane):
         if self.context.state.reviewable or self.context.state.asking:
             # The foot names the review, or the answer, only on such a task.
             self.context.redraw_frame()
+
+    def on_virtual_list_marked(self, event: VirtualList.Marked) -> None:
+        """Show how many are marked."""
+        event.stop()
+        self._lines.again()
 
     # Opening and going back
 
@@ -333,7 +343,8 @@ class ListPane(TaskPane):
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
         """Show all tasks, with the cursor where it was before the filter unless it was moved since."""
         event.stop()
-        cursor = self.filter_actions.cursor_before if event.typing else self.row_list.cursor
+        has_turned = self.filter_actions.turn_back()
+        cursor = self.filter_actions.cursor_before if event.typing or has_turned else self.row_list.cursor
         self.row_list.refilter(self._source(self.sort_actions.applied()), cursor)
         self._matches.stop()
         self.focus_rows()

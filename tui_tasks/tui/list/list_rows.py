@@ -145,9 +145,12 @@ class TaskRows(RowDrawing[TaskLine]):
 class ListLines:
     """The lines around the list: a rule with its name, a foot, and the foot of the detail."""
 
-    def __init__(self, context: Context, size: Callable[[], Size], sort: Callable[[], str]) -> None:
-        """`size` returns the terminal's, and `sort` the order of the rows."""
+    def __init__(
+        self, context: Context, size: Callable[[], Size], sort: Callable[[], str], marked: Callable[[], int]
+    ) -> None:
+        """`size` returns the terminal's, `sort` the order of the rows, and `marked` how many are marked."""
         self._context = context
+        self._marked = marked
         self._sort = sort
         self._size = size
         self.rule = FrameLine(context, self._rule, id="list-rule")
@@ -178,6 +181,8 @@ class ListLines:
         archived = "   archived" if home.archived else ""
         sorted_ = f"   {word}" if (word := sorted_by(self._sort())) else ""
         parts = [(name, "bold"), (f"   {count(home.total, 'task')}{archived}{sorted_}", "$muted")]
+        if marked := self._marked():
+            parts.append((f"   {marked:,} marked", "$changed"))
         auto = context.state.autos.get(home.uid)
         if auto is not None and (text := work_queries.auto_text(auto)):
             if not auto.is_on:
@@ -199,6 +204,8 @@ class ListLines:
             return ()
         if frame.is_compact(self._size()):
             word, tasks = sorted_by(self._sort()), f" {count(home.total, 'task')}"
+            if marked := self._marked():
+                return [(tasks, "$muted"), (f", {marked:,} marked", "$changed")]
             room = width - sum(cell_len(text) for text, _ in self._new_below(width)) - 1
             ways = (f"{tasks}, {word}" if word else tasks, f"{tasks}, sorted" if word else tasks, tasks)
             return [(next((way for way in ways if cell_len(way) < room), tasks), "$muted")]

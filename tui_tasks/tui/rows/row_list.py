@@ -60,6 +60,9 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
     class Moved(ListMessage):
         """The cursor moved to another row, or there is none any more."""
 
+    class Marked(ListMessage):
+        """Another number of rows is marked."""
+
     class Scrolled(ListMessage):
         """The human scrolled."""
 
@@ -94,6 +97,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._cursor = RowCursor(self._cache)
         self._painter = RowPainter(self._cache, drawing, self.look_of, self.row_height)
         self._marks: dict[str, None] = {}
+        self._posted_marks = 0
         self._pressed: str | None = None
         self._dragged: str | None = None
         self._drop: str | None = None
@@ -318,6 +322,9 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._cursor.load()
         if self._cache.is_cut and self._resuming is None:
             self._resuming = self.set_timer(_RESUME_AFTER, self._resume)
+        if len(self._marks) != self._posted_marks:
+            self._posted_marks = len(self._marks)
+            self.post_message(self.Marked(self, self._cursor.key))
         if self._cursor.key != self._posted:
             self._posted = self._cursor.key
             self.post_message(self.Moved(self, self._posted))

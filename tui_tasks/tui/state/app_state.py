@@ -51,7 +51,8 @@ class Marks(msgspec.Struct, frozen=True):
 class AppState:
     """State read once at the start; each batch of changes rereads only what it touches.
 
-    - `list_id`: the list that the list and the board show. `places`: the places of tasks in their lists.
+    - `list_id`: the list that the list and the board show. `cursors`: the task under the cursor of others, by number.
+      `places`: the places of tasks in their lists.
     - `number_width`: how many digits the number of the newest task has.
     - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
     - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about.
@@ -92,6 +93,7 @@ class AppState:
         self.places = RowPlaces(db)
         self.number_width = 1
         self.list_id = 0
+        self.cursors: dict[int, str] = {}
         self.sort = ""
         self.lists: dict[int, TaskList] = {}
         self.projects = Projects(db, lambda: self.lists, project)

@@ -50,10 +50,7 @@ class MarkActions(Controller):
             rows.move(1)
 
     def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
-        """Mark all that match, or take all marks away. A list that is not long is done before the next key."""
-        if self._pane.row_list.marks:
-            self._pane.row_list.clear_marks()
-            return None
+        """Mark all that match; where all are marked, none. A list that is not long is done before the next key."""
         only, list_id = self._pane.only, self._context.state.list_id
         uids, rank = list_pages.uids_on(self._context.db, list_id, list_pages.FIRST, only, MAX_MARKED)
         if rank is not None:
@@ -76,7 +73,12 @@ class MarkActions(Controller):
         self._mark(uids)
 
     def _mark(self, uids: list[str]) -> None:
-        self._pane.row_list.mark(uids, on=True)
+        rows = self._pane.row_list
+        if rows.marks and not set(uids) - set(rows.marks):
+            rows.clear_marks()
+            self._context.say("No task is marked.")
+            return
+        rows.mark(uids, on=True)
         limit = f", the first {MAX_MARKED:,}" if len(uids) == MAX_MARKED else ""
         self._context.say(f"{count(len(uids), 'task')} marked{limit}.")
 
@@ -125,7 +127,10 @@ class SortActions(Controller):
         following = [*orders.values(), OWN]
         self._context.state.sort = following[following.index(now) + 1] if key == again else orders[key]
         self._context.navigation.outdate_panes()
+        here = self._pane.target()
         self._pane.show_matching(self.applied(self._pane.only))
+        if here is not None:
+            self._pane.select(here)
 
     def applied(self, only: Filter = ALL) -> Filter:
         """Return a filter with the chosen order, unless it sorts by itself."""
@@ -157,6 +162,8 @@ class FilterActions(Controller):
         self._context = pane.context
         self.cursor_before: str | None = None
         """The task that the cursor was on before the filter was opened."""
+        # The list that was left for one that the filter names, and that one.
+        self._turned: tuple[int, int] | None = None
 
     def do_filter(self) -> None:
         """Begin to filter, or go on typing."""
@@ -184,11 +191,22 @@ class FilterActions(Controller):
         for term in parsed.lists:
             number = self._list_named(term)
             if number is not None and not term.negated and number != state.list_id:
+                self._turned = (self._turned[0] if self._turned is not None else state.list_id, number)
                 self._context.navigation.show_list(number)
             elif (number == state.list_id) == term.negated:
                 # No task of this list matches.
                 terms = (*terms, Term("status", "none"))
         return Filter(terms, state.changed_tasks, local_time(clock.now(), clock.zone), parsed.sort)
+
+    def turn_back(self) -> bool:
+        """Go back to the list that the filter has left; return False where it has left none."""
+        turned, self._turned = self._turned, None
+        state = self._context.state
+        if turned is None or state.list_id != turned[1] or turned[0] not in state.lists:
+            return False
+        self._pane.only = ALL
+        self._context.navigation.show_list(turned[0])
+        return True
 
     def _list_named(self, term: Term) -> int | None:
         """Return the list of a name, else the only list whose name begins with it."""
