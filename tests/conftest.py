@@ -22,6 +22,9 @@ from tui_tasks.dialects.requests.identity import Identity
 SECOND = 1_000_000
 START = 1_767_352_934 * SECOND  # 2026-01-02T11:22:14Z
 
+MEMORY = "/dev/shm"
+MEMORY_NEEDED = 4 << 30
+
 # pytest --hypothesis-profile=long --timeout=0: the same machines, many times longer. Shrinking would take minutes.
 _ALWAYS = {"deadline": None, "print_blob": True, "phases": [Phase.explicit, Phase.reuse, Phase.generate]}
 settings.register_profile("ordinary", derandomize=True, **_ALWAYS)
@@ -40,6 +43,18 @@ def pytest_configure(config: pytest.Config) -> None:
     hear_signals()
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(tui_tasks.__path__[0], quiet=1)
+        if _has_memory_for_folders():
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+
+
+def _has_memory_for_folders() -> bool:
+    """Whether the folders of tests can be in memory: there is room for them, and programs can be started there."""
+    try:
+        memory = os.statvfs(MEMORY)
+    except OSError:
+        return False
+    free = memory.f_bavail * memory.f_frsize
+    return free >= MEMORY_NEEDED and not memory.f_flag & os.ST_NOEXEC and os.access(MEMORY, os.W_OK)
 
 
 def pytest_collection_finish() -> None:

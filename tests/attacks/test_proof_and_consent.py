@@ -128,6 +128,11 @@ def linked(path: Path, target: str) -> None:
     path.symlink_to(target)
 
 
+def elsewhere(tree: Path) -> str:
+    """Return a folder on another file system than the tree's."""
+    return next(place for place in ("/dev/shm", "/dev") if Path(place).stat().st_dev != tree.stat().st_dev)
+
+
 def by_another_link(file: Path) -> None:
     os.link(file, file.parents[1] / "alias")
     (file.parents[1] / "alias").write_text("another")
@@ -224,7 +229,7 @@ FILES: dict[str, Callable[[Path], object]] = {
     "random bytes": lambda t: linked(t / "src/a.py", "/dev/urandom"),
     "a terminal": lambda t: linked(t / "src/a.py", "/dev/tty"),
     "a folder on another mount": lambda t: linked(t / "src/mount", "/proc/self"),
-    "shared memory": lambda t: linked(t / "src/a.py", "/dev/shm"),
+    "shared memory or devices": lambda t: linked(t / "src/a.py", elsewhere(t)),
 }
 
 
