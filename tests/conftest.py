@@ -23,7 +23,7 @@ SECOND = 1_000_000
 START = 1_767_352_934 * SECOND  # 2026-01-02T11:22:14Z
 
 MEMORY = "/dev/shm"
-MEMORY_NEEDED = 4 << 30
+MEMORY_NEEDED = 2 << 30
 
 # pytest --hypothesis-profile=long --timeout=0: the same machines, many times longer. Shrinking would take minutes.
 _ALWAYS = {"deadline": None, "print_blob": True, "phases": [Phase.explicit, Phase.reuse, Phase.generate]}
