@@ -115,6 +115,21 @@ def test_a_card_keeps_to_its_lines_and_columns(name, note, who, room, most, firs
         assert sum(cell_len(text) for text, _ in line) <= room
 
 
+@pytest.mark.parametrize("most", range(2, 9))
+def test_a_card_keeps_who_has_it_and_since_when_and_its_reason_is_cut(most):
+    standing = (("claude-2", "$muted"), ("17m", "$muted"))
+    reason = "test_dst_gap: expected 02:30, got 03:30 on the day on which clocks go forward"
+    laid = lines_of(CardContent("Fix flaky DST test", standing, (reason, "red"), note_first=True), 24, most)
+    last = "".join(text for text, _ in laid[-1])
+    assert last.startswith("claude-2 · 17m") and 2 <= len(laid) <= most
+    assert any(ink == "red" for line in laid for _, ink in line) == (most > 2)
+
+
+def test_a_reason_begins_behind_who_has_it_where_a_card_has_two_lines():
+    face = CardContent("Fix it", (("claude-2", ""), ("17m", "")), ("expected 02:30, got 03:30", "red"), note_first=True)
+    assert lines_of(face, 30, 2)[1][-1] == ("expected 02:…", "red")
+
+
 def test_a_title_that_fits_two_lines_shares_the_second_with_what_is_short():
     standing = (("⊘ after #5", ""),)
     face = CardContent("Write integration tests", standing)

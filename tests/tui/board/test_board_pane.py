@@ -57,6 +57,19 @@ async def test_a_card_shows_the_whole_question_and_the_whole_reason_where_there_
         assert "test_dst_gap: expected 02:30, got 03:30" in texts[3]["$state-failed"]
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_cards_are_as_far_apart_in_each_column_and_each_says_whose_it_is(plan, make_app, size):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        shown_columns = [column for column in board_of(app).columns if column.display and column.cards.rows_on_screen]
+        assert len({column.cards._painter.gap for column in shown_columns}) == 1
+        for column in shown_columns:
+            for drawn in column.cards._painter._drawn:
+                said = " ".join(text for line in drawn.lines for text, _ in line)
+                assert drawn.row.part == "pending" or "claude-" in said or "you" in said, said
+
+
 async def test_a_click_finds_a_card_whatever_the_heights_of_those_above_it(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:

@@ -30,8 +30,9 @@ _NAME_LINES: Final = 4
 _STANDING_LINES: Final = 3
 _NOTE: Final = 400
 _TAGS: Final = 6
-# In cells.
+# In cells: a tag at most, and what is shown of a note behind the standing at least.
 _TAG: Final = 20
+_LEAST_NOTE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,9 @@ def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = F
     if len(name) > most - kept:
         name = _name(content, room, most - kept, ascii_only)
     left = most - len(name)
+    if first and standing and left == 1:
+        _append(standing[0], text, room, ascii_only, color)
+        return [*name, standing[0]]
     if first:
         most_of_note = max(left - bool(standing), 1)
         if content.is_question:
@@ -199,11 +203,11 @@ def _joined(parts: Sequence[Part], room: int, ascii_only: bool) -> list[list[Par
     return lines
 
 
-def _append(line: list[Part], text: str, room: int, ascii_only: bool) -> None:
+def _append(line: list[Part], text: str, room: int, ascii_only: bool, color: str = "$muted") -> None:
     """Add the beginning of a note to a line, if enough of it fits."""
     left = room - _width(line) - 3
-    if left >= 12:
-        line += [(dot(ascii_only), "$muted"), (safe_line(text, left, ascii_only=ascii_only), "$muted")]
+    if left >= _LEAST_NOTE:
+        line += [(dot(ascii_only), "$muted"), (safe_line(text, left, ascii_only=ascii_only), color)]
 
 
 def dot(ascii_only: bool) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from textual import events
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
-# How a card is laid out at least: see `CardDrawing._most`.
-_LEAST: Final = (2, False)
+# The lines of a card at least.
+_LEAST: Final = 2
 
 
 class CardDrawing(RowDrawing[Card]):
@@ -48,8 +47,8 @@ class CardDrawing(RowDrawing[Card]):
         super().__init__(context)
         self.spec = WIDE[0]
         self.is_current = False
-        # How many lines each card has at most where all fit, and whether it shows more than why it needs the human.
-        self._most: dict[str, tuple[int, bool]] = {}
+        # How many lines each card has at most where all fit.
+        self._most: dict[str, int] = {}
         self._fitted: tuple[object, tuple[list[int], int] | None] | None = None
         self._emptied = EmptiedNote(context)
         # The lines of the card that is being drawn.
@@ -86,15 +85,15 @@ class CardDrawing(RowDrawing[Card]):
         if left < 0:
             return None
         self._most = dict.fromkeys(tall, _LEAST)
-        for some, is_whole in ((urgent, False), (urgent, True), (rows, True)):
-            for row in some:
-                most = (min(MOST_LINES, tall[row.uid] + left), is_whole)
-                more = len(self._laid_out(row, width, most)) - tall[row.uid]
-                if more >= 0 and left:
-                    self._most[row.uid] = most
-                    tall[row.uid] += more
-                    left -= more
-        return list(tall.values()), int(left >= len(rows) - 1)
+        for some in (urgent, rows):
+            for most in range(_LEAST + 1, MOST_LINES + 1):
+                for row in some:
+                    more = len(self._laid_out(row, width, most)) - tall[row.uid]
+                    if self._most[row.uid] < most and 0 <= more <= left:
+                        self._most[row.uid] = most
+                        tall[row.uid] += more
+                        left -= more
+        return list(tall.values()), int(self.spec.gap and left >= len(rows) - 1)
 
     def draw(self, row: Card, look: RowLook, line: int) -> Sequence[Part]:
         """Return one line of a card. The card is laid out as a whole when its first line is drawn."""
@@ -113,18 +112,15 @@ class CardDrawing(RowDrawing[Card]):
             self.lasts(max(1, int((held[1] - now) * SECOND)))
         return held[2]
 
-    def _laid_out(self, row: Card, width: int, most: tuple[int, bool]) -> list[list[Part]]:
-        """Return the lines of a card without cursor, flag and number; `most`: see `_most`."""
-        content, ascii_only = self._content(row), self.context.ascii_only
+    def _laid_out(self, row: Card, width: int, most: int) -> list[list[Part]]:
+        """Return at most so many lines of a card, without cursor, flag and number."""
         room = width - self.context.state.number_width - 5
-        if content.note_first and not most[1]:
-            content = replace(content, standing=())
-        return lines_of(content, room, most[0], ascii_only=ascii_only)
+        return lines_of(self._content(row), room, most, ascii_only=self.context.ascii_only)
 
     def _lay_out(self, row: Card, look: RowLook) -> list[list[Part]]:
         """Return the lines of a card, with cursor, flag and number before the first."""
         ascii_only, digits = self.context.ascii_only, self.context.state.number_width
-        most = self._most.get(row.uid, (self.spec.lines, True))
+        most = self._most.get(row.uid, self.spec.lines)
         lines = self._laid_out(row, look.width, most)
         if look.dragged:
             lines = [[(text, "$muted italic") for text, _ in line] for line in lines]
