@@ -482,3 +482,20 @@ async def test_a_field_of_one_line_says_that_it_has_taken_one_line_of_a_paste(pl
         assert "take jose" in shown(app)
         await settle(pilot, "enter")
         assert asks(app)["claude-1"].answer == "take jose"
+
+
+@pytest.mark.parametrize("keys", [("a",), ("a", "j"), ("a", "j", "x")], ids=" ".join)
+async def test_a_question_its_answers_and_what_goes_on_fit_without_scrolling(evening, make_app, keys):
+    app = make_app(evening.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, *keys)
+        assert app.screen._both.scroll.max_scroll_y == 0
+        assert "deny" in shown(app) if "j" in keys else "#5 keeps running meanwhile." in shown(app)
+
+
+@pytest.mark.parametrize(("lines_of_screen", "is_told"), [(40, True), (24, False)])
+async def test_what_an_agent_did_lately_is_told_where_there_is_room(evening, make_app, lines_of_screen, is_told):
+    app = make_app(evening.path)
+    async with app.run_test(size=(80, lines_of_screen)) as pilot:
+        await settle(pilot, "a")
+        assert ("claude-1 lately" in shown(app)) == ("sketched the middleware" in shown(app)) == is_told

@@ -38,15 +38,19 @@ _NEWS: Final = ("logged", "status")
 # The most words of an agent that are shown, and how many of its entries are searched for them.
 _MAX_WORDS: Final = 8
 _LOOKED_AT: Final = 32
+# The empty line and the title above them: less than that and one of them is left out.
+_LEAST_LATELY: Final = 2
 _NOT_WHOLE: Final = "Part of this is not shown: it can be denied, or answered in your own words."
 
 
 class AskDetail(TextDrawing):
     """Draws a question; its options can be clicked."""
 
-    def __init__(self, context: Context, tasks: AskedTasks) -> None:
+    def __init__(self, context: Context, tasks: AskedTasks, on_screen: Callable[[], int]) -> None:
+        """`on_screen` returns how many lines can be seen without scrolling; 0 while that is not known."""
         super().__init__(context)
         self._tasks = tasks
+        self._on_screen = on_screen
         self._view: AskView | None = None
         self._about: TaskLine | None = None
         self._working: TaskLine | None = None
@@ -95,16 +99,26 @@ class AskDetail(TextDrawing):
             return self._folded_lines(self._folded, max(10, width - 2))
         if view is None:
             return []
-        ask, small, room = view.ask, width < _SMALL, max(10, width - 2)
+        most, room = self._on_screen(), max(10, width - 2)
+        lines = self._of_ask(view, width, room, [[]])
+        if len(lines) > most > 0:
+            lines = self._of_ask(view, width, room, [])
+        lately = self._lately(view.ask, room) if view.ask.state == "open" and view.why_closed is None else []
+        shown = lately[: most - len(lines)] if most > 0 else lately
+        return lines + shown if len(shown) > _LEAST_LATELY or len(shown) == len(lately) else lines
+
+    def _of_ask(self, view: AskView, width: int, room: int, gap: list[Drawn]) -> list[Drawn]:
+        """Return the lines of a question; `gap` is what stands between two parts of it."""
+        ask, small = view.ask, width < _SMALL
         lines: list[Drawn] = []
         if not small:
             head = self._head(ask)
             lines += block(head, room, "$muted") if ask.request is None else self._decided(head, room)
-            lines.append([])
+            lines += gap
         lines += request_lines(view, room, ascii_only=self.context.ascii_only)
         if ask.request is not None and small and ask.request.get("cwd"):
             lines += self._decided(f"in {self._named(ask.request['cwd'])}", room)
-        lines.append([])
+        lines += gap
         if ask.state != "open":
             return lines + block(agent_text.closed(ask, self.context.clock.now()), room, "$changed bold")
         if view.why_closed is not None:
@@ -112,14 +126,13 @@ class AskDetail(TextDrawing):
             self._end = len(lines)
             return lines
         if not view.is_whole:
-            lines += [*block(_NOT_WHOLE, room, "$state-needs-you"), []]
+            lines += [*block(_NOT_WHOLE, room, "$state-needs-you"), *gap]
         lines += self._options(view, len(lines), width, small)
         self._end = len(lines)
         meanwhile = self._meanwhile(ask)
         if meanwhile:
-            lines.append([])
-            lines += block(meanwhile, room, "$muted")
-        return lines + self._lately(ask, room)
+            lines += [*gap, *block(meanwhile, room, "$muted")]
+        return lines
 
     def _lately(self, ask: Ask, room: int) -> list[Drawn]:
         """Return what the agent was asked for, and what it has said and done, newest first."""
@@ -246,6 +259,7 @@ class RowsAndDetail(Container):
         super().__init__()
         self.context = context
         self._rows = rows
+        self._detail = detail
         self.scroll = VerticalScroll(detail, can_focus=False)
 
     def compose(self) -> ComposeResult:
@@ -261,6 +275,16 @@ class RowsAndDetail(Container):
     def shows_line(self, line: int) -> bool:
         """Return whether a line of the text is on screen now."""
         return round(self.scroll.scroll_y) <= line < self.seen_lines
+
+    def on_resize(self) -> None:
+        """Draw the text for the lines that it has now."""
+        self._detail.again()
+
+    @property
+    def room(self) -> int:
+        """How many lines the text has on screen; 0 while that is not known."""
+        rows = self._rows.styles.height
+        return max(0, self.size.height - round(rows.value) - 1) if rows is not None and self.size.height else 0
 
     @property
     def seen_lines(self) -> int:

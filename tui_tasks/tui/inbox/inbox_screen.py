@@ -74,7 +74,7 @@ class Inbox(Overlay):
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
         self.window = InboxList(context, self._drawing)
         self._head = ScreenHead(context, self._title, id="inbox", kinds=lambda: FAILURES, below=ROWS_AND_DETAIL)
-        self._asked = AskDetail(context, self.tasks)
+        self._asked = AskDetail(context, self.tasks, lambda: self._both.room)
         self._detail = TextLines(context, self._asked, id="ask-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
         self.reading = Reading(context)
