@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, opened, press, said, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, lines, opened, press, said, settle, shown, until
 from tests.tui.evening import Jobs, day
 from tests.tui.plan import NOW, ZONE, at
-from tests.tui.week import Week
+from tests.tui.week import BusyWeek, Week
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import OpenAsk
@@ -210,8 +210,21 @@ async def test_schedules_and_runs_are_told(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "S")
-        await until(pilot, lambda: "5, 1 failing, 1 overdue" in shown(app))
+        await until(pilot, lambda: "5, 1 failing, 1 late" in shown(app))
         assert "runs by hour" in shown(app)
+
+
+async def test_all_charts_are_on_a_large_screen_and_the_first_are_whole_on_a_small_one(tmp_path, make_app):
+    week = BusyWeek(tmp_path / "auth.db")
+    app = make_app(week.path, list_name=week.other_uid)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "runs by hour" in shown(app))
+        assert app.screen.query_one("#stats-scroll").max_scroll_y == 0
+        assert "00  01  02" in shown(app) and "113 kept of 7 days" in shown(app)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: lines(app)[-2].split() == ["2", "4", "1", "5", "3", "5", "1"])
+        assert all(line[79:] in ("", *" ▐▄▇█▁▂▃▅▆") and line[78:79] in ("", " ") for line in lines(app)[10:-1])
 
 
 async def test_what_does_not_fit_is_scrolled_to_and_esc_goes_back(week, make_app):

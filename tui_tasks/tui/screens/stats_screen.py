@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from typing import ClassVar, Final
@@ -59,17 +59,21 @@ def _midnight(day: date, zone: tzinfo) -> int:
 
 
 class StatsText(TextDrawing):
-    """Draws the figures, or the progress of reading them."""
+    """Draws the figures, or the progress of reading them. `room` returns how many lines are on screen."""
 
     figures: Figures | None = None
     progress = 0.0
+
+    def __init__(self, context: Context, room: Callable[[], int]) -> None:
+        super().__init__(context)
+        self._room = room
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return all lines, as what is around them scrolls."""
         if self.figures is None:
             progress = bar(self.progress, max(10, width // 3), ascii_only=self.context.ascii_only)
             return [[], [(" reading the journal  ", "$muted"), (progress, "$primary")]] if self.progress else []
-        return drawn(self.figures, width, ascii_only=self.context.ascii_only)
+        return drawn(self.figures, width, self._room(), ascii_only=self.context.ascii_only)
 
 
 class Stats(Overlay):
@@ -86,7 +90,7 @@ class Stats(Overlay):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.controllers = (ScrollKeys(self),)
-        self._drawing = StatsText(context)
+        self._drawing = StatsText(context, lambda: self.query_one(VerticalScroll).size.height)
         self._lines = TextLines(context, self._drawing, id="stats")
         self._head = ScreenHead(context, self._title, id="stats", kinds=self._kinds_above)
         self._tally: statistics.Tally | None = None
@@ -109,6 +113,10 @@ class Stats(Overlay):
         self.set_focus(self.query_one(VerticalScroll))
         self.hint(("j/k", "Scroll", ""), self.hint_of("back"))
         self._begin()
+
+    def on_resize(self) -> None:
+        """Make the charts as tall as there is room for."""
+        self.call_after_refresh(self._lines.again)
 
     def _title(self, width: int) -> Sequence[Part]:
         """` Stats   Plan, last 7 days`."""
@@ -234,6 +242,9 @@ _SPANS: Final = ("< 1m", "1–5m", "5–15m", "15–60m", "1–4h", "4–24h", "
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _NARROW: Final = 60
 _GAP: Final = 3
+# The lines of the first charts at least and at most, and the title and two lines below them.
+_TALL: Final = (4, 6)
+_AROUND_CHARTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,20 +289,32 @@ class Figures:
         return [sum(done[at : at + QUARTERS]) for at in range(0, len(done), QUARTERS)]
 
 
-def drawn(figures: Figures, width: int, *, ascii_only: bool) -> list[Drawn]:
-    """Return all lines in a width: numbers with sparklines first, then the charts."""
-    lines = [*_numbers(figures, width, ascii_only), *_failed_tasks(figures, width, ascii_only)]
+def drawn(figures: Figures, width: int, height: int, *, ascii_only: bool) -> list[Drawn]:
+    """Return all lines in a width: numbers with sparklines first, then the charts.
+
+    The first charts are as tall as lets all lines be on screen, or themselves where that cannot be.
+    """
+    numbers = [*_numbers(figures, width, ascii_only), *_failed_tasks(figures, width, ascii_only)]
     if width < _NARROW:
-        return lines
+        return numbers
+    rest = _more_charts(figures, width, ascii_only)
+    most = height - len(numbers) - _AROUND_CHARTS
+    left = most - 1 - len(rest)
+    tall = min(max(left if left >= _TALL[0] else most, _TALL[0]), _TALL[1])
     half = (width - _GAP - 2) // 2
-    tall = 6 if width >= 100 else 4
-    lines += _beside(_burn_down(figures, half, tall, ascii_only), _done(figures, half, tall, ascii_only), half)
+    charts_ = _beside(_burn_down(figures, half, tall, ascii_only), _done(figures, half, tall, ascii_only), half)
+    return [*numbers, *charts_, *rest]
+
+
+def _more_charts(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
+    """Return how long tasks and questions took, and when jobs ran."""
+    half = (width - _GAP - 2) // 2
     took = _spans("time to done", figures.tally.took, half, ascii_only)
     waited = [
         wait.answered_at - wait.opened_at for wait in figures.waits if wait.answered_at and wait.state == "answered"
     ]
-    lines += _beside(took, _spans("waiting for you", waited, half, ascii_only), half)
-    lines += [[], *_runs(figures, width - 2, ascii_only)]
+    lines = _beside(took, _spans("waiting for you", waited, half, ascii_only), half)
+    lines += _runs(figures, width - 2, ascii_only)
     if figures.cut:
         lines += [[], [(f" of the newest {statistics.MAX:,} journal entries alone", "$muted")]]
     return lines
@@ -304,7 +327,7 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     finished = done + tally.failed
     arrow = "->" if ascii_only else "→"
     share = f"{tally.failed} of {finished}" + (f"   ({tally.failed / finished:.0%})" if finished else "")
-    wrong = [f"{count} {word}" for count, word in ((jobs.failing, "failing"), (jobs.overdue, "overdue")) if count]
+    wrong = [f"{count} {word}" for count, word in ((jobs.failing, "failing"), (jobs.overdue, "late")) if count]
     quiet = tally.quiet(figures.now)
     longest = f"{_span(figures.longest)}  {figures.longest_about}".rstrip()
     change, pace = f"{start} {arrow} {figures.now_open}", f"{done / DAYS:.1f}"
@@ -434,7 +457,7 @@ def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
         started[hour] += 1
         failed[hour] += outcome in ("error", "interrupted")
     cells = max(2, min(4, (width - 9) // 24))
-    title = f"runs by hour   {len(figures.runs):,} in {DAYS} days"
+    title = f"runs by hour   {len(figures.runs):,} kept of {DAYS} days"
     lines: list[Drawn] = [[(f" {title}", "$muted"), *_failed_parts(failed.total(), "   ")]]
     rows = charts.columns([started[hour] for hour in range(24)], 3, cells - 1, ascii_only=ascii_only)
     for row in rows:
