@@ -499,3 +499,18 @@ async def test_what_an_agent_did_lately_is_told_where_there_is_room(evening, mak
     async with app.run_test(size=(80, lines_of_screen)) as pilot:
         await settle(pilot, "a")
         assert ("claude-1 lately" in shown(app)) == ("sketched the middleware" in shown(app)) == is_told
+
+
+async def test_the_options_of_a_question_that_is_drawn_close_are_where_they_are_drawn(evening, make_app):
+    options = tuple(f"way {number}" for number in range(1, 9))
+    by_agent(evening, "claude-2", OpenAsk("\n".join(f"line {number}" for number in range(3)), options), now=at(20, 0))
+    app = make_app(evening.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        app.screen._asked.spots = []
+        drawn = app.screen._asked.lines(80, 24)
+        keys = {"ask_reply": "m"} | {f"ask_{number}": str(number) for number in range(1, 9)}
+        assert [keys[spot.action] for spot in app.screen._asked.spots] == [*"12345678m"]
+        for spot in app.screen._asked.spots:
+            assert drawn[spot.line][0][0].strip() == keys[spot.action], spot
+        assert "claude-2 lately" not in str(drawn)

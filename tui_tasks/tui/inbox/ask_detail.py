@@ -102,9 +102,10 @@ class AskDetail(TextDrawing):
         most, room = self._on_screen(), max(10, width - 2)
         lines = self._of_ask(view, width, room, [[]])
         if len(lines) > most > 0:
+            self.spots.clear()
             lines = self._of_ask(view, width, room, [])
         lately = self._lately(view.ask, room) if view.ask.state == "open" and view.why_closed is None else []
-        shown = lately[: most - len(lines)] if most > 0 else lately
+        shown = lately[: max(0, most - len(lines))] if most > 0 else lately
         return lines + shown if len(shown) > _LEAST_LATELY or len(shown) == len(lately) else lines
 
     def _of_ask(self, view: AskView, width: int, room: int, gap: list[Drawn]) -> list[Drawn]:
