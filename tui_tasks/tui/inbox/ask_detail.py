@@ -234,10 +234,12 @@ class AskDetail(TextDrawing):
             said.append(f"{agent_text.who(ask.agent, 20)} is paused.")
         if ask.request is not None:
             said.append("It waits for your answer.")
-        elif self._working is not None and (self._about is None or self._about.uid != self._working.uid):
+        elif self._working is not None:
             gone = any(left.agent == ask.agent for left in self.context.state.left.values())
-            goes = f"stands still: {agent_text.who(ask.agent, 20)} is gone" if gone else "keeps running meanwhile"
-            said.append(f"#{self._working.number} {goes}.")
+            if gone:
+                said.append(f"#{self._working.number} stands still: {agent_text.who(ask.agent, 20)} is gone.")
+            elif self._about is None or self._about.uid != self._working.uid:
+                said.append(f"#{self._working.number} keeps running meanwhile.")
         if ask.expires_at is not None:
             now = self.context.clock.now()
             self.lasts(age_lasts(ask.expires_at, now))
