@@ -11,8 +11,10 @@ from textual.worker import WorkerFailed
 
 from tests.started import DEADLINE
 from tests.tui import idle
-from tests.tui.driving import lines, place_of
+from tests.tui.driving import lines, place_of, said
 from tui_tasks.core.read.tasks import task_queries, task_records
+from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.inputs.dialogs import AddWords
 from tui_tasks.tui.state import database_link
 from tui_tasks.tui.tasks.quick_add import AddActions
 
@@ -40,6 +42,81 @@ async def test_a_menu_takes_the_key_after_the_one_that_opened_it(plan, open_app)
         await settled(open_app, pilot)
         task = task_queries.task(open_app.link.db, plan[1])
         assert task.status == "pending"
+
+
+WHOLE_WORDS = {
+    "done": "done",
+    "pending": "pending",
+    "in progress": "in_progress",
+    "inprogress": "in_progress",
+}
+
+
+@pytest.mark.parametrize("word", WHOLE_WORDS)
+@pytest.mark.parametrize("end", [(), ("enter",)])
+async def test_the_rest_of_a_word_that_a_menu_has_chosen_by_its_first_letter_does_nothing(word, end, plan, open_app):
+    app = open_app
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[6 if word == "pending" else 8])
+        await settled(app, pilot)
+        uid = app.pane.target()
+        if word == "pending":
+            type_at_once(app, "s", "d")
+            await settled(app, pilot)
+            app.key_queue.clock = lambda: 1e9
+        type_at_once(app, "s", *word, *end)
+        await settled(app, pilot)
+        db = app.link.db
+        assert task_queries.task(db, uid).status == WHOLE_WORDS[word]
+        assert app.pane.target() == uid and app.pane.row_list.has_focus
+        assert len(app.screen_stack) == 1 and app.state.current_list.total == 9
+        assert f"alone chooses “{word if word != 'inprogress' else 'in progress'}”" in said(app)
+
+
+async def test_no_is_not_the_beginning_of_a_command(plan, open_app):
+    async with open_app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        type_at_once(open_app, "g", *"vvd", *"no", "enter")
+        await settled(open_app, pilot)
+        assert open_app.state.current_list.total == 9
+        assert open_app.pane.row_list.has_focus and len(open_app.screen_stack) == 1
+
+
+@pytest.mark.parametrize(("keys", "at"), [("sdj", 7), ("sdk", 5), ("sdgj", 2)])
+async def test_a_command_right_after_a_choice_runs_at_once(keys, at, plan, open_app):
+    app = open_app
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.context.navigation.go_to(plan[6])
+        await settled(app, pilot)
+        type_at_once(app, *keys)
+        await settled(app, pilot)
+        assert app.pane.row_list.cursor_line == at - 1
+        assert "dropped" not in said(app)
+
+
+async def test_a_letter_that_only_shows_something_runs_and_those_after_it_do_not(plan, open_app):
+    app = open_app
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settled(app, pilot)
+        type_at_once(app, "s", *"cancelled", "enter")
+        await settled(app, pilot)
+        assert isinstance(app.screen, Inbox)
+        assert "dropped: ncelled" in said(app)
+
+
+async def test_a_letter_of_the_word_that_comes_later_is_a_command(plan, open_app):
+    now = [0.0]
+    open_app.key_queue.clock = lambda: now[0]
+    async with open_app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        type_at_once(open_app, "g", "s", "i")
+        await settled(open_app, pilot)
+        now[0] = 1.5
+        type_at_once(open_app, "n")
+        await settled(open_app, pilot)
+        assert isinstance(open_app.focused, AddWords)
 
 
 async def test_a_reason_is_typed_into_the_line_that_asks_for_it_and_deletes_nothing(plan, open_app):

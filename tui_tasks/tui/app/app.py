@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.message import Message
@@ -31,6 +31,7 @@ from tui_tasks.tui.app.global_actions import GlobalActions
 from tui_tasks.tui.app.list_actions import ListActions, ProjectActions
 from tui_tasks.tui.app.navigation import ActionLookup, Frame, MainScreen, Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking
+from tui_tasks.tui.keys import unbound_keys
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
@@ -84,7 +85,11 @@ class TaskApp(Actor, ResilientApp):
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = frame.HORIZONTAL
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = frame.VERTICAL
     SCOPES: ClassVar[tuple[str, ...]] = ("app",)
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings(*SCOPES),
+        # Textual would quit: it is beside ^s, and continues a terminal after that.
+        Binding("ctrl+q", "help_quit", show=False, priority=True),
+    ]
 
     _ascii_filters: Sequence[LineFilter] = ()
 
@@ -116,7 +121,7 @@ class TaskApp(Actor, ResilientApp):
         grace = config.quiet_after * SECOND
         self.state = AppState(link.db, clock.now(), is_past=link.as_of is not None, project=project, grace=grace)
         self.frame = Frame(self, ascii_only=config.ascii)
-        self.key_queue = KeyQueue(self, link, self.frame.say)
+        self.key_queue = KeyQueue(self, link, self.frame.say, self._say_unbound)
         self.navigation = self._make_navigation(pane)
         self.state.list_id = self.navigation.first_list(list_name)
         self.actions_here = ActionLookup(self, self.navigation)
@@ -155,6 +160,7 @@ class TaskApp(Actor, ResilientApp):
             redraw_frame=self.frame.redraw,
             run=self.key_queue.run,
             expect_words=self.key_queue.expect_words,
+            expect_rest=self.key_queue.expect_rest,
             open_in_turn=self.key_queue.open_in_turn,
             do=self.actions_here.do,
             push=self.push_screen,
@@ -199,8 +205,14 @@ class TaskApp(Actor, ResilientApp):
     def _leave(self) -> None:
         if isinstance(self.screen, Overlay):
             self.screen.do_back()
+        elif self.pane.is_inside:
+            self.actions_here.do("back")
         else:
             self.exit()
+
+    def _say_unbound(self, key: str) -> None:
+        """Say what helps after a key that does nothing here."""
+        self.frame.say(unbound_keys.message(key, self.actions_here.can, self.context.keymap))
 
     @property
     def pane(self) -> Pane:

@@ -138,7 +138,7 @@ class GlobalActions(Controller):
         self._context.push(SearchAll(self._context))
 
     def do_quit(self) -> None:
-        """Go back from a screen over the panes; on a pane, leave."""
+        """Go back from a screen over the panes, or from an opened row; else leave."""
         self._leave()
 
     def do_suspend(self) -> None:
@@ -263,6 +263,7 @@ class GlobalActions(Controller):
         here = context.navigation.pane.target()
         uids = [task.uid for task in wanting]
         task = wanting[(uids.index(here) + 1) % len(uids)] if here in uids else wanting[0]
+        context.navigation.close_overlays()
         context.navigation.go_to(task.uid)
         shown = look(context.state.status_of(task))
         number, name = task.number, safe_line(task.name, 60)

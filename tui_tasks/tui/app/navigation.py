@@ -361,6 +361,11 @@ class ActionLookup:
         """Return the object that performs an action now; None when none offers it."""
         return next((actor for actor in self.actors() if actor.does_offer(action)), None)
 
+    def can(self, id: str) -> bool:
+        """Return whether an action can be performed now."""
+        actor = self.actor_of(ACTIONS[id])
+        return actor is not None and actor.why_not(ACTIONS[id]) is None
+
     def do(self, id: str) -> None:
         """Perform an action by its id, as its key would."""
         actor = self.actor_of(ACTIONS[id])

@@ -389,6 +389,11 @@ class BoardPane(TaskPane):
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
 
+    @override
+    def uncover(self) -> None:
+        if self.is_open and frame.is_compact(self.app.size):
+            self.do_back()
+
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Update the detail and the keys that move the card."""
         event.stop()

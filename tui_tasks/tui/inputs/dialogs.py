@@ -4,6 +4,7 @@ input of one line, which panes use too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
@@ -19,6 +20,7 @@ from textual.widgets import Input, Static
 
 from tui_tasks.dialects.requests.quick_add_syntax import lines_of
 from tui_tasks.text.safe import one_to_one, safe_line
+from tui_tasks.tui.keys.action_table import show_key
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.bases import Dialog, block, plain
 from tui_tasks.tui.widgets.frame import FootLine
@@ -148,6 +150,9 @@ class Menu(Dialog[str | None]):
         chosen = next((choice for choice in self._choices if choice.key in (event.character, event.key)), None)
         if chosen is not None:
             self._choose(chosen)
+            self.context.expect_rest(_word_of(chosen))
+        elif event.is_printable:
+            self.context.say(f"{show_key(event.key)} is no choice here. Esc goes back.")
         return chosen is not None
 
     def on_click(self, event: events.Click) -> None:
@@ -206,6 +211,12 @@ class LineDialog(Dialog[str | None]):
     def action_leave(self) -> None:
         """Leave without a result."""
         self.dismiss(None)
+
+
+def _word_of(choice: Choice) -> str:
+    """Return the words of a choice from the one that begins with its key."""
+    found = re.search(rf"\b{re.escape(choice.key)}[\w ]*", choice.word, re.IGNORECASE)
+    return found[0].casefold() if found else {"y": "yes", "n": "no"}.get(choice.key, choice.key)
 
 
 async def confirm(context: Context, question: str, yes: str, no: str = "no") -> bool:

@@ -85,6 +85,8 @@ _SHOWN: Final = {
     "left": "←",
     "right": "→",
     "backspace": "Backspace",
+    "delete": "Delete",
+    "insert": "Insert",
     "home": "Home",
     "end": "End",
     "pagedown": "PgDn",
@@ -169,7 +171,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("app", "seen", "full_stop", "Mark everything as seen", "Seen", help="changed new read dot"),
         _a("app", "previous_list", "left_square_bracket", "Previous list", verb="turn"),
         _a("app", "next_list", "right_square_bracket", "Next list", verb="turn"),
-        _a("app", "quit", "q", "Quit; on a screen over the panes: back", "Quit", help="exit leave close q! wq x"),
+        _a("app", "quit", "q", "Quit; from a screen or an opened row: back", "Quit", help="exit leave close q! wq x"),
         _a("app", "suspend", "ctrl+z", "Suspend: go to the shell; `fg` continues", "Suspend"),
         _w("app", "new_list", "", "New list", help="make create add project plan", word="new list"),
         _w(

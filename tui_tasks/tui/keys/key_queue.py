@@ -24,6 +24,8 @@ from textual.worker import Worker, WorkerError
 
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
+from tui_tasks.tui.keys.action_table import ACTIONS
+from tui_tasks.tui.keys.rest_of_word import RestOfWord
 from tui_tasks.tui.state.context import LastInput
 from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.widgets.textual_overrides import did_binding, forward, has_left, is_closing
@@ -44,9 +46,14 @@ class KeyQueue:
     that does not insert text.
     """
 
-    def __init__(self, app: App[Any], link: DatabaseLink, say: Callable[[str], None]) -> None:
-        """`app` is used for its focus, bindings and workers; `say` shows a message to the human."""
+    def __init__(
+        self, app: App[Any], link: DatabaseLink, say: Callable[[str], None], unbound: Callable[[str], None]
+    ) -> None:
+        """`app` is used for its focus, bindings and workers; `say` shows a message to the human; `unbound` is called
+        with a key that nothing is bound to.
+        """
         self._app = app
+        self._unbound = unbound
         self._link = link
         self._say = say
         self._opening = asyncio.Lock()
@@ -58,6 +65,8 @@ class KeyQueue:
         self._typed_at = 0.0
         self._refused = ""
         self.clock: Callable[[], float] = time.monotonic
+        self._rest = RestOfWord(lambda: self.clock(), self._is_harmless)
+        self.expect_rest = self._rest.expect
 
     def run(self, action: Coroutine[Any, Any, None]) -> None:
         """Run an action that awaits something (a write, an answer); show its refusal, if any."""
@@ -75,7 +84,7 @@ class KeyQueue:
             return
         await self._catch_up()
         self.pressed.at = event.time
-        if not self._is_lost(event):
+        if not self._is_lost(event) and not self._is_rest(event):
             await self._take(event)
 
     def expect_words(self, refused: str) -> None:
@@ -88,8 +97,7 @@ class KeyQueue:
         screen, now = self._expects_words_on, self.clock()
         if screen is None:
             return False
-        line = self._app.focused
-        has_opened = self._app.screen is not screen or (line is not None and line.check_consume_key("a", "a"))
+        has_opened = self._app.screen is not screen or self._is_writing
         if has_opened or now - self._typed_at > PAUSE or not (event.is_printable or event.key in _OF_WORDS):
             self._expects_words_on = None
             return False
@@ -98,6 +106,26 @@ class KeyQueue:
             self._expects_words_on = None
         self._say(f"{self._refused or 'No input is open here'}. What you typed was dropped.")
         return True
+
+    def _is_rest(self, event: events.Key) -> bool:
+        """Return whether a key is a further letter of a word that a menu has chosen by its first one."""
+        if self._app.screen.is_modal or self._is_writing:
+            return False
+        dropped = self._rest.dropped(event.key, event.character)
+        if dropped:
+            self._say(dropped)
+        return bool(dropped)
+
+    @property
+    def _is_writing(self) -> bool:
+        line = self._app.focused
+        return line is not None and line.check_consume_key("a", "a")
+
+    def _is_harmless(self, key: str) -> bool:
+        """Return whether a key has an action here that neither writes nor opens an input."""
+        bound = self._app.screen.active_bindings.get(key)
+        action = ACTIONS.get(bound.binding.action[len("act('") : -len("')")]) if bound is not None else None
+        return action is not None and not action.writes and not action.takes_words
 
     @contextlib.asynccontextmanager
     async def pasting(self) -> AsyncIterator[None]:
@@ -141,11 +169,13 @@ class KeyQueue:
             await self._begun()
         elif line is not None and line.check_consume_key(event.key, event.character):
             forward(line, event)
-        elif line is None or not line.check_consume_key("a", "a"):
+        elif line is None or not self._is_writing:
             if await did_binding(app, event.key):
                 await self._begun()
             else:
                 forward(line or app.screen, event)
+                if not app.screen.is_modal:
+                    self._unbound(event.key)
         else:
             await self._take_beside_writing(line, event)
 

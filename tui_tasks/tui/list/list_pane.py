@@ -158,11 +158,16 @@ class ListPane(TaskPane):
     @override
     def footer(self, small: bool) -> tuple[str, ...]:
         """The detail and an empty list have keys of their own."""
-        if self.is_open or self.detail.has_focus_within:
+        if self.is_inside:
             return ("edit", "status", "note", "back")
         if self.has_class("-empty"):
             return ("new", "palette", "quit", "help")
         return super().footer(small)
+
+    @property
+    @override
+    def is_inside(self) -> bool:
+        return self.is_open or self.detail.has_focus_within
 
     def on_descendant_focus(self) -> None:
         """Update the keys in the footer."""
@@ -285,6 +290,10 @@ class ListPane(TaskPane):
         """The list is shown again the next time."""
         self._close()
 
+    @override
+    def uncover(self) -> None:
+        self._close()
+
     def _close(self) -> None:
         if self.is_open:
             self.remove_class("-open")
@@ -296,7 +305,7 @@ class ListPane(TaskPane):
             return
         if self.quick_add.is_open:
             self.quick_add.close()
-        elif self.is_open or self.detail.has_focus_within:
+        elif self.is_inside:
             self._close()
             self.focus_rows()
         elif self.row_list.marks:

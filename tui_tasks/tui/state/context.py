@@ -97,6 +97,8 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     """Runs an action that waits for a write or an answer; shows its refusal, if any."""
     expect_words: Callable[[str], None]
     """Announces that an action opens an input, or why it cannot. If none opens, what is typed on is dropped."""
+    expect_rest: Callable[[str], None]
+    """Announces that a word was chosen by its first letter: others of it that are typed on must not run as keys."""
     open_in_turn: Callable[[Coroutine[Any, Any, None]], None]
     """Runs a coroutine that makes and shows widgets, after earlier ones; the next key is handled when it has ended."""
     do: Callable[[str], None]

@@ -171,6 +171,7 @@ class FilterActions(Controller):
 
     def open(self, text: str | None = None) -> None:
         """Open the filter bar, with a text if given."""
+        self._pane.uncover()
         bar = self._pane.filter_bar
         if not bar.is_open:
             self.cursor_before = self._pane.row_list.cursor

@@ -300,6 +300,7 @@ class AddActions(Controller):
         self._open(above=True)
 
     def _open(self, *, above: bool) -> None:
+        self._pane.uncover()
         self._pane.quick_add.open(self._pane.row_list.cursor, above=above)
 
     def add_typed(self, event: QuickAdd.Add) -> None:

@@ -81,6 +81,11 @@ class Pane(Actor, TransparentContainer):
         """Whether the row under the cursor is opened: its detail is shown, beside the rows or instead of them."""
         return self.has_class("-open")
 
+    @property
+    def is_inside(self) -> bool:
+        """Whether keys act on the opened row, and Back leads to the rows."""
+        return self.is_open
+
     def select(self, uid: str) -> None:
         """Put the cursor on a task, if the pane shows it."""
 
@@ -118,7 +123,7 @@ class Dialog(ClosesOnce, ResilientMessages, ModalScreen[R]):
     """A dialog with a result of type R. Of the App's keys those of a terminal work here too: ^C and ^Z."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "app.help_quit", show=False),
+        Binding("ctrl+c,ctrl+q", "app.help_quit", show=False),
         Binding(ACTIONS["suspend"].keys, "app.act('suspend')", show=False, id="suspend"),
     ]
 

@@ -1,0 +1,100 @@
+"""A key that does nothing here says so, with what its user probably wants."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import opened, said, settle, shown
+from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.inputs.dialogs import AddWords, FilterWords
+
+
+@pytest.mark.parametrize(
+    ("place", "key", "says"),
+    [
+        ("1", "o", "o does nothing here.  n New  ? Help"),
+        ("1", "x", "x does nothing here.  d Delete  ? Help"),
+        ("1", "delete", "Delete does nothing here.  d Delete  ? Help"),
+        ("1", "i", "i does nothing here.  e Edit  ? Help"),
+        ("1", "y", "y does nothing here.  a Inbox  ? Help"),
+        ("1", "w", "w does nothing here.  ? Help"),
+        ("2", "Z", "Z does nothing here.  q Quit  ? Help"),
+        ("3", "x", "x does nothing here.  ? Help"),
+        ("3", "ctrl+b", "^b does nothing here.  ^u A page up  ? Help"),
+        ("4", "o", "o does nothing here.  n New  ? Help"),
+        ("a", "backspace", "Backspace does nothing here.  Esc Back  ? Help"),
+        ("S", "i", "i does nothing here.  ? Help"),
+    ],
+)
+async def test_a_key_without_a_meaning_here_names_the_one_that_is_wanted(jobs, make_app, place, key, says):
+    app = make_app(jobs.plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, place, key)
+        assert said(app) == says
+
+
+@pytest.mark.parametrize("place", ["1", "2", "3", "4", "a", "A", "D", "S"])
+async def test_what_is_named_has_a_meaning_there(jobs, make_app, place):
+    app = make_app(jobs.plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, place)
+        for key in ("b", "c", "i", "o", "l", "h", "right", "left", "p", "w", "y", "M", "U", "Z", "f5"):
+            await settle(pilot, key)
+            if " does nothing here.  " in said(app):
+                names = said(app).partition(".  ")[2].split("  ")
+                keys = {"?": "question_mark", "Enter": "enter", "Esc": "escape", "^u": "ctrl+u"}
+                assert all(keys.get(each.split()[0], each.split()[0]) in app.screen.active_bindings for each in names)
+
+
+async def test_in_a_menu_a_letter_that_chooses_nothing_says_so(app, plan):
+    async with opened(app) as pilot:
+        await settle(pilot, "s", "z")
+        assert said(app) == "z is no choice here. Esc goes back."
+        assert "Status of" in shown(app)
+
+
+async def test_what_is_typed_into_an_input_says_nothing(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "n", "w", "ctrl+b", "f5")
+        assert said(app) == ""
+
+
+@pytest.mark.parametrize("key", ["ctrl+q", "ctrl+c"])
+@pytest.mark.parametrize("place", [["1"], ["a"], ["s"], ["e", "x"], ["colon"]])
+async def test_neither_interrupt_nor_what_continues_a_terminal_ends_the_program(app, key, place):
+    async with opened(app) as pilot:
+        await settle(pilot, *place)
+        screen = app.screen
+        await settle(pilot, key)
+        assert "q quits" in said(app)
+        assert app.is_running and app.screen is screen
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
+@pytest.mark.parametrize("pane", ["1", "2", "3"])
+async def test_q_leaves_an_opened_row_before_it_leaves_the_program(app, pane, size):
+    async with opened(app, size) as pilot:
+        await settle(pilot, pane, "enter")
+        assert app.pane.is_inside
+        await settle(pilot, "q")
+        assert app.is_running and not app.pane.is_inside
+        await settle(pilot, "q")
+        assert not app.is_running
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
+@pytest.mark.parametrize("pane", ["1", "2"])
+@pytest.mark.parametrize(("key", "kind"), [("slash", FilterWords), ("n", AddWords)])
+async def test_an_input_opened_from_the_detail_can_be_seen(app, size, pane, key, kind):
+    async with opened(app, size) as pilot:
+        await settle(pilot, pane, "enter", key, "w", "w", "w")
+        assert isinstance(app.focused, kind)
+        assert "www" in shown(app)
+
+
+@pytest.mark.parametrize("place", ["a", "A", "S", "D"])
+async def test_the_next_that_needs_attention_is_shown_from_every_screen(app, plan, place):
+    async with opened(app) as pilot:
+        await settle(pilot, place, "exclamation_mark")
+        assert app.pane.target() == plan[4]
+        assert not isinstance(app.screen, Inbox) and len(app.screen_stack) == 1
