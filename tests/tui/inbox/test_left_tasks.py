@@ -37,7 +37,7 @@ async def test_a_task_whose_agent_is_gone_stands_in_the_inbox_once_and_a_key_giv
         assert size[0] < 60 or "1 gone" in shown(app)
         await settle(pilot, "tab")
         assert app.screen.row.uid == left
-        assert "#5 Ship auth flow" in shown(app) and "claude-1 left 1w ago" in shown(app)
+        assert "#5 Ship auth flow" in shown(app) and "claude-1 is gone" in shown(app)
         assert "running tests" in shown(app)
         assert "Give back" in lines(app)[-1]
         await settle(pilot, "s", "p")
