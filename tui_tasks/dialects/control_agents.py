@@ -36,7 +36,7 @@ NO_LIMIT = 2**62
 class _Ask(Arguments):
     question: Annotated[Text, Meta(min_length=1, pattern=r"\S")]
     options: Annotated[Choices, Meta(description="Up to 9 answers; the human can write another.")] = []
-    task: Annotated[TaskUid, Meta(description="The task it is about; default: yours in progress.")] | None = None
+    task: Annotated[TaskUid, Meta(description="The task it is about.")] | None = None
     timeout: (
         Annotated[float, Meta(gt=0, le=MAX_WAIT, description="Seconds until it is withdrawn; default: never.")] | None
     ) = None

@@ -74,7 +74,7 @@ async def test_it_stays_with_its_task_when_its_agent_is_given_another_one(plan, 
 
 async def test_one_asked_without_a_task_in_progress_stays_without_one(plan, make_app):
     (ask,) = by_agent(plan, "claude-3", OpenAsk("which order?"))
-    by_agent(plan, "claude-3", EditTask(plan[8], {"status": "in_progress", "agent": "claude-3"}))
+    by_agent(plan, "claude-3", EditTask(plan[8], {"status": "in_progress", "agent": "claude-3"}), now=NOW + 1)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)

@@ -13,7 +13,7 @@ class OpenAsk(Operation, frozen=True):
     Attributes:
         question: the text.
         options: the answers to choose from; empty: any text.
-        task_uid: the task that it is about; None: that on which the speaker is at work.
+        task_uid: the task that it is about.
         expires_at: when it times out, in microseconds since the epoch; None: never.
         project: the project of the channel.
     """

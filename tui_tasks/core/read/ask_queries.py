@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -104,11 +103,6 @@ def open_by_agent(db: Database) -> dict[str, list[Ask]]:
     for one in open_asks(db):
         asks.setdefault(one.agent, []).append(one)
     return asks
-
-
-def asked_about(asks: Iterable[Ask]) -> dict[str, str]:
-    """Return the uid of the task that each question is about, by the uid of the question."""
-    return {ask.uid: ask.task_uid for ask in asks if ask.task_uid is not None}
 
 
 def answered_permissions(db: Database) -> list[Ask]:

@@ -43,7 +43,7 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
     `left`: as `fleet.left_now` returns it. A task with a question or a failed check has no second line for it.
     """
     asks = ask_queries.open_asks(db)
-    about = ask_queries.asked_about(asks)
+    about = activity.asked_about(db, asks, activity.working(db))
     for ask in asks:
         entries = _entry_of(db, "ask.opened", ask.uid, ask.opened_at)
         yield _line("ask", ask.uid, ask.question, ask.agent, "asks you", ask.opened_at, entries, about.get(ask.uid))

@@ -55,8 +55,8 @@ class AppState:
       `places`: the places of tasks in their lists.
     - `number_width`: how many digits the number of the newest task has.
     - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
-    - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about.
-      `asking`: the uids of these tasks.
+    - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about;
+      of one that names none, the task that its agent was at work on. `asking`: the uids of these tasks.
     - `held`: how many tasks and jobs wait for the human to accept them.
     - `members`: every agent, without those that are gone for a day and have left nothing open.
     - `left`: the tasks in progress whose agent is gone, by uid. `lapsed`: the tasks that are pending again since a
@@ -244,7 +244,8 @@ class AppState:
         self.left = {uid: task for uid, task in left.items() if uid not in self.reviewable}
         self.lapsed = fleet.lapsed_tasks(self.members)
         self.stopped = fleet.stopped_tasks(self._db, self.members)
-        self.asked_about = ask_queries.asked_about(self.asks)
+        tasks = {member.name: member.task for member in self.members if member.task is not None}
+        self.asked_about = activity.asked_about(self._db, self.asks, tasks)
         self.asking = set(self.asked_about.values())
         return was != (self.members, self.left, self.asked_about)
 
@@ -282,10 +283,11 @@ class AppState:
 
     @property
     def needing(self) -> set[str]:
-        """The tasks that need the human though no question names them: left by their agent, with a failed check, or to
-        be reviewed.
+        """The tasks that need the human though no question names them: left by their agent, with a failed check, to be
+        reviewed, or in progress by an agent that asks.
         """
-        return self.left.keys() | self.reviewable.keys() | set(self.unproven)
+        named = {ask.task_uid for ask in self.asks}
+        return self.left.keys() | self.reviewable.keys() | set(self.unproven) | (self.asking - named)
 
     def status_of(self, task: TaskLine) -> str:
         """Return the status to show (`format.look`): `needs_you`, `held`, `blocked`, or the task's own."""

@@ -92,15 +92,14 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
 
 def begin_ask(tx: Transaction, op: OpenAsk) -> Ask:
     """Open a question of the speaker's, however many wait."""
-    task_uid = op.task_uid or _task_at_work(tx)
-    task = task_queries.task(tx.db, task_uid) if task_uid is not None else None
+    task = task_queries.task(tx.db, op.task_uid) if op.task_uid is not None else None
     ask = Ask(
         id=tx.state_cache.next_id("ask"),
         uid=tx.new_uid(),
         agent=tx.actor,
         question=op.question,
         options=op.options,
-        task_uid=task_uid,
+        task_uid=op.task_uid,
         opened_at=tx.now,
         expires_at=op.expires_at,
         state="open",
@@ -112,12 +111,6 @@ def begin_ask(tx: Transaction, op: OpenAsk) -> Ask:
         database_clock.put(tx.db, ask.uid, tx.elapsed_time + op.expires_at - tx.now, tx.elapsed_time)
     tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask), task=task)
     return ask
-
-
-def _task_at_work(tx: Transaction) -> str | None:
-    """Return the task that the speaker is at work on: a question that names none is about that, whatever comes next."""
-    task = activity.task_of(tx.db, tx.actor) if tx.actor not in vocab.RESERVED_AGENTS else None
-    return task.uid if task is not None else None
 
 
 def _end(tx: Transaction, uid: str, kind: str, new: dict[str, object]) -> Ask:
@@ -224,14 +217,13 @@ def open_request(
     """
     rule = _standing_answer(tx, request, project)
     reached = reached_limit(tx) if rule is None else None
-    task_uid = _task_at_work(tx)
     ask = Ask(
         id=tx.state_cache.next_id("ask"),
         uid=tx.new_uid(),
         agent=tx.actor,
         question=question,
         options=options,
-        task_uid=task_uid,
+        task_uid=None,
         opened_at=tx.now,
         expires_at=None,
         state="open" if reached is None else "withdrawn",
@@ -240,8 +232,7 @@ def open_request(
         request=request,
         reason=None if reached is None else reached[0],
     )
-    task = task_queries.task(tx.db, task_uid) if task_uid is not None else None
-    tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask), task=task)
+    tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask))
     return ask if rule is None else _answer_by(tx, ask, rule)
 
 
