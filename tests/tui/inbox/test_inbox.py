@@ -10,7 +10,7 @@ from tests.tui.plan import NOW, at
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, LogTask
-from tui_tasks.core.read import ask_queries, screen_memory
+from tui_tasks.core.read import screen_memory
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inbox.ask_answers import Reply
@@ -120,24 +120,11 @@ def test_approving_and_denying_take_the_one_option_that_says_so():
     assert agent_text.approving(("notify", "nothing")) is None
 
 
-@pytest.mark.parametrize("screen", ["a", "A"])
-async def test_deny_sends_the_option_which_agents_compare_and_the_reason_as_a_message(plan, make_app, screen):
+async def test_deny_asks_for_the_reason_and_sends_it_with_the_option(plan, make_app):
     app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, screen)
-        if screen == "A":
-            app.screen.window.move_to("claude-2")
-        await settle(pilot, *("j" if screen == "a" else ""), "x", *"keep it", "enter")
-        assert asks(app)["claude-2"].answer == "deny"
-        assert [one.text for one in ask_queries.waiting(app.link.db, "claude-2")] == ["keep it"]
-
-
-async def test_without_options_the_reason_is_in_the_answer(plan, make_app):
-    by_agent(plan, "codex-1", OpenAsk("May I?"), now=at(20, 15))
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "a", "j", "j", "x", *"no", "enter")
-        assert asks(app)["codex-1"].answer == "deny: no"
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "j", "x", *"keep it", "enter")
+        assert asks(app)["claude-2"].answer == "deny: keep it"
 
 
 async def test_deny_without_a_reason_is_the_option_alone(plan, make_app):

@@ -14,7 +14,7 @@ import msgspec
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
+from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.rules.agents.request_text import (
     ALLOW,
@@ -34,7 +34,6 @@ from tui_tasks.core.rules.agents.request_text import (
     request_options,
     request_text,
 )
-from tui_tasks.core.vocab import RESERVED_AGENTS
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.tui.agents import agent_actions, agent_text
@@ -153,16 +152,6 @@ class AskView(msgspec.Struct, frozen=True):
     def denying(self) -> str | None:
         """The answer that denies; None where it is ambiguous, or a program asks something else."""
         return agent_text.denying(self.options) if self.options or self.ask.request is None else None
-
-    def denied(self, why: str) -> tuple[str, str]:
-        """Return the answer that denies, and what is told its agent beside it.
-
-        An agent compares the answer with its options, so the reason comes as a message; elsewhere it is in the answer.
-        """
-        no = self.denying or "deny"
-        if why and self.ask.request is None and no in self.options and self.ask.agent not in RESERVED_AGENTS:
-            return no, why
-        return f"{no}: {why}" if why else no, ""
 
     @property
     def always(self) -> list[str]:
@@ -441,9 +430,9 @@ class NumberKeys(Controller):
     do_ask_9 = partialmethod(_choose, 9)
 
 
-async def send_answer(context: Context, answer: AnswerAsk, ask: Ask, message: str = "") -> bool:
+async def send_answer(context: Context, answer: AnswerAsk, ask: Ask) -> bool:
     """Answer a question, and return whether that was done; when its program no longer waits for an answer, show why
-    not. `message` is sent to its agent beside it.
+    not.
 
     Raises:
         Refusal: the question is closed by now.
@@ -453,7 +442,7 @@ async def send_answer(context: Context, answer: AnswerAsk, ask: Ask, message: st
     if (why := why_unanswerable(context.db, ask)) is not None:
         context.say(why)
         return False
-    await context.link.commit(answer, *([SendMessage(ask.agent, message)] if message else []))
+    await context.link.commit(answer)
     if (rule := agent_actions.proposal(context.db, ask)) is not None:
         named = safe_line(f"{rule.answer} {rule.pattern}", 60)
         palette = context.keymap.key_of("palette")

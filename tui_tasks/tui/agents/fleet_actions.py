@@ -195,7 +195,7 @@ class FleetAnswers(Controller):
             return
         why = await self._typed(view, f"Deny; tell {agent_text.who(view.ask.agent, 30)} why, or nothing", "Deny")
         if why is not None:
-            await self._answer(view, *view.denied(why))
+            await self._answer(view, f"{no}: {why}" if why else no)
 
     async def do_ask_reply(self) -> None:
         """Open the input for an answer in the human's words."""
@@ -231,7 +231,7 @@ class FleetAnswers(Controller):
             text = await self._context.ask(again)
         return text.strip() if text is not None else None
 
-    async def _answer(self, view: AskView, answer: str, why: str = "") -> None:
+    async def _answer(self, view: AskView, answer: str) -> None:
         # It answers the question that was shown, even if the agent has asked another meanwhile.
         answered, agent = view.answered(answer), view.ask.agent
         if not isinstance(answered, AnswerAsk):
@@ -239,7 +239,7 @@ class FleetAnswers(Controller):
         self._fleet.hold(agent, answer)
         is_sent = False
         try:
-            is_sent = await send_answer(self._context, answered, view.ask, why)
+            is_sent = await send_answer(self._context, answered, view.ask)
         finally:
             if not is_sent:
                 self._fleet.release()

@@ -170,7 +170,8 @@ class AskAnswers(Controller):
             if event.text:
                 self._context.run(self._agents.message(ask.agent, event.text))
         elif event.kind == "deny":
-            self._context.run(self._answer(view, *view.denied(event.text)))
+            no = view.denying or "deny"
+            self._context.run(self._answer(view, f"{no}: {event.text}" if event.text else no))
         elif event.text in view.options or (view.is_permission and allows(event.text)):
             # In words that its program takes for an option.
             if (answering := self.give(view, event.text)) is not None:
@@ -178,7 +179,7 @@ class AskAnswers(Controller):
         elif event.text:
             self._context.run(self._answer(view, event.text))
 
-    async def _answer(self, view: AskView, answer: str, why: str = "") -> None:
+    async def _answer(self, view: AskView, answer: str) -> None:
         # The human may leave during the write, which removes the widget.
         reply, ask = self._inbox.query_one(Reply), view.ask
         answered = view.answered(answer)
@@ -186,12 +187,12 @@ class AskAnswers(Controller):
         if isinstance(answered, AskView):
             self._inbox.ask_next(ask, answered.given)
             return
-        if not await send_answer(self._context, answered, ask, why):
+        if not await send_answer(self._context, answered, ask):
             return
         self._inbox.forget(ask)
         left = sum(other.uid != ask.uid for other in self._context.state.asks)
         more = f"{self._context.keymap.key_of('ask_open')} goes on, {left} left." if left else "No more questions."
-        sent = "; ".join((*answered.answer.split("\n"), *([why] if why else [])))
+        sent = "; ".join(answered.answer.split("\n"))
         self._context.say(f"Sent: {safe_line(sent, max(8, self._inbox.size.width - 32))}. {more}")
 
     def do_ask_later(self) -> None:
