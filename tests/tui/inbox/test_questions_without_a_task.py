@@ -19,7 +19,7 @@ from tui_tasks.core.store import Store
 def ask(plan):
     """The agent of #5 asks, and names no task."""
     with Store(plan.path) as store:
-        return store.commit(OpenAsk("may I drop the old table?", ("yes", "no")), actor="claude-1", now=NOW)[0].uid
+        return store.commit(OpenAsk("may I drop the old table?", ("yes", "no")), actor="claude-1", now=NOW - 1)[0].uid
 
 
 async def test_the_task_of_an_agent_that_asks_needs_you_in_its_row_and_on_the_board_until_the_answer(
