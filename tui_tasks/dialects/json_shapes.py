@@ -17,7 +17,6 @@ from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.activity import first_and_last, working
-from tui_tasks.core.read.agents.lapsed_claims import lapsed_task
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.snapshots import iso
@@ -45,7 +44,6 @@ KEYS: Final = (
     "cost_usd",
     "mode",
     "machine",
-    "lapsed_task",
 )
 DAY: Final = 24 * 3600 * 1_000_000
 
@@ -115,11 +113,10 @@ def agents(
     """
     since = 0 if everyone else now - DAY
     of_sessions = session_queries.everyone(db, since)
-    day_ago = now - DAY
     found: list[_Listed] = [
-        (seen.session.started_at, seen.session.uid, partial(_of_session, db, seen, day_ago)) for seen in of_sessions
+        (seen.session.started_at, seen.session.uid, partial(_of_session, seen)) for seen in of_sessions
     ]
-    found += _of_channel(db, since, day_ago)
+    found += _of_channel(db, since)
     found.sort(key=lambda listed: listed[:2])
     begin = 0
     if after is not None:
@@ -133,7 +130,7 @@ _Listed = tuple[int, str, Callable[[], dict[str, Any]]]
 """When an agent began, its name, and what makes its JSON."""
 
 
-def _of_channel(db: Database, since: int, day_ago: int) -> Iterator[_Listed]:
+def _of_channel(db: Database, since: int) -> Iterator[_Listed]:
     """Yield the agents of the JSON channel that are there, or were after an instant."""
     seen_times = first_and_last(db)
     there: dict[str, list[AgentConnection]] = {}
@@ -148,18 +145,11 @@ def _of_channel(db: Database, since: int, day_ago: int) -> Iterator[_Listed]:
         is_there = any(one.closed_at is None for one in mine)
         if is_there or last > since:
             began = min(times)
-            lapsed = partial(lapsed_task, db, name, max((one.opened_at for one in mine), default=0), day_ago)
-            yield began, name, partial(_of_connected, name, mine, tasks.get(name), name in asking, began, last, lapsed)
+            yield began, name, partial(_of_connected, name, mine, tasks.get(name), name in asking, began, last)
 
 
 def _of_connected(
-    name: str,
-    mine: Sequence[AgentConnection],
-    task: TaskLine | None,
-    asks: bool,
-    began: int,
-    last: int,
-    lapsed: Callable[[], str | None],
+    name: str, mine: Sequence[AgentConnection], task: TaskLine | None, asks: bool, began: int, last: int
 ) -> dict[str, Any]:
     open_ones = [one for one in mine if one.closed_at is None]
     if not open_ones:
@@ -178,11 +168,10 @@ def _of_connected(
         "last_seen": iso(last),
         "ended_at": None if open_ones else iso(last),
         "machine": mine[-1].process.machine or None if mine else None,
-        "lapsed_task": lapsed(),
     }
 
 
-def _of_session(db: Database, seen: Seen, day_ago: int) -> dict[str, Any]:
+def _of_session(seen: Seen) -> dict[str, Any]:
     session, activity = seen.session, seen.activity
     return {
         "agent": session.uid,
@@ -205,5 +194,4 @@ def _of_session(db: Database, seen: Seen, day_ago: int) -> dict[str, Any]:
         "cost_usd": session.cost_usd,
         "mode": session.mode,
         "machine": session_queries.process(session).machine or None,
-        "lapsed_task": lapsed_task(db, session.uid, activity.last_seen, day_ago),
     }

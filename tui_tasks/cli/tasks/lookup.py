@@ -13,7 +13,6 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import count
 
 if TYPE_CHECKING:
     import argparse
@@ -71,6 +70,8 @@ def _list_or_none(db: Database, name: str) -> TaskList | None:
 
 
 def _facts(plan: TaskList) -> str:
+    from tui_tasks.text.times import count  # few names have to be told apart
+
     facts = [count(plan.total, "task")]
     facts += [f"of project {plan.project}"] if plan.project is not None else []
     facts += [f"made by {plan.agent}"] if plan.agent is not None else []

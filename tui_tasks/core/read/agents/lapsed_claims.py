@@ -12,7 +12,6 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import screen_memory
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
@@ -74,18 +73,6 @@ def lapsed(db: Database, claims: Iterable[str], heard_at: int, seen_at: int, sin
         if heard_at < at >= since:
             found.append(LapsedClaim(task, at, at > seen_at and _is_free(db, claim, task)))
     return tuple(sorted(found, key=lambda one: not one.is_open))
-
-
-def lapsed_task(db: Database, agent: str, heard_at: int, since: int) -> str | None:
-    """Return the uid of the task that an agent's open lapsed claim is on, or None; for `since` see `lapsed`.
-
-    `heard_at`: when the agent was last heard beside the journal.
-    """
-    if not (claims := claims_of(db, agent)):
-        return None
-    row = db.sql("SELECT at FROM journal WHERE actor = ? ORDER BY seq DESC LIMIT 1", (agent,)).fetchone()
-    found = lapsed(db, claims, max(row[0] if row else 0, heard_at), screen_memory.seen_at(db), since)
-    return next((claim.task.uid for claim in found if claim.is_open), None)
 
 
 def _is_free(db: Database, claim: Claim, task: TaskLine) -> bool:
