@@ -501,6 +501,7 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
         await settle(pilot, "A")
         assert [row.name for row in app.screen.listed.rows][:2] == ["claude-1", "claude-2"]
         assert "· claude-1 gone" in row_of(app, "claude-1")
+        assert " s Give back " in lines(app)[-1]
         assert lines(app)[1].startswith(" ? 1 asks   ✗ 1 failed   ! 0 stuck, 1 gone ")
 
 

@@ -395,7 +395,9 @@ async def test_the_palette_takes_back_what_an_agent_did_since_a_moment(plan, mak
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         await go_to(pilot, "rogue")
-        await settle(pilot, *named("revert"), "1")
+        await settle(pilot, *named("revert"), *"10x", "enter")
+        assert said(app).startswith("10x is not an instant")
+        await settle(pilot, *named("revert"), *"10m", "enter")
         await settle(pilot, "y")
         await until(pilot, lambda: task_queries.task(app.link.db, plan[8]).name == "Backup restore drill")
 

@@ -196,6 +196,7 @@ async def test_a_question_put_off_stays_put_off_and_the_inbox_opens_on_another(p
         await settle(pilot, "a", "z")
         assert app.screen.window.cursor == asks(app)["claude-2"].uid
         assert "later 9m" in shown(app)
+        assert app.screen.listed.rows[-1].uid == asks(app)["claude-1"].uid, "behind all that waits"
         await settle(pilot, "escape", "a")
         assert app.screen.window.cursor == asks(app)["claude-2"].uid
         await settle(pilot, "z")

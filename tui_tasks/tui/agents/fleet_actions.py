@@ -15,11 +15,11 @@ from tui_tasks.hooks.replies import outbox
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.hooks.transcript_view import Source
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import DAY, HOUR
+from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status, take_back
 from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
-from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
+from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.work import attaching, work_actions
@@ -89,15 +89,19 @@ class FleetActions(Controller):
         """Take back all that it did since a moment, which is asked for."""
         member = self._fleet.member
         assert member is not None
-        now, clock = self._context.clock.now(), self._context.clock
-        name = agent_text.who(member.name, 30)
-        since = {"1": now - HOUR, "2": clock.midnight(), "3": now - DAY, "4": 0}
-        words = ("the last hour", "today", "the last 24 hours", "the whole journal")
-        choices = [Choice(key, word) for key, word in zip(since, words, strict=True)]
-        key = await self._context.ask(Menu(self._context, f"Undo what {name} did since:", choices))
-        if key is not None:
-            changes = change_summaries.of_agent(self._context.db, member.name, since[key])
-            await take_back(self._context, changes)
+        clock, name = self._context.clock, agent_text.who(member.name, 30)
+        prompt = LineDialog(
+            self._context, f"Revert what {name} did since:", done="Revert", hint="10m, 18:00, today, 2026-01-31, or all"
+        )
+        text = (await self._context.ask(prompt) or "").strip()
+        if not text:
+            return
+        try:
+            since = 0 if text.lower() == "all" else past(text, clock.now(), clock.zone)
+        except ValueError as error:
+            self._context.say(str(error))
+            return
+        await take_back(self._context, change_summaries.of_agent(self._context.db, member.name, since))
 
     def do_agent_log(self) -> None:
         """Review the work that it has ready, else go to its terminal, else show its log.
@@ -109,11 +113,11 @@ class FleetActions(Controller):
             self._fleet.turn_gone()
         elif self._fleet.to_review is not None:
             work_actions.review(self._context, self._fleet.to_review.task_uid, member.name)
-        elif (why := attaching.why_not(self._context, member.name)) is None:
+        elif attaching.why_not(self._context, member.name) is None:
             attaching.attach(self._context, member.name)
         else:
             self._context.navigation.show_log(member.name)
-            self._context.say(f"Its log: {why}.")
+            self._context.say("No terminal; showing its log.")
 
     def do_agent_peek(self) -> None:
         """Show the agent's last lines; of one that was started elsewhere, its record."""

@@ -335,8 +335,7 @@ class Fleet(Overlay):
         else:
             has_turn = self.member is not None and self.member.session is not None
             stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
-            is_stuck = self.member is not None and self.member.stuck is not None and self.member.task is not None
-            back = ("agent_give_back",) if is_stuck else ()
+            back = ("agent_give_back",) if self._can_give_back() else ()
             keys = ["seen", "agent_message", "agent_pause", *back, *stop]
             is_ours = self.member is not None and work_queries.of_agent(self.context.db, self.member.name) is not None
             last = [self.hint_of("agent_peek")] if is_ours else []
@@ -344,6 +343,12 @@ class Fleet(Overlay):
                 self.hint_of("agent_log", "Review" if self.to_review is not None else "Terminal" if is_ours else "")
             )
             self.hint(*answer_hints, *map(self.hint_of, keys), *last, self.hint_of("back"))
+
+    def _can_give_back(self) -> bool:
+        """Return whether the agent does not go on with its task."""
+        member = self.member
+        is_still = member is not None and (member.stuck is not None or member.name in self._left)
+        return is_still and member is not None and member.task is not None
 
     def _answer_hints(self, view: AskView, keys: Sequence[str]) -> list[Hint]:
         """Return the keys that answer a question from here; the last way is the inbox, for other options."""

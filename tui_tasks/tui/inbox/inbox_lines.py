@@ -7,7 +7,7 @@ the cursor.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
@@ -199,11 +199,13 @@ class AskGroups:
 
 
 class InboxLines:
-    """Reads the lines. `listed` has them, the most urgent kind first, each kind from the oldest."""
+    """Reads the lines. `listed`: the most urgent kind first, each kind from the oldest; then what is put off."""
 
-    def __init__(self, context: Context, sources: Mapping[str, RowSource[Any]]) -> None:
+    def __init__(self, context: Context, sources: Mapping[str, RowSource[Any]], later: Collection[str]) -> None:
+        """`later` are the uids of the questions that are put off."""
         self._context = context
         self._sources = sources
+        self._later = later
         self._groups = AskGroups()
         self.filter = ""
         """The words that hide other lines."""
@@ -254,7 +256,7 @@ class InboxLines:
         """Return what lines are sorted by: their urgency, then their age."""
         if isinstance(line, InboxItem):
             return line.rank, line.at, line.uid
-        return 0, *self._groups.order(line)
+        return _LAST if line.uid in self._later else 0, *self._groups.order(line)
 
 
 def _waits(line: InboxLine, later: set[str]) -> bool:

@@ -65,10 +65,10 @@ class Inbox(Overlay):
         self._first = ask
         sources = self._make_sources()
         self.sources: Mapping[str, RowSource[Any]] = {source.KIND: source for source in sources}
-        self._lines = InboxLines(context, self.sources)
-        self.listed = self._lines.listed
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
         self.unsent = UnsentAnswers(screen_memory.get(context.db, KEPT) or {})
+        self._lines = InboxLines(context, self.sources, self.unsent.later)
+        self.listed = self._lines.listed
         self.tasks = AskedTasks(context)
         self._views = AskViews(context, self.tasks, self.unsent, self._show)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
@@ -357,13 +357,15 @@ class Inbox(Overlay):
     # Actions
 
     def put_off(self, ask: Ask) -> None:
-        """Put a question off and go to the next; take it up again when it was put off."""
+        """Put a question off, behind all others, and go to the next; take it up again when it was put off."""
         later = self.unsent.later
         later ^= {ask.uid}
         self._drawing.fit()
-        self.window.again()
-        if ask.uid in later:
-            self.go_to_next()
+        wanted = self._lines.next_after(ask.uid, later) if ask.uid in later else ask.uid
+        if wanted is None:
+            self.do_back()
+        else:
+            self._refilter(wanted)
 
     def is_for_terminal(self, ask: Ask) -> bool:
         """Return whether a question can be answered in its agent's terminal alone, and there is a way to that."""
