@@ -502,7 +502,7 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
         assert [row.name for row in app.screen.listed.rows][:2] == ["claude-1", "claude-2"]
         assert "· claude-1 gone" in row_of(app, "claude-1")
         assert " s Give back " in lines(app)[-1]
-        assert lines(app)[1].startswith(" ? 1 asks   ✗ 1 failed   ! 0 stuck, 1 gone ")
+        assert lines(app)[1].startswith(" ? 1 question   ✗ 1 failed   ! 0 stuck, 1 gone ")
 
 
 def asks_of(plan, agent: str):
@@ -556,13 +556,13 @@ async def test_an_answered_agent_keeps_its_place_and_its_answer_until_the_cursor
         await settle(pilot)
         assert shown(app).splitlines()[-1].startswith(" a Next question")
         await settle(pilot, "y")
-        assert said(app) == "already answered: allow: approve"
+        assert said(app) == "Already answered: allow."
         assert "answered: allow" in row_of(app, "claude-3") and below(app).index(row_of(app, "claude-3")) == place
         assert [ask.question for ask in ask_queries.open_asks(app.link.db) if ask.agent == "claude-3"] == [
             "rm -rf /srv/backups/2025?"
         ]
         await settle(pilot, "x")
-        assert said(app).startswith("already answered: allow: deny")
+        assert said(app).startswith("Already answered: allow.")
         # Esc ends the words of the reason, for which no input has opened.
         await settle(pilot, "escape", "j", "k")
         assert "rm -rf" in row_of(app, "claude-3")

@@ -97,7 +97,7 @@ async def test_a_question_that_is_answered_no_longer_counts_as_waiting(plan, mak
         await settle(pilot, "a")
         assert lines(app)[1].startswith(" ? 2 ask ")
         await settle(pilot, "1")
-        assert lines(app)[1].startswith(" ? 1 asks ")
+        assert lines(app)[1].startswith(" ? 1 question ")
 
 
 async def test_what_was_said_of_one_row_does_not_hide_the_keys_of_the_next(plan, make_app):
@@ -257,12 +257,21 @@ async def test_the_palette_writes_to_the_agent_that_asked_without_an_answer(plan
         assert (last.new["agent"], last.new["text"]) == ("claude-1", "hold on")
 
 
+async def test_a_key_on_what_is_answered_says_the_answer(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "2", "1")
+        assert said(app) == "Already answered: jose."
+        assert asks(app)["claude-1"].answer == "jose"
+
+
 async def test_a_click_on_an_option_answers_with_it(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
         lines = shown(app).split("\n")
-        y = next(y for y, line in enumerate(lines) if "2 jose" in line)
+        # Below the rows, which name the options too.
+        y = max(y for y, line in enumerate(lines) if "2 jose" in line)
         await pilot.click(offset=(lines[y].index("jose") + 1, y))
         await settle(pilot)
         assert asks(app)["claude-1"].answer == "jose"

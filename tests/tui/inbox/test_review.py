@@ -52,10 +52,10 @@ async def test_what_agents_have_filed_is_told_with_who_why_and_what_waits(plan, 
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        assert ("3 filed" if size[0] > 40 else "◇ 3") in shown(app)
+        assert ("3 held" if size[0] > 40 else "◇ 3") in shown(app)
         await open_review(pilot)
         text = shown(app)
-        assert size[0] < 60 or "◇ 3 filed" in lines(app)[1]
+        assert size[0] < 60 or "◇ 3 held" in lines(app)[1]
         for part in ("Rewrite it in Rust", "claude-1 filed it", "because rewrite it"):
             assert part in " ".join(text.split()), part
         if size[1] > 12:
@@ -241,7 +241,7 @@ async def test_what_is_filed_while_one_looks_comes_in_below_and_the_cursor_stays
         by_agent(plan, "claude-3", AddTask("And another", plan.list_uid))
         await until(pilot, lambda: "And another" in shown(app))
         assert app.screen.row.uid == filed[1]
-        assert "◇ 4 filed" in lines(app)[1]
+        assert "◇ 4 held" in lines(app)[1]
 
 
 async def test_without_questions_the_inbox_opens_on_what_was_filed(plan, filed, make_app):

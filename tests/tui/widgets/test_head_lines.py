@@ -515,7 +515,7 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
         else:
             by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}))
         words = {
-            "a question": " ? 1 asks   ✗ 0 failed   ! 0 stuck   • ",
+            "a question": " ? 1 question   ✗ 0 failed   ! 0 stuck   • ",
             "a late job": " nothing needs you   ✗ 0 failed   ! 0 stuck   ! 1 late   • ",
             "a late task": " nothing needs you   ✗ 0 failed   ! 0 stuck   ! 1 late   • ",
         }

@@ -21,7 +21,7 @@ from tui_tasks.tui.agents.agent_actions import ask_status, take_back
 from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.work import attaching, work_actions
 from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
 
@@ -154,7 +154,7 @@ class FleetAnswers(Controller):
             return None
         ask = self._fleet.ask
         if (answer := self._fleet.answered) is not None:
-            return f"already answered: {safe_line(answer, 40)}"
+            return Sentence(f"Already answered: {safe_line(answer, 40)}.")
         return "it asks nothing" if ask is None else why_unanswerable(self._context.db, ask)
 
     @override

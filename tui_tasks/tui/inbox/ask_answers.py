@@ -28,7 +28,7 @@ from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, WordLine
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
@@ -56,6 +56,9 @@ class AskAnswers(Controller):
             return f"{self._context.keymap.key_of('ask_open')} lists these questions: answer each there"
         if ask is None:
             return "nothing needs you" if self._inbox.item is None else "no question here"
+        if ask.state == "answered":
+            answer = "; ".join((ask.answer or "").split("\n"))
+            return Sentence(f"Already answered: {safe_line(answer, 60)}.")
         if ask.state != "open":
             return agent_text.closed(ask, self._context.clock.now())
         return None if action.id == "ask_later" else self._inbox.view_of(ask).why_closed

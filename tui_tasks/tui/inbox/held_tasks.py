@@ -248,7 +248,7 @@ class HeldTasks(RowSource[HeldTask]):
             title = decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)
             place = 0 if row.is_job else row.id, row.list_name
             yield InboxItem(
-                f"held:{row.uid}", self.KIND, self.RANK, row.at, row, "held", title, row.maker, "filed", *place
+                f"held:{row.uid}", self.KIND, self.RANK, row.at, row, "held", title, row.maker, "held", *place
             )
 
     @override

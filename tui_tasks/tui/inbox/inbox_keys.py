@@ -115,7 +115,7 @@ class RowActions(Controller):
     def do_review_mark(self) -> None:
         """Mark the held task, or take its mark away, and go on."""
         if self._inbox.item is None or self._inbox.item.kind != HeldTasks.KIND:
-            self._inbox.context.say("Only held tasks are marked.")
+            self._inbox.context.say("Only held tasks can be marked.")
         else:
             self._inbox.window.mark([self._inbox.item.uid])
             self._inbox.window.move(1)

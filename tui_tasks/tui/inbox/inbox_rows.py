@@ -169,7 +169,7 @@ class InboxRows(RowDrawing[InboxLine]):
         task = self._tasks.of(ask)
         options = ask_options(ask, ask.options, ascii_only=ascii_only)
         texts = [f"about {safe_line(task.name, 60)}"] if task is not None else []
-        texts += [f"answers: {', '.join(options)}"] if options else []
+        texts += ["  ".join(f"{number} {option}" for number, option in enumerate(options, 1))] if options else []
         return [("   ".join(texts), "$muted")] if texts else []
 
     def _shown_line(self, text: RowText, tall: int, line: int, room: int) -> Part:
@@ -221,7 +221,10 @@ class InboxRows(RowDrawing[InboxLine]):
         return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
 
     def _mark(self, row: Ask | InboxItem) -> Part:
-        state = look(agent_text.ask_state(row) if isinstance(row, Ask) else row.state)
+        if isinstance(row, InboxItem) and row.state == "left":
+            state = agent_text.LOOKS_OF_STATES["left"]
+        else:
+            state = look(agent_text.ask_state(row) if isinstance(row, Ask) else row.state)
         return state.mark(ascii_only=self.context.ascii_only), state.color
 
     def _number(self, row: InboxLine) -> str:
@@ -279,7 +282,7 @@ class InboxRows(RowDrawing[InboxLine]):
             "   Nothing needs you.",
             "",
             "   Questions and permissions of agents, work to review, failed",
-            "   checks, filed tasks and agents in trouble appear here.",
+            "   checks, held tasks and agents in trouble appear here.",
         )
         if self.filter:
             text = (f"   Nothing here matches “{safe_line(self.filter, 40)}”.",)

@@ -152,7 +152,7 @@ class LeftTasks(RowSource[TaskLine]):
             if row is not None:
                 title, at = f"{row.name}: {agent_text.who(row.who)} is gone", row.updated_at
                 yield InboxItem(
-                    f"left:{uid}", self.KIND, self.RANK, at, row, "stuck", title, row.who, "gone", row.number
+                    f"left:{uid}", self.KIND, self.RANK, at, row, "left", title, row.who, "gone", row.number
                 )
 
     @override

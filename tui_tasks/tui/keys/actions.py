@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 READ_ONLY: Final = "read only"
 
 
+class Sentence(str):
+    """A reason that is a sentence of its own, behind which the action is not named."""
+
+
 class Controller:
     """Performs some actions of the pane or screen that it is given, each by its method `do_<id>`."""
 
@@ -71,6 +75,8 @@ class Actor:
         why = self.why_not(action)
         # The reason comes first, as a narrow screen cuts the end.
         refused = f"{why.removesuffix('.')}: {action.title[:1].lower()}{action.title[1:]}" if why is not None else ""
+        if isinstance(why, Sentence):
+            refused = why
         doer = self._doer(id)
         if action.takes_words and (refused or not isinstance(doer, Controller) or doer.opens_input(action)):
             self.context.expect_words(refused)

@@ -98,7 +98,7 @@ class Counts:
     def _counts(self, entries: Sequence[AgentEntry]) -> Iterator[Count]:
         state = self._context.state
         asks, failed_agents = len(state.asks), sum(entry.state == "failed" for entry in entries)
-        word = ("asks" if asks == 1 else "ask") if asks == len({ask.agent for ask in state.asks}) else "questions"
+        word = ("question" if asks == 1 else "ask") if asks == len({ask.agent for ask in state.asks}) else "questions"
         is_known = self._context.link.as_of is None
         waits = asks or state.unproven or state.held or state.reviewable or any(entry.is_trouble for entry in entries)
         if waits:
@@ -113,7 +113,7 @@ class Counts:
             yield late
         for number, words, kind in (
             (len(state.reviewable), "to review", "reviewable"),
-            (state.held, "filed", "held"),
+            (state.held, "held", "held"),
             (len(state.unproven), f"check{'s' * (len(state.unproven) != 1)} failed", "needs_you"),
         ):
             if number:

@@ -79,8 +79,7 @@ class NeedsEntries:
                 )
         yield from self._unproven()
         if held := self.context.state.held:
-            entry = self._entry(HELD, "held", "to accept", f"{held} filed by agents", "asks", number=held)
-            yield msgspec.structs.replace(entry, word="filed")
+            yield self._entry(HELD, "held", "held", f"{held} of agents, to accept", "asks", number=held)
         yield from self._to_review()
         yield from self._failed()
         yield from self._failed_jobs()
