@@ -338,7 +338,7 @@ async def test_a_job_of_an_agent_waits_with_its_prompt_and_times_and_is_accepted
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        assert ("1 filed" if size[0] > 40 else "◇ 1") in shown(app)
+        assert ("1 held" if size[0] > 40 else "◇ 1") in shown(app)
         await open_review(pilot)
         assert "Nightly" in shown(app)
         if size[1] > 12:
