@@ -21,7 +21,7 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.panes import screen
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.counts_line import late_tasks
+from tui_tasks.tui.widgets.counts_line import late_jobs, late_tasks
 
 # The most failed tasks that `!` goes through.
 MAX_FAILED = 200
@@ -249,13 +249,17 @@ class GlobalActions(Controller):
     def do_attention(self) -> None:
         """Go to the next task that needs attention, in the order of the line of counts.
 
-        Questions that are about no task are in the inbox.
+        Questions that are about no task are in the inbox, jobs in the schedule.
         """
         context = self._context
         wanting = self._wanting()
         elsewhere = sum(ask.uid not in context.state.asked_about for ask in context.state.asks)
+        jobs = len(context.state.failing) + len(late_jobs(context, lambda span: None))
         if not wanting and elsewhere:
             self.do_asks()
+            return
+        if not wanting and jobs:
+            context.do("pane_schedule")
             return
         if not wanting:
             context.say("Nothing needs attention.")
@@ -267,8 +271,11 @@ class GlobalActions(Controller):
         context.navigation.go_to(task.uid)
         shown = look(context.state.status_of(task))
         number, name = task.number, safe_line(task.name, 60)
-        more = f". {context.keymap.key_of('asks')} shows {count(elsewhere, 'question')} more." if elsewhere else ""
-        context.say(f"{uids.index(task.uid) + 1} of {len(uids)}: {shown.word}, #{number} {name}{more}")
+        others = (("asks", elsewhere, "question"), ("pane_schedule", jobs, "job"))
+        more = "".join(f". {context.keymap.key_of(key)} shows {count(n, what)} more" for key, n, what in others if n)
+        context.say(
+            f"{uids.index(task.uid) + 1} of {len(uids)}: {shown.word}, #{number} {name}{more}{'.' * bool(more)}"
+        )
 
     def _wanting(self) -> list[TaskLine]:
         """Return the tasks that the line of counts counts, in its order."""
