@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -277,6 +278,57 @@ def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: 
     task_changes.undo(shell, as_json=False)
     assert capsys.readouterr().out == "undone: #1 one: deleted\n"
     assert names(shell.store) == ["one", "two"]
+
+
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch):
+    """Make standard input and error a terminal on which a line is typed."""
+
+    def answering(line: str) -> None:
+        keyboard = io.StringIO(line)
+        keyboard.isatty = lambda: True
+        monkeypatch.setattr("sys.stdin", keyboard)
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+
+    return answering
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y", []), ("n", ["one"]), ("", ["one"])])
+def test_a_person_is_asked_before_an_old_change_is_undone(
+    shell: Session, clock, answering, capsys, answer, left
+) -> None:
+    add(shell, "one")
+    clock.forward(720)
+    capsys.readouterr()
+    answering(f"{answer}\n")
+    task_changes.undo(shell, as_json=False, asks=True)
+    printed = capsys.readouterr()
+    assert "Undo “#1 one: added”, 12m ago? [y/N]" in printed.err
+    assert names(shell.store) == left
+    assert printed.out == ("" if left else "undone: #1 one: added (12m ago)\n")
+
+
+def test_a_fresh_change_is_undone_at_once_but_one_that_made_several_things_is_asked(
+    shell: Session, answering, capsys
+) -> None:
+    answering("n\n")
+    add(shell, "one")
+    task_changes.undo(shell, as_json=False, asks=True)
+    assert names(shell.store) == []
+    home = task_queries.find_list(shell.store.db, "tasklist")
+    assert home is not None
+    shell.store.commit(AddTask("two", home.uid), AddTask("three", home.uid), actor="shell", now=shell.clock())
+    task_changes.undo(shell, as_json=False, asks=True)
+    assert names(shell.store) == ["two", "three"]
+
+
+def test_pipes_and_yes_are_not_asked_before_an_old_change_is_undone(shell: Session, clock, answering) -> None:
+    add(shell, "one", "two")
+    clock.forward(720)
+    task_changes.undo(shell, as_json=False, asks=True)
+    answering("n\n")
+    task_changes.undo(shell, as_json=False, asks=False)
+    assert names(shell.store) == []
 
 
 def test_undo_takes_back_the_newest_change_of_the_folders_project(shell: Session, store: Store, clock: Clock) -> None:

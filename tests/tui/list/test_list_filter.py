@@ -154,6 +154,19 @@ async def test_a_new_list_of_a_taken_name_is_the_one_there_is(app):
         assert [home.name for home in task_queries.lists(app.link.db)].count("Garden") == 1
 
 
+async def test_u_asks_before_it_takes_back_an_old_change(app, plan):
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[8], {"status": "failed"}), actor="human", now=NOW - 720_000_000)
+    async with opened(app) as pilot:
+        await settle(pilot, "u")
+        assert "pending -> failed”, 12m ago?" in shown(app)
+        await press(app, pilot, "n")
+        assert task(app, plan[8]).status == "failed"
+        await settle(pilot, "u")
+        await press(app, pilot, "y")
+        assert task(app, plan[8]).status == "pending"
+
+
 async def test_a_list_is_renamed_and_the_old_name_comes_back_with_u(app, plan):
     async with opened(app) as pilot:
         await pilot.press(*named("change"), "r")

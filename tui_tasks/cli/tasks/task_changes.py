@@ -18,6 +18,7 @@ from tui_tasks.core.schema import task_fields, work_links
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.requests import quick_add_syntax
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import MINUTE, ago
 
 
 class Refused(Refusal):
@@ -188,14 +189,39 @@ def delete(session: Session, references: Sequence[str], *, as_json: bool) -> Non
     print_tasks("deleted", deleted, as_json=as_json)
 
 
-def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool) -> None:
-    """Revert the actor's newest change that is not reverted yet, except those passed over."""
-    undone = request(session, "shell:undo", passed_over=list(passed_over))
-    db = session.store.db
-    change = journal.entry(db, undone["undone"]).change
+def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, asks: bool = False) -> None:
+    """Revert the actor's newest change that is not reverted yet, except those passed over.
+
+    `asks`: a person at a terminal is asked before an old change is reverted, or one that deletes things.
+    """
     from tui_tasks.core.read.pages import change_summaries  # it brings the scheduler's modules
 
-    print_result(f"undone: {change_summaries.description(db, change, undone=True)}", undone, as_json=as_json)
+    if asks and not _agrees_to_undo(session, passed_over):
+        print("nothing was undone", file=sys.stderr)
+        return
+    undone = request(session, "shell:undo", passed_over=list(passed_over))
+    db, now = session.store.db, session.clock()
+    first = journal.entry(db, journal.entry(db, undone["undone"]).change)
+    when = f" ({ago(first.at, now)})" if now - first.at >= MINUTE else ""
+    print_result(
+        f"undone: {change_summaries.description(db, first.change, undone=True)}{when}", undone, as_json=as_json
+    )
+
+
+def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
+    from tui_tasks.core.operations import Undo
+    from tui_tasks.core.read.pages import change_summaries  # as in `undo`
+    from tui_tasks.core.rules.undo import next_to_undo
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return True
+    db, identity = session.store.db, session.identity
+    change = next_to_undo(db, identity.agent, Undo(passed_over=tuple(passed_over), project=identity.project))
+    question = change_summaries.undo_question(db, change, session.clock()) if change is not None else ""
+    if not question:
+        return True
+    print(question, "[y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def redo(session: Session, *, as_json: bool) -> None:

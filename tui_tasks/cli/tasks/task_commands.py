@@ -190,6 +190,7 @@ def _declare_undo(command: argparse.ArgumentParser) -> None:
         default=[],
         help="skip this change, which cannot be undone, and undo the one before; may be repeated",
     )
+    command.add_argument("--yes", action="store_true", help="do not ask")
 
 
 # Their actions
@@ -276,7 +277,7 @@ def _rm(options: argparse.Namespace, session: Session) -> None:
 def _undo(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import task_changes
 
-    task_changes.undo(session, options.pass_over, as_json=options.json)
+    task_changes.undo(session, options.pass_over, as_json=options.json, asks=not options.yes)
 
 
 def _redo(options: argparse.Namespace, session: Session) -> None:

@@ -5,7 +5,7 @@ Compaction of the journal is the human's alone (docs: protocol, section 3, `curs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -82,7 +82,7 @@ def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
     """Take back one change of the speaker (docs: protocol, section 7, `control:undo`)."""
     change = op.change
     if change is None:
-        change = _newest_standing(tx, op)
+        change = _newest_of(tx, op)
     elif not stands(tx.db, change):
         raise Conflict(f"change {change} has been undone already", seq=change)
     try:
@@ -98,37 +98,53 @@ def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
 def _before(tx: Transaction, op: Undo, change: int) -> int | None:
     """Return the change that is taken back once another is passed over; None if there is none."""
     try:
-        return _newest_standing(tx, msgspec.structs.replace(op, passed_over=(*op.passed_over, change)))
+        return _newest_of(tx, msgspec.structs.replace(op, passed_over=(*op.passed_over, change)))
     except Conflict:
         return None
 
 
 def _own_entries(tx: Transaction) -> Iterator[Any]:
-    """Yield change, kind and what it undoes of the speaker's entries, newest first; the one wanted is seldom far."""
-    below = tx.seq + 1
-    while page := tx.db.all(_BY_ACTOR, actor=tx.actor, below=below, limit=_PAGE):
+    return _entries_of(tx.db, tx.actor, tx.seq + 1, tx.pause)
+
+
+def _entries_of(db: Database, actor: str, below: int, pause: Callable[[], None]) -> Iterator[Any]:
+    """Yield change, kind and what it undoes of an actor's entries, newest first; the one wanted is seldom far."""
+    while page := db.all(_BY_ACTOR, actor=actor, below=below, limit=_PAGE):
         for below, *entry in page:  # noqa: B007 - the next page begins below the last of this one
             yield entry
-        tx.pause()
+        pause()
 
 
-def _newest_standing(tx: Transaction, op: Undo) -> int:
+def next_to_undo(db: Database, actor: str, op: Undo) -> int | None:
+    """Return the change that `op`, which names none, would undo; None if there is none."""
+    entries = _entries_of(db, actor, journal.newest(db) + 1, lambda: None)
+    return _newest_standing(db, actor, op, entries, None)
+
+
+def _newest_of(tx: Transaction, op: Undo) -> int:
     # The current batch, which asks for the undo, does not count.
-    seen: set[int | None] = {tx.current, *op.passed_over}
-    has_hooks = session_queries.find(tx.db, tx.actor) is not None
-    for change, kind, undoes in _own_entries(tx):
+    change = _newest_standing(tx.db, tx.actor, op, _own_entries(tx), tx.current)
+    if change is None:
+        where = f" in {op.project}" if op.project is not None else ""
+        raise Conflict(f"{_who_has(tx)} no change to undo{where}")
+    return change
+
+
+def _newest_standing(db: Database, actor: str, op: Undo, entries: Iterator[Any], current: int | None) -> int | None:
+    seen: set[int | None] = {current, *op.passed_over}
+    has_hooks = session_queries.find(db, actor) is not None
+    for change, kind, undoes in entries:
         if undoes is None and kind in vocab.UNDOABLE and change not in seen:
             seen.add(change)
-            if not stands(tx.db, change) or (has_hooks and _is_reported_by_hooks(tx.db, change)):
+            if not stands(db, change) or (has_hooks and _is_reported_by_hooks(db, change)):
                 continue
-            if _is_brought_back(tx.db, change):
+            if _is_brought_back(db, change):
                 continue
-            if op.project is not None and _is_elsewhere(tx.db, change, op.project):
+            if op.project is not None and _is_elsewhere(db, change, op.project):
                 continue
-            if op.within is None or _is_within(tx.db, change, op.within):
+            if op.within is None or _is_within(db, change, op.within):
                 return int(change)
-    where = f" in {op.project}" if op.project is not None else ""
-    raise Conflict(f"{_who_has(tx)} no change to undo{where}")
+    return None
 
 
 def _is_reported_by_hooks(db: Database, change: int) -> bool:

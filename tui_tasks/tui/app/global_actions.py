@@ -8,11 +8,13 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import screen_memory
-from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.screen_memory import Looked
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.undo import next_to_undo
 from tui_tasks.core.snapshots import Entry
+from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
@@ -163,6 +165,8 @@ class GlobalActions(Controller):
             if (work := review_actions.newest_ended(self._context.db)) is not None:
                 await review_actions.take_back(self._context, work)
                 return
+        if not await self._agrees_to_undo():
+            return
         while True:
             try:
                 (_, change), *_rest = await self._context.link.commit(Undo(passed_over=tuple(self._passed_over)))
@@ -174,6 +178,15 @@ class GlobalActions(Controller):
         self._show_list_of(change)
         self._select_restored(change)
         self._context.say(f"Undone: {self._described(change)}. {self._context.keymap.key_of('redo')} does it again.")
+
+    async def _agrees_to_undo(self) -> bool:
+        """Ask before an old change is taken back, or one that deletes things, as the shell does."""
+        from tui_tasks.tui.inputs.dialogs import confirm
+
+        context, db = self._context, self._context.db
+        change = next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
+        question = change_summaries.undo_question(db, change, context.clock.now()) if change is not None else ""
+        return not question or await confirm(context, question, "undo it")
 
     async def _passes_over(self, refused: CannotUndo) -> bool:
         """Ask whether a change that cannot be taken back is to be passed over, until the screen closes."""

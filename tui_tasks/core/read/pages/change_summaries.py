@@ -14,7 +14,7 @@ from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.schema.tables import TaskRow
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import count
+from tui_tasks.text.times import MINUTE, ago, count
 
 MAX_NAMES: Final = 3
 MAX_CHANGES: Final = 1_000
@@ -66,6 +66,8 @@ _WITH_VALUES: Final = ("status", "name", "agent", "due", "estimate", "archived")
 """Fields of which a description of a change has the values; of others it has the names."""
 
 
+_RECENT: Final = 5 * MINUTE
+"""A change of the last minutes is what a person means by the last change."""
 _MAX_READ: Final = 1_000
 """How many tasks of a change a description reads; of an import of a million it counts the others."""
 
@@ -143,6 +145,19 @@ def description(db: Database, change: int, *, undone: bool) -> str:
     kinds = {kind for kind, _ in subjects}
     more = f" and {len(subjects) - MAX_NAMES:,} more" if len(subjects) > MAX_NAMES else ""
     return f"{count(len(subjects), kinds.pop() if len(kinds) == 1 else 'thing')} {did}: {named}{more}"
+
+
+def undo_question(db: Database, change: int, now: int) -> str:
+    """Return what to ask a person before the undo of a change; empty if it is done at once.
+
+    Asked is what is not of the last minutes, and what deletes more than one new task.
+    """
+    made = [part for page in journal.of_change(db, change) for part in page if part.kind.endswith(".created")]
+    tasks = [part for part in made if part.kind == "task.created"]
+    at = journal.entry(db, change).at
+    if now - at < _RECENT and len(tasks or made) - len(tasks[:1]) == 0:
+        return ""
+    return f"Undo “{description(db, change, undone=False)}”, {ago(at, now)}?"
 
 
 def _words_of(entry: Entry, *, undone: bool) -> list[str]:
