@@ -65,6 +65,33 @@ def test_a_topic_that_has_moved_still_works(old: str, new: str, capsys: pytest.C
     assert capsys.readouterr().out == (ROOT / "tui_tasks" / "docs" / f"{new}.md").read_text()
 
 
+@pytest.mark.parametrize(
+    ("words", "topic"),
+    [
+        ("first day", "first-day"),
+        ("First_Day", "first-day"),
+        ("suprvising", "supervising"),
+        ("inbox", "supervising"),
+        ("jobs", "scheduling"),
+        ("worktree", "work"),
+        ("time travel", "supervising"),
+        ("theme", "configuration"),
+    ],
+)
+def test_a_near_name_or_a_word_that_a_page_is_about_shows_it(words, topic, capsys) -> None:
+    assert main(["help", *words.split()]) == 0
+    assert capsys.readouterr().out == (ROOT / "tui_tasks" / "docs" / f"{topic}.md").read_text()
+
+
+def test_another_word_names_the_three_nearest_topics(capsys) -> None:
+    assert main(["help", "skedxyz"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert re.fullmatch(
+        r"tui-tasks: no page skedxyz; near are [a-z-]+, [a-z-]+, [a-z-]+. `tui-tasks help` lists all\n", printed.err
+    )
+
+
 def test_neither_the_screen_nor_the_state_is_imported_for_it(tmp_path: Path) -> None:
     needless = "{'textual', 'rich', 'peewee', 'msgspec', 'tui_tasks.core.store'} & set(sys.modules)"
     script = (
@@ -78,7 +105,7 @@ def test_neither_the_screen_nor_the_state_is_imported_for_it(tmp_path: Path) -> 
 
 
 def test_a_topic_that_there_is_not_is_wrong_usage_and_told_with_those_that_there_are(tmp_path: Path) -> None:
-    done = run(tmp_path, "protocoll")
+    done = run(tmp_path, "protection-col")
     assert done.returncode == 2
     assert "protocol" in done.stderr
     assert done.stdout == ""

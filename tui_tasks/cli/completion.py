@@ -119,6 +119,12 @@ def _tools(prefix: str, options: argparse.Namespace, command: str) -> dict[str, 
     return dict.fromkeys(json.loads(SCHEMA.read_text(encoding="utf-8"))["requests"], "")
 
 
+def _topics(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
+    from tui_tasks.cli.help import topics
+
+    return dict.fromkeys(("commands", *topics()), "")
+
+
 def _runners(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
     import tomllib
 
@@ -149,6 +155,7 @@ _SOURCES: Final[dict[str, Callable[[str, argparse.Namespace, str], dict[str, str
     "job": _named("jobs"),
     "ask": _named("asks"),
     "tool": _tools,
+    "topic": _topics,
     "runner": _runners,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import re
 import sys
@@ -64,22 +65,44 @@ def topics() -> list[str]:
     return [topic for group in GROUPS.values() for topic in group]
 
 
-def _topic(word: str) -> str:
-    return FORMER.get(word, word)
+def _best_topic(words: list[str]) -> str:
+    """Return the topic of a name, of a near one, or of words that a page is about; empty if none stands out."""
+    text = " ".join(words).strip().lower()
+    name, names = re.sub(r"[\s_]+", "-", text), [_COMMANDS, *topics()]
+    name = FORMER.get(name, name)
+    if name in names:
+        return name
+    if near := difflib.get_close_matches(name, names, 1, 0.75):
+        return near[0]
+    scores = sorted(((_score(topic, text), topic) for topic in topics()), reverse=True)
+    (best, topic), (second, _) = scores[:2]
+    return topic if best > second else ""
+
+
+def _score(topic: str, text: str) -> float:
+    """Return how much a page is about a text: most by its name, then headings, first sentence, and mentions."""
+    whole = page(topic).lower()
+    headings = "\n".join(re.findall(r"^#+ (.*)", whole, re.MULTILINE))
+    mentions = min(whole.count(text), 20)
+    # The reference mentions everything.
+    weight = 0.5 if topic in GROUPS["reference"] else 1
+    return 100 * (text in topic) + 50 * (text in headings) + 25 * (text in _about(whole)) + weight * mentions
+
+
+def _nearest(words: list[str]) -> list[str]:
+    text = "-".join(words).lower()
+    return sorted(topics(), key=lambda topic: -difflib.SequenceMatcher(None, text, topic).ratio())[:3]
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what a command takes."""
     if name == "schema":
         return
-    words = [_COMMANDS, *topics()]
     command.add_argument(
         "topic",
         metavar="TOPIC",
-        nargs="?",
-        type=_topic,
-        choices=words,
-        help="the name of a page; without: the list of pages",
+        nargs="*",
+        help="the name of a page, or a word that it is about; without: the list of pages",
     )
     command.add_argument("--man", action="store_true", help="print all commands as a manual page, for `man -l -`")
     command.add_argument("--bash", action="store_true", help="print a client of the channel for Bash, for `source`")
@@ -91,18 +114,32 @@ def run(name: str, options: argparse.Namespace) -> int:
     if file is not None:
         sys.stdout.write(file.read_text(encoding="utf-8"))
         return 0
-    if options.topic is None:
+    if not options.topic:
         print(listing())
         return 0
-    if options.topic == _COMMANDS:
+    topic = _best_topic(options.topic)
+    if not topic:
+        return _refuse(options.topic)
+    if topic == _COMMANDS:
         print(commands())
         return 0
-    text = page(options.topic)
+    text = page(topic)
     if sys.stdout.isatty():
         _show(text)
     else:
         sys.stdout.write(text)
     return 0
+
+
+def _refuse(words: list[str]) -> int:
+    from tui_tasks.text.safe import safe_line
+
+    near = ", ".join(_nearest(words))
+    print(
+        f"tui-tasks: no page {safe_line(' '.join(words), 40)}; near are {near}. `tui-tasks help` lists all",
+        file=sys.stderr,
+    )
+    return 2
 
 
 def _show(text: str) -> None:

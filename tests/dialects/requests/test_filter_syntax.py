@@ -124,3 +124,50 @@ def test_a_weekday_is_completed_in_a_filter_and_in_quick_add():
     assert complete("Buy milk due:we", quick_add_candidates("Buy milk due:we", {})) == "Buy milk due:wed "
     assert candidates("priority:h", {}) == ["priority:high"]
     assert candidates("agent:b", {"who": ["bob"]}) == ["agent:bob"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("due:<3x", "no due '<3x': due: takes overdue"),
+        ("due:>", "no due '>': "),
+        ("estimate:1d", "no estimate '1d': estimate takes minutes, such as 90, 45m or 1h30m"),
+        ("links:some", "no links 'some': links: takes any or none"),
+    ],
+)
+def test_a_value_that_is_not_read_is_named(text, problem) -> None:
+    assert parse(text).problem.startswith(problem)
+
+
+def test_each_value_that_is_not_read_is_named() -> None:
+    problem = parse("due:<3x milk estimate:1d status:bogus age:<3x").problem
+    assert [word for word in ("'<3x'", "'1d'", "'bogus'", "'age:'") if word in problem] == [
+        "'<3x'",
+        "'1d'",
+        "'bogus'",
+        "'age:'",
+    ]
+
+
+@pytest.mark.parametrize("text", ["due:<3x", "due:2026x", "estimate:1d", "estimate:1h30s", "links:z", "due:fry"])
+def test_while_it_is_typed_a_value_that_can_be_read_no_more_is_named_at_once(text) -> None:
+    assert repr(text.partition(":")[2]) in parse(text, typing=True).problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "due:<",
+        "due:<3",
+        "due:2026-0",
+        "due:to",
+        "due:wedn",
+        "due:ov",
+        "due:no",
+        "estimate:>1h3",
+        "estimate:<=",
+        "links:a",
+    ],
+)
+def test_while_it_is_typed_the_beginning_of_a_value_is_no_mistake(text) -> None:
+    assert parse(text, typing=True).problem == ""

@@ -16,6 +16,7 @@ OVERDUE: Final = "overdue"
 """The filter's word for the open tasks whose value is late."""
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _WORDS: Final = {"today": 0, "tomorrow": 1, "yesterday": -1}
 _AHEAD: Final = r"(\d{1,4})([dw])"
 _DUE: Final = "due takes a date (2026-01-31), an instant (2026-01-31T17:00+01:00), today, tomorrow, fri, 3d or 2w"
@@ -46,7 +47,7 @@ def parse_day(word: str, today: date) -> date | None:
     """Return the day that a word names: `today`, `tomorrow`, `fri` or `friday`, `3d` or `2w`; None if it names none."""
     if word in _WORDS:
         return today + timedelta(_WORDS[word])
-    if word[:3] in DAYS and word in _weekdays():
+    if word[:3] in DAYS and word in (*DAYS, *WEEKDAYS):
         return today + timedelta((DAYS.index(word[:3]) - today.weekday() - 1) % 7 + 1)
     if ahead := re.fullmatch(_AHEAD, word):
         try:
@@ -54,11 +55,6 @@ def parse_day(word: str, today: date) -> date | None:
         except OverflowError:
             return None
     return None
-
-
-def _weekdays() -> frozenset[str]:
-    names = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-    return frozenset((*names, *DAYS))
 
 
 def is_overdue(due: str, now: datetime) -> bool:

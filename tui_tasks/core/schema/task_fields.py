@@ -77,7 +77,7 @@ ANY: Final = "any"
 _DAY: Final = 86_400_000_000
 _SPAN: Final = r"(?:(\d{1,5})h)?(?:(\d{1,6})m?)?"
 _MAX_MINUTES: Final = 525_600
-_ESTIMATE: Final = f"estimate takes minutes from 1 to {_MAX_MINUTES:,}, such as 90, 45m or 1h30m"
+_ESTIMATE: Final = f"estimate takes minutes, such as 90, 45m or 1h30m, up to {_MAX_MINUTES:,}"
 
 
 def parse_estimate(text: str, _: datetime) -> int:

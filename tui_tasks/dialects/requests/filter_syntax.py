@@ -16,7 +16,10 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.read.pages.filter import Term
 from tui_tasks.core.read.tasks.task_names import number_of
+from tui_tasks.core.schema import due_dates
 from tui_tasks.core.schema.task_fields import FIELDS, NONE, TaskField
+from tui_tasks.core.schema.value_ranges import compared
+from tui_tasks.text.safe import safe_line
 
 SORTS: Final = ("due",)
 """The fields that `sort:` sorts a list by."""
@@ -39,6 +42,14 @@ _TOKEN = re.compile(r'-?(?:[a-z]+:|[#@])?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+')
 _FIELD = re.compile(r"([a-z]+):(?!//)")
 
 
+_NUMBER: Final = "number: takes a task's number, such as 12"
+# Beside the suggested values, what a word that is being typed may become.
+_FORMS: Final = {
+    "due": ("yesterday", "1d", "1w", "2026-01-31", *due_dates.WEEKDAYS),
+    "estimate": ("1h1m", "1m"),
+}
+
+
 class Language(msgspec.Struct, frozen=True):
     """The fields that a filter may name, the fixed values of some of them, and those that take ranges."""
 
@@ -55,7 +66,7 @@ OF_TASKS: Final = Language(
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """A parsed filter; `problem` is the first mistake in it, for people."""
+    """A parsed filter; `problem` has the mistakes in it, for people."""
 
     terms: tuple[Term, ...] = ()
     problem: str = ""
@@ -80,13 +91,13 @@ class Parsed(msgspec.Struct, frozen=True):
 def parse(text: str, *, typing: bool = False, language: Language = OF_TASKS) -> Parsed:
     """Parse a filter. While `typing`, the last word may be incomplete."""
     terms: list[Term] = []
-    problem = ""
+    problems: dict[str, None] = {}
     for token in _TOKEN.finditer(text):
         term = _term(token[0], typing and token.end() == len(text), language)
         if isinstance(term, Term):
             terms.append(term)
-        problem = problem or (term if isinstance(term, str) else _unknown_field(token[0], language))
-    return Parsed(tuple(terms), problem)
+        problems[term if isinstance(term, str) else _unknown_field(token[0], language)] = None
+    return Parsed(tuple(terms), "; ".join(filter(None, problems)))
 
 
 def _unknown_field(token: str, language: Language) -> str:
@@ -122,7 +133,7 @@ def _term(token: str, open_end: bool, language: Language) -> Term | str:
         return "" if open_end else f"{field}: wants a value"
     if field == "number":
         number = number_of(value)
-        return Term(field, str(number), negated) if number is not None else "number: takes a task's number, such as 12"
+        return Term(field, str(number), negated) if number is not None else _NUMBER
     if field in language.values:
         return _choice(field, value, language.values[field], negated, open_end)
     if field in language.ranges:
@@ -149,8 +160,23 @@ def _ranged(field: TaskField, value: str, negated: bool, open_end: bool) -> Term
             # Only checked here: it is resolved when the filter is used, as it depends on the current time.
             field.ranges(value, _ANY_TIME)
         except ValueError as error:
-            return "" if open_end else str(error)
+            return "" if open_end and _is_begun(field, value) else _unreadable(field.name, value, str(error))
     return Term(field.name, value, negated)
+
+
+def _unreadable(field: str, value: str, takes: str) -> str:
+    return f"no {field} {safe_line(value, 40)!r}: {takes}"
+
+
+def _is_begun(field: TaskField, value: str) -> bool:
+    """Return whether a value may be the beginning of one that the field's filter takes."""
+    shape = _shape(value)
+    return any(_shape(form).startswith(shape) for form in (*field.suggested, *_FORMS.get(field.name, ())))
+
+
+def _shape(value: str) -> str:
+    """Return a value without a sign of comparison, each of its numbers as one digit."""
+    return re.sub(r"\d+", "0", compared(value)[1])
 
 
 def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_end: bool) -> Term | str:

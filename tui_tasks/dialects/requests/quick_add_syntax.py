@@ -70,7 +70,7 @@ def parse(text: str, now: datetime) -> Draft:
             try:
                 fields[field] = read(field, value, now)
             except ValueError as error:
-                problem = str(error)
+                problem = f"no {field} {value[:40]!r}: {error}"
         elif sign == "#" and rest and (quoted or not rest.isdigit()):
             tags.append(rest)
         elif sign == "@" and rest:

@@ -276,7 +276,7 @@ class QuickAdd(ResilientMessages, Vertical):
             parts.append((f"no {name}" if value is None else FIELDS[name].long(value, now), ""))
         if self._description:
             parts.append((f"description: {count(len(self._description.splitlines()), 'line')}", ""))
-        parts += [(safe_line(draft.problem, 60), "$state-failed")] if draft.problem else []
+        parts += [(safe_line(draft.problem, 80), "$state-failed")] if draft.problem else []
         joined = [piece for part in parts for piece in ((" · ", "$muted"), part)]
         self._parts = joined[1:] or [(SIGNS_HELP, "$muted")]
         self._preview_line.again()
