@@ -16,7 +16,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.tasks import ready_tasks, task_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
@@ -95,6 +95,7 @@ class TaskActions(Controller):
 
         Return False if the human went back.
         """
+        from tui_tasks.core.read.tasks import ready_tasks
         from tui_tasks.tui.inputs.dialogs import LineDialog
 
         operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
