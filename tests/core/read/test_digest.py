@@ -52,7 +52,8 @@ from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.digest import digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
-from tui_tasks.core.read.tasks import held_queries, task_queries
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import held_queries, task_queries, task_records
 from tui_tasks.core.snapshots import Entry, verified
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import RESERVED_AGENTS
@@ -369,6 +370,30 @@ def test_a_failure_is_told_with_what_its_agent_logged_before_or_after_it(path: P
             history.commit("a", LogTask(uid, "disk full") if what == "log" else EditTask(uid, {"status": "failed"}))
         (line,) = digest(store.db, 0, history.now, {}).parts["failed"]
         assert line.text == "failed: disk full"
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ({"summary": "no such host", "tries": 3}, "no such host"),
+        ({"tries": 3, "hosts": ["a", "b"]}, "tries: 3, hosts: a, b"),
+        ("no such host", "no such host"),
+        ("{not json", "{not json"),
+    ],
+)
+def test_a_failures_result_is_its_reason_in_words_in_digest_and_list(path: Path, result, words) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "a", 0, "in_progress")
+        uid = history.tasks[0]
+        history.commit("a", LogTask(uid, "run 2 of 2"))
+        history.now += SECOND
+        history.commit("a", EditTask(uid, {"status": "failed", "result": result}))
+        (line,) = digest(store.db, 0, history.now, {}).parts["failed"]
+        assert line.text == f"failed: {words}"
+        task = list_pages.line(store.db, uid)
+        assert task is not None
+        assert task_records.end_reason(store.db, task) == words
 
 
 def test_entries_that_were_compacted_away_are_told_of(path: Path) -> None:

@@ -370,7 +370,7 @@ async def test_one_that_makes_single_calls_is_not_called_gone_while_its_line_say
         assert "robin    working" in row_of(app, "robin")
         await go_to(pilot, "robin")
         await settle(pilot, "x")
-        assert "robin has no turn to end: pause it, or write to it" in said(app)
+        assert said(app).endswith("robin has no turn to end: pause it, or write to it.")
 
 
 async def test_a_message_says_when_an_agent_reads_it_that_does_not_now(people, make_app):
@@ -542,9 +542,7 @@ async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_p
         await settle(pilot, "x", *"gemini-3", "space", "q", "enter")
         assert isinstance(app.screen, Fleet)
         assert journal.newest(app.link.db) == seq
-        assert said(app).endswith(
-            f"{idle.name} is idle: it has no turn to end: end the agent's turn. What you typed was dropped."
-        )
+        assert said(app).endswith(f"{idle.name} is idle: it has no turn to end. What you typed was dropped.")
         assert app.screen.agent_here() == idle.name
         # Enter has ended the words.
         await settle(pilot, "k")

@@ -65,7 +65,7 @@ async def test_from_the_log_the_change_of_an_entry_is_taken_back_whoever_made_it
         await settle(pilot, "k")
         assert log_of(app).row_list.row.actor == "rogue"
         await settle(pilot, *named("revert"))
-        assert "Revert what rogue did: 1 change: Vandalised?" in shown(app)
+        assert "rogue: Revert 1 change to 1 task? Vandalised" in shown(app)
         await settle(pilot, "y")
     with Store(plan.path) as store:
         assert task_queries.task(store.db, plan[5]).name == "Ship auth flow"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
@@ -370,12 +372,20 @@ def _is_over(db: Database, one: _Failure, passed: Mapping[tuple[str | None, Any]
 
 def _of_task(db: Database, entry: StatusEntry) -> _Failure:
     """Return a task's failure with its reason; where the entry has none, and it still holds, what the list shows."""
-    why = entry.reason if isinstance(entry.reason, str) else ""
+    why = task_records.result_text(_from_json(entry.reason))
     if not why and entry.status == "failed" and (line := list_pages.line(db, entry.uid)) is not None:
         why = task_records.end_reason(db, line)
     text = f"failed: {why}" if why else "failed"
     status = "deleted" if entry.deleted else entry.status
     return _Failure("task", entry.uid, entry.name, entry.actor, text, entry.uid, status=status)
+
+
+def _from_json(reason: Any) -> Any:
+    """Return what a reason holds: SQLite extracts an object or an array as JSON text."""
+    if isinstance(reason, str) and reason[:1] in ("{", "["):
+        with contextlib.suppress(ValueError):
+            return json.loads(reason)
+    return reason
 
 
 def _failure(db: Database, event: EventEntry) -> _Failure | None:

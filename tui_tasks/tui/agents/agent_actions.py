@@ -172,7 +172,9 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
     if not summary.entries:
         context.say("Nothing to undo: it changed no task, list or job.")
         return
-    title = f"Revert {what or 'what ' + ' and '.join(map(who, summary.actors)) + ' did'}: {summary.text}?"
+    title = (
+        f"Revert {what}: {summary.text}?" if what else f"{' and '.join(map(who, summary.actors))}: {summary.question}"
+    )
     if await context.ask(Menu(context, title, [Choice("y", "Revert it"), Choice("n", "Leave it")])) != "y":
         return
     ((taken, kept),) = await context.link.commit(TakeBack(tuple(changes)))

@@ -49,13 +49,13 @@ class FleetActions(Controller):
             return f"{name} has neither a terminal nor a record here"
         if action.id == "agent_stop":
             if member.session is None:
-                return f"{name} has no turn to end: pause it, or write to it"
+                return Sentence(f"{name} has no turn to end: pause it, or write to it.")
             if member.state == "gone":
                 return f"{name} is gone"
             if member.state == "stopped":
                 return f"{name} is suspended: continue its process first (fg, or kill -CONT)"
             if member.state in ("idle", "failed", "interrupted"):
-                return f"{name} is {member.state}: it has no turn to end"
+                return Sentence(f"{name} is {member.state}: it has no turn to end.")
         if action.id == "agent_give_back" and member.task is None:
             return f"{name} has no task"
         return None

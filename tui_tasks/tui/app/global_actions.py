@@ -192,12 +192,9 @@ class GlobalActions(Controller):
         """Ask whether a change that cannot be taken back is to be passed over, until the screen closes."""
         from tui_tasks.tui.inputs.dialogs import confirm
 
-        question = f"Undo of {self._described(refused.change)}: not possible, as {safe_line(refused.message, 300)}."
-        if refused.before is not None:
-            question += f" Before it: {self._described(refused.before)}."
-        return await confirm(
-            self._context, question, "skip it, and undo the change before it", "leave everything as it is"
-        )
+        question = f"{self._described(refused.change)} can't be undone: {safe_line(refused.message, 300)}."
+        before = self._described(refused.before) if refused.before is not None else "the change before it"
+        return await confirm(self._context, f"{question} Undo {before}?", "undo that", "leave everything as it is")
 
     async def do_redo(self) -> None:
         """Take back the newest undo."""

@@ -104,7 +104,7 @@ class KeyQueue:
         self._typed_at = now
         if event.key in _ENDS_WORDS:
             self._expects_words_on = None
-        self._say(f"{self._refused or 'No input is open here'}. What you typed was dropped.")
+        self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed was dropped.")
         return True
 
     def _is_rest(self, event: events.Key) -> bool:

@@ -31,13 +31,23 @@ class Summary(NamedTuple):
         actors: who made them.
         entries: how many of their entries an undo reverts.
         deleted: how many tasks they deleted.
-        names: the first names of the tasks that they are about.
+        tasks: how many tasks they are about.
+        names: the first names of these tasks.
     """
 
     actors: tuple[str, ...]
     entries: int
     deleted: int
+    tasks: int
     names: tuple[str, ...]
+
+    @property
+    def question(self) -> str:
+        """Return what to ask: `Revert 67 changes to 7 tasks? Ship it, Fix it, Renew it and 4 more`."""
+        names = ", ".join(safe_line(name, 24) for name in self.names)
+        more = f" and {self.tasks - len(self.names):,} more" if self.tasks > len(self.names) else ""
+        to = f" to {count(self.tasks, 'task')}" if self.tasks else ""
+        return f"Revert {count(self.entries, 'change')}{to}? {names}{more}".strip()
 
     @property
     def text(self) -> str:
@@ -115,10 +125,10 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
                 if part.kind in vocab.UNDOABLE:
                     entries += 1
                     deleted += part.kind == "task.deleted"
-                    if part.task is not None and len(tasks) < MAX_NAMES:
+                    if part.task is not None:
                         tasks[part.task] = None
-    read = (task_queries.any_task(db, uid) for uid in tasks)
-    return Summary(tuple(actors), entries, deleted, tuple(task.name for task in read if task is not None))
+    read = (task_queries.any_task(db, uid) for uid in list(tasks)[:MAX_NAMES])
+    return Summary(tuple(actors), entries, deleted, len(tasks), tuple(task.name for task in read if task is not None))
 
 
 def description(db: Database, change: int, *, undone: bool) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.record_tables import ClaimRow, LogRow, MemoryRow, StateRow
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.snapshots import Claim, LogEntry, Memory, SavedState, reader
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 _read_log = reader(LogEntry, LogRow)
 _read_state = reader(SavedState, StateRow)
 read_memory = reader(Memory, MemoryRow)
+
+# The members of a failure's result that explain it, the first of them that there is.
+_EXPLAINS: Final = ("reason", "error", "summary", "message")
 
 _LOG = tuple(columns(LogRow).values())
 _OF_LOG: Any = (LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0"))
@@ -81,15 +85,33 @@ def last_said(db: Database, uid: str, agent: str, until: int = 2**62) -> str:
 def end_reason(db: Database, task: TaskLine) -> str:
     """Return why a task failed or was cancelled, as the one who set its status said; otherwise as its worker said.
 
-    The last message up to the change counts, else the first one after it. The message is empty if neither wrote any.
+    What was logged with the change counts, else the task's result, else the last message before the change, else the
+    first one after it. The message is empty if neither wrote any.
     """
     finished_at = task.finished_at or task.updated_at
-    for agent in dict.fromkeys((task.status_by or task.who, task.who)):
-        if said := last_said(db, task.uid, agent, finished_at):
-            return said
+    agents = tuple(dict.fromkeys((task.status_by or task.who, task.who)))
+    logged = [db.one(_LAST_OF_AGENT, task=task.uid, agent=agent, until=finished_at) for agent in agents]
+    said = [_read_log(row) for row in logged if row]
+    if not any(entry.at == finished_at for entry in said):
+        whole = task_queries.any_task(db, task.uid)
+        if whole is not None and (words := result_text(whole.result)):
+            return words
+    for agent in agents:
+        if message := last_said(db, task.uid, agent, finished_at):
+            return message
         if row := db.one(_FIRST_OF_AGENT, task=task.uid, agent=agent, after=finished_at):
             return _read_log(row).message
     return ""
+
+
+def result_text(result: Any) -> str:
+    """Return a result in words: a text as it is, of an object what explains it, else its members."""
+    if isinstance(result, dict):
+        told = next((result[name] for name in _EXPLAINS if isinstance(result.get(name), str) and result[name]), None)
+        return told or ", ".join(f"{name}: {result_text(value)}" for name, value in result.items())
+    if isinstance(result, list):
+        return ", ".join(map(result_text, result))
+    return "" if result is None else str(result)
 
 
 def log_count(db: Database, uid: str) -> int:
