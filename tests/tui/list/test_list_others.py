@@ -140,7 +140,7 @@ async def test_u_undoes_what_was_changed_after_all_was_seen(app, plan):
         app.context.navigation.go_to(plan[8])
         await settle(pilot, "d", "u")
         assert not task(app, plan[8]).deleted
-        await press(app, pilot, "u")
+        await press(app, pilot, "u", "n")
         assert "marks" not in said(app)
         assert not app.state.new
 

@@ -160,12 +160,12 @@ def description(db: Database, change: int, *, undone: bool) -> str:
 def undo_question(db: Database, change: int, now: int) -> str:
     """Return what to ask a person before the undo of a change; empty if it is done at once.
 
-    Asked is what is not of the last minutes, and what deletes more than one new task.
+    Asked is what is not of the last minutes, and what deletes a job or an empty list.
     """
     made = [part for page in journal.of_change(db, change) for part in page if part.kind.endswith(".created")]
-    tasks = [part for part in made if part.kind == "task.created"]
+    has_tasks = any(part.kind == "task.created" for part in made)
     at = journal.entry(db, change).at
-    if now - at < _RECENT and len(tasks or made) - len(tasks[:1]) == 0:
+    if now - at < _RECENT and (has_tasks or not made):
         return ""
     return f"Undo “{description(db, change, undone=False)}”, {ago(at, now)}?"
 
