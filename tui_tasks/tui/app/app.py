@@ -31,7 +31,6 @@ from tui_tasks.tui.app.global_actions import GlobalActions
 from tui_tasks.tui.app.list_actions import ListActions, ProjectActions
 from tui_tasks.tui.app.navigation import ActionLookup, Frame, MainScreen, Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking
-from tui_tasks.tui.keys import unbound_keys
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
@@ -212,6 +211,8 @@ class TaskApp(Actor, ResilientApp):
 
     def _say_unbound(self, key: str) -> None:
         """Say what helps after a key that does nothing here."""
+        from tui_tasks.tui.keys import unbound_keys
+
         self.frame.say(unbound_keys.message(key, self.actions_here.can, self.context.keymap))
 
     @property
