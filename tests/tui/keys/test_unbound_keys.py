@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import opened, said, settle, shown
+from tests.tui.driving import lines, opened, said, settle, shown
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs.dialogs import AddWords, FilterWords
 
@@ -98,3 +98,21 @@ async def test_the_next_that_needs_attention_is_shown_from_every_screen(app, pla
         await settle(pilot, place, "exclamation_mark")
         assert app.pane.target() == plan[4]
         assert not isinstance(app.screen, Inbox) and len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("pane", ["1", "2", "3"])
+async def test_the_foot_of_an_opened_row_ends_with_the_help(app, pane):
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, pane, "enter")
+        assert lines(app)[-1].endswith("? Help")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (40, 12)])
+async def test_the_foot_of_runs_has_nothing_that_is_refused(jobs, make_app, size):
+    app = make_app(jobs.plan.path)
+    async with opened(app, size) as pilot:
+        await settle(pilot, "4", "g", "j", "enter")
+        assert "End" not in lines(app)[-1] and "Output" in lines(app)[-1]
+        await settle(pilot, "escape", "j", "enter")
+        assert app.screen.run is None
+        assert not any(word in lines(app)[-1] for word in ("End", "Copy"))

@@ -52,6 +52,23 @@ async def test_the_help_finds_by_what_a_person_would_call_it(app, words, title):
         assert title in shown(app)
 
 
+WORDS = """
+due tag sort legend rename assign delete remove copy paste quit exit close undo search find priority merge approve deny
+message talk kill stop pause project switch theme dark colour mark select archive export
+"""
+
+
+@pytest.mark.parametrize("opener", ["question_mark", "colon"])
+async def test_help_and_palette_find_something_for_every_word_of_a_beginner(app, opener):
+    async with opened(app) as pilot:
+        await settle(pilot, opener)
+        for word in WORDS.split():
+            await write(pilot, word)
+            await settle(pilot)
+            assert app.screen.window.row is not None, word
+            await settle(pilot, "ctrl+u")
+
+
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_the_legend_has_every_glyph_and_every_colour_of_a_state(ascii_only):
     marks = {line.mark for line in legend(ascii_only=ascii_only)}

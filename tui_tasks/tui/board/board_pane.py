@@ -412,7 +412,9 @@ class BoardPane(TaskPane):
     @override
     def footer(self, small: bool) -> tuple[str, ...]:
         """The detail has keys of its own."""
-        return ("edit", "status", "note", "back") if self.is_open else super().footer(small)
+        if not self.is_open:
+            return super().footer(small)
+        return ("edit", "status", "note", "back", *(() if small else ("help",)))
 
 
 def _display(widget: Widget, display: bool) -> None:

@@ -135,16 +135,26 @@ SCOPES: Final = {
 NO_KEY: Final = "no_key"
 """The key of a binding that only the settings give a key; no terminal sends it."""
 
+# The panes, with words by which people look for them.
+_PANES: Final = {
+    "list": "tasks",
+    "board": "kanban columns cards",
+    "log": "history journal export",
+    "schedule": "jobs cron timers",
+}
+
 ACTIONS: Final[dict[str, Action]] = {
     action.id: action
     for action in (
         # Everywhere.
         *(
-            _a("app", f"pane_{name}", str(number), f"Go to the {name}", verb="number")
-            for number, name in enumerate(("list", "board", "log", "schedule"), 1)
+            _a("app", f"pane_{name}", str(number), f"Go to the {name}", help=words, verb="number")
+            for number, (name, words) in enumerate(_PANES.items(), 1)
         ),
         _a("app", "help", "question_mark", "Help: every key, searchable", "Help", help="legend glyphs colours keys"),
-        _a("app", "palette", "colon,ctrl+p", "Palette: every command by name", "Commands", help="commands run"),
+        _a(
+            "app", "palette", "colon,ctrl+p", "Palette: every command by name", "Commands", help="run themes theme dark"
+        ),
         _a("app", "search_all", "ctrl+f", "Search in all lists", "Search", help="find filter tasks everywhere"),
         _a(
             "app",
@@ -152,7 +162,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "a",
             "Inbox: all that needs you",
             "Inbox",
-            help="asks questions permissions failed checks held tasks work to merge review agents gone stuck",
+            help="approve deny questions permissions failed checks held tasks work merge review agents gone stuck",
             verb="answer",
         ),
         _a(
@@ -161,7 +171,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "A",
             "Agents: what each does, and what it waits for",
             "Agents",
-            help="fleet sessions who claude codex",
+            help="fleet sessions who claude codex pause resume stop kill message talk",
         ),
         _a("app", "digest", "D", "Digest: what happened while you were away", "Digest", help="report summary away"),
         _a("app", "stats", "S", "Stats of this list", "Stats", help="statistics charts burndown"),
@@ -170,7 +180,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("app", "attention", "exclamation_mark", "Go to the next task that needs attention", "Next", help="failed"),
         _a("app", "seen", "full_stop", "Mark everything as seen", "Seen", help="changed new read dot"),
         _a("app", "previous_list", "left_square_bracket", "Previous list", verb="turn"),
-        _a("app", "next_list", "right_square_bracket", "Next list", verb="turn"),
+        _a("app", "next_list", "right_square_bracket", "Next list", help="switch lists", verb="turn"),
         _a("app", "quit", "q", "Quit; from a screen or an opened row: back", "Quit", help="exit leave close q! wq x"),
         _a("app", "suspend", "ctrl+z", "Suspend: go to the shell; `fg` continues", "Suspend"),
         _w("app", "new_list", "", "New list", help="make create add project plan", word="new list"),
@@ -183,7 +193,9 @@ ACTIONS: Final[dict[str, Action]] = {
             needs="list",
             word="change",
         ),
-        _a("app", "projects", "", "Projects: go to one", "Projects", help="repositories folder", word="projects"),
+        _a(
+            "app", "projects", "", "Projects: go to one", "Projects", help="repositories folder switch", word="projects"
+        ),
         _a(
             "app agents inbox",
             "only_project",
@@ -246,7 +258,7 @@ ACTIONS: Final[dict[str, Action]] = {
         # Tasks: list and board.
         _a("tasks", "open", "enter", "Open the task", "Open", help="detail show", needs="task", verb="open"),
         _a("tasks", "filter", "slash", "Filter as you type", "Filter", help="search find views", verb="filter"),
-        _w("tasks", "new", "n", "New task below", "New", help="add create task", verb="new"),
+        _w("tasks", "new", "n", "New task below", "New", help="add create task paste lines", verb="new"),
         _w("tasks", "new_above", "", "New task above", help="add create task", word="above"),
         _w(
             "tasks",
@@ -254,7 +266,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "e",
             "Edit the task here, or fields of all that are marked",
             "Edit",
-            help="title description due date priority tag tags agent domain estimate depends fields change",
+            help="title rename description due date priority tag tags agent assign domain estimate depends fields",
             needs="task",
             verb="edit",
         ),
@@ -275,7 +287,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "m",
             "Write a note into the task's log, or a message to its agent",
             "Note",
-            help="comment log annotate tell",
+            help="comment log annotate tell talk",
             needs="task",
             verb="write",
         ),
@@ -497,7 +509,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "m",
             "Write a message to the agent",
             "Message",
-            help="tell say",
+            help="tell say talk",
             needs="agent",
             verb="write",
         ),

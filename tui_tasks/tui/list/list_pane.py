@@ -159,7 +159,7 @@ class ListPane(TaskPane):
     def footer(self, small: bool) -> tuple[str, ...]:
         """The detail and an empty list have keys of their own."""
         if self.is_inside:
-            return ("edit", "status", "note", "back")
+            return ("edit", "status", "note", "back", *(() if small else ("help",)))
         if self.has_class("-empty"):
             return ("new", "palette", "quit", "help")
         return super().footer(small)

@@ -127,7 +127,9 @@ class LogPane(Pane):
     @override
     def footer(self, small: bool) -> tuple[str, ...]:
         """An opened entry has its own keys."""
-        return ("log_open", "log_copy", "back") if self.is_open else super().footer(small)
+        if not self.is_open:
+            return super().footer(small)
+        return ("log_open", "log_copy", "back", *(() if small else ("help",)))
 
     # Changes
 

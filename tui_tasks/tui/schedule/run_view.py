@@ -17,7 +17,7 @@ from tui_tasks.core.read.job_lines import RunLine
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count, size
 from tui_tasks.tui.inputs.dialogs import confirm
-from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
 from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
@@ -30,6 +30,7 @@ from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import NARROW, FootLine
 
 # Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
+_FOOT: Final = ("run_output", "run_follow", "run_stop", "run_copy", "back", "help")
 POLL: Final = 0.25
 
 
@@ -165,11 +166,12 @@ class RunView(Overlay):
                 # What a run prints last may be written after the last poll and before its end.
                 self._add_output(run)
         self.draw_head()
+        words = {"run_output": "Runs" if self.has_class("-output") else "Output"}
         if self.small:
-            word = "Runs" if self.has_class("-output") else "Output"
-            self.hint(self.hint_of("run_output", word), self.hint_of("run_stop", "End"), self.hint_of("back", ""))
-        else:
-            self.hint(*map(self.hint_of, ("run_output", "run_follow", "run_stop", "run_copy", "back")))
+            words |= {"run_stop": "End", "back": ""}
+        ids = ("run_output", "run_stop", "back") if self.small else _FOOT
+        here = (name for name in ids if self.why_not(ACTIONS[name]) is None)
+        self.hint(*(self.hint_of(name, words.get(name, "")) for name in here))
 
     def _note(self, run: RunLine) -> str:
         """Return the text that is shown instead of output."""

@@ -29,7 +29,8 @@ MAX_LISTS = 500
 def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Picker:
     """Return the palette: all actions that can be performed here, all themes, lists and saved views."""
     before = themes.current
-    actions = [replace(entry, beside=_key(context, name)) for name, entry in _actions(lookup).items()]
+    here = _actions(lookup).items()
+    actions = [replace(entry, beside=_key(context, name)) for name, entry in here if name != "palette"]
     entries = [*actions, *_themes(themes, context), *_lists(context), *_views(context)]
     return Picker(context, ":", entries, left=lambda: themes.apply(before), typed=lambda text: _numbered(context, text))
 
