@@ -139,7 +139,7 @@ GLANCE = (
         Step("\x1b", "[1 List]"),
         Step("a", "Inbox   "),
         Step("\x1b", "[1 List]"),
-        Step("A", "waiting for you"),
+        Step("A", " Agents "),
         Step("j", "Enter shows them"),
         Step("\r", "Enter folds them"),
         Step("j", "Its log"),

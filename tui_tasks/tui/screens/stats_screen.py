@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from typing import ClassVar, Final
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
@@ -59,21 +60,30 @@ def _midnight(day: date, zone: tzinfo) -> int:
 
 
 class StatsText(TextDrawing):
-    """Draws the figures, or the progress of reading them. `room` returns how many lines are on screen."""
+    """Draws the figures, or the progress of reading them. `room` is how many lines are on screen."""
 
     figures: Figures | None = None
     progress = 0.0
-
-    def __init__(self, context: Context, room: Callable[[], int]) -> None:
-        super().__init__(context)
-        self._room = room
+    room = 0
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return all lines, as what is around them scrolls."""
         if self.figures is None:
             progress = bar(self.progress, max(10, width // 3), ascii_only=self.context.ascii_only)
             return [[], [(" reading the journal  ", "$muted"), (progress, "$primary")]] if self.progress else []
-        return drawn(self.figures, width, self._room(), ascii_only=self.context.ascii_only)
+        return drawn(self.figures, width, self.room, ascii_only=self.context.ascii_only)
+
+
+class FiguresScroll(VerticalScroll, can_focus=True):
+    """Scrolls the figures. `fit` is called with its height in lines, for charts as tall as there is room for."""
+
+    def __init__(self, fit: Callable[[int], None]) -> None:
+        super().__init__(id="stats-scroll")
+        self._fit = fit
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Fit the charts."""
+        self._fit(event.size.height)
 
 
 class Stats(Overlay):
@@ -90,7 +100,7 @@ class Stats(Overlay):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.controllers = (ScrollKeys(self),)
-        self._drawing = StatsText(context, lambda: self.query_one(VerticalScroll).size.height)
+        self._drawing = StatsText(context)
         self._lines = TextLines(context, self._drawing, id="stats")
         self._head = ScreenHead(context, self._title, id="stats", kinds=self._kinds_above)
         self._tally: statistics.Tally | None = None
@@ -104,7 +114,7 @@ class Stats(Overlay):
     def compose(self) -> ComposeResult:
         """Compose head and figures."""
         yield from self._head.compose()
-        with VerticalScroll(id="stats-scroll", can_focus=True):
+        with FiguresScroll(self._fit):
             yield self._lines
         yield FootLine(self.context, id="foot")
 
@@ -114,9 +124,9 @@ class Stats(Overlay):
         self.hint(("j/k", "Scroll", ""), self.hint_of("back"))
         self._begin()
 
-    def on_resize(self) -> None:
-        """Make the charts as tall as there is room for."""
-        self.call_after_refresh(self._lines.again)
+    def _fit(self, room: int) -> None:
+        self._drawing.room = room
+        self._lines.again()
 
     def _title(self, width: int) -> Sequence[Part]:
         """` Stats   Plan, last 7 days`."""
