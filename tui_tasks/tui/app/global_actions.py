@@ -12,7 +12,6 @@ from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.screen_memory import Looked
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.undo import next_to_undo
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import look
@@ -181,6 +180,7 @@ class GlobalActions(Controller):
 
     async def _agrees_to_undo(self) -> bool:
         """Ask before an old change is taken back, or one that deletes things, as the shell does."""
+        from tui_tasks.core.rules.undo import next_to_undo
         from tui_tasks.tui.inputs.dialogs import confirm
 
         context, db = self._context, self._context.db
