@@ -36,7 +36,7 @@ async def test_a_list_that_an_agent_has_emptied_says_so_and_a_key_brings_all_bac
         await until(pilot, lambda: "rogue deleted 9 tasks here" in shown(app))
         assert "No tasks yet" not in shown(app)
         await settle(pilot, *named("revert"))
-        assert "9 deleted: Inventory GA usage" in " ".join(shown(app).split())
+        assert "rogue: Revert 9 deletions? Inventory GA usage" in " ".join(shown(app).split())
         await settle(pilot, "n")
         assert live(plan) == []
         await settle(pilot, *named("revert"), "y")

@@ -171,7 +171,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "A",
             "Agents: what each does, and what it waits for",
             "Agents",
-            help="fleet sessions who claude codex pause resume stop kill message talk",
+            help="fleet sessions who claude codex pause resume stop kill",
         ),
         _a("app", "digest", "D", "Digest: what happened while you were away", "Digest", help="report summary away"),
         _a("app", "stats", "S", "Stats of this list", "Stats", help="statistics charts burndown"),

@@ -43,11 +43,16 @@ class Summary(NamedTuple):
 
     @property
     def question(self) -> str:
-        """Return what to ask: `Revert 67 changes to 7 tasks? Ship it, Fix it, Renew it and 4 more`."""
+        """Return what to ask: `Revert 67 changes to 7 tasks? Ship it, Fix it, Renew it and 4 more`; of deletions alone
+        `Revert 9 deletions? Ship it, …`.
+        """
         names = ", ".join(safe_line(name, 24) for name in self.names)
         more = f" and {self.tasks - len(self.names):,} more" if self.tasks > len(self.names) else ""
         to = f" to {count(self.tasks, 'task')}" if self.tasks else ""
-        return f"Revert {count(self.entries, 'change')}{to}? {names}{more}".strip()
+        what = f"{count(self.entries, 'change')}{to}"
+        if self.deleted == self.entries:
+            what = count(self.deleted, "deletion")
+        return f"Revert {what}? {names}{more}".strip()
 
     @property
     def text(self) -> str:
