@@ -18,7 +18,6 @@ from tui_tasks.core.schema import task_fields, work_links
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.requests import quick_add_syntax
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import MINUTE, ago
 
 
 class Refused(Refusal):
@@ -202,6 +201,8 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
     undone = request(session, "shell:undo", passed_over=list(passed_over))
     db, now = session.store.db, session.clock()
     first = journal.entry(db, journal.entry(db, undone["undone"]).change)
+    from tui_tasks.text.times import MINUTE, ago  # no other command here needs it
+
     when = f" ({ago(first.at, now)})" if now - first.at >= MINUTE else ""
     print_result(
         f"undone: {change_summaries.description(db, first.change, undone=True)}{when}", undone, as_json=as_json
