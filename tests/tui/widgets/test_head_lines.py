@@ -118,7 +118,7 @@ QUESTIONS = (
 
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
-        assert lines(app)[1] == " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58"
+        assert lines(app)[1] == " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58: #3–#5 #7"
         assert lines(app)[2] == ' ◐ claude-1 #5 Ship auth flow "running tests 14/22"   ? claude-2 waiting #7'
         for line, words, waits in zip(above(app).splitlines()[2:], QUESTIONS, ("4m", "9m", "17m"), strict=True):
             assert line.startswith(words) and line.endswith(f" {waits}")
@@ -543,6 +543,26 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
         assert "◐ caller #1 by calls" in lines(pilot.app)[2] and "no agent" not in shown(pilot.app)
 
 
+@pytest.mark.parametrize(
+    ("width", "says"),
+    [
+        (120, "• 6 tasks changed since 19:58: #3–#5 #7–#9"),
+        (66, "• 6 tasks changed since 19:58"),
+        (61, "• 6 changed since 19:58"),
+    ],
+)
+async def test_which_tasks_have_changed_is_said_where_there_is_room(make_app, plan, width, says):
+    by_agent(plan, "claude-2", LogTask(plan[8], "looked"), LogTask(plan[9], "looked"))
+    async with opened(make_app(plan.path), (width, 24)) as pilot:
+        assert lines(pilot.app)[1].endswith(says), shown(pilot.app)
+
+
+async def test_which_tasks_have_changed_is_not_said_of_many(make_app, plan):
+    by_agent(plan, "claude-2", *(AddTask(f"more {number}", plan.list_uid) for number in range(9)))
+    async with opened(make_app(plan.path), (120, 40)) as pilot:
+        assert lines(pilot.app)[1].endswith("• 13 tasks changed since 19:58")
+
+
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
     async with opened(make_app(plan.path, pane="schedule"), (80, 24)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "jose" in line)
@@ -551,7 +571,7 @@ async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_as
 
 async def test_a_reason_without_room_takes_that_of_the_name_of_its_task(make_app, plan, jobs):
     async with opened(make_app(plan.path, pane="schedule"), (80, 24)) as pilot:
-        (line,) = (line for line in above(pilot.app).splitlines() if "#3" in line)
+        (line,) = (line for line in above(pilot.app).splitlines() if "task #3" in line)
         assert re.search(r"failed +task #3 test_dst_gap: expected 02:30, got 03:30 +17m", line)
 
 

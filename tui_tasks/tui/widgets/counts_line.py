@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
+# The most changed tasks that are named by their numbers.
+_MAX_NAMED: Final = 12
 # In cells: the name of an agent in trouble on a small screen.
 _SHORT_WHO: Final = 8
 
@@ -53,7 +56,7 @@ _SHORT_STEPS: Final = (
 
 
 class Count(NamedTuple):
-    """A number of things: with its words, without them, with what they are, and since when they are counted."""
+    """A number of things: with its words, without them, with what they are, since when they are counted, and which."""
 
     text: str
     short: str
@@ -61,10 +64,35 @@ class Count(NamedTuple):
     act: Act | None = None
     long: str = ""
     since: str = ""
+    which: str = ""
 
-    def words(self, *, is_long: bool, has_since: bool) -> str:
+    def words(self, step: _Step) -> str:
         """Return its words."""
-        return f"{self.long if is_long and self.long else self.text}{self.since if has_since else ''}"
+        words = self.long if step.is_long and self.long else self.text
+        return f"{words}{self.since if step.has_since else ''}{self.which if step.has_which else ''}"
+
+
+class _Step(NamedTuple):
+    """How much of their words the counts have, and the gap between them. `bare`: how many of the last have none."""
+
+    gap: str
+    is_long: bool = False
+    has_since: bool = False
+    has_which: bool = False
+    bare: int = 0
+
+
+_STEPS: Final = (
+    _Step("   ", is_long=True, has_since=True, has_which=True),
+    _Step("  ", is_long=True, has_since=True, has_which=True),
+    _Step("  ", has_since=True, has_which=True),
+    _Step("   ", is_long=True, has_since=True),
+    _Step("  ", is_long=True, has_since=True),
+    _Step("  ", has_since=True),
+    _Step("  ", has_which=True),
+    _Step("   ", is_long=True),
+    _Step("  ", is_long=True),
+)
 
 
 def counts_line(context: Context, *, id: str) -> GroupLine:
@@ -83,11 +111,12 @@ class Counts:
         self._agents = AgentEntries(context, line.lasts)
 
     def groups(self, width: int, *, is_alone: bool) -> list[Group]:
-        """`? 2 ask   ✗ 2 failed   ! 0 stuck   • 6 tasks changed since 19:58`; alone, what agents do as well."""
+        """`? 2 ask   ✗ 2 failed   ! 0 stuck   • 6 tasks changed since 19:58: #3–#8`; alone, what agents do as well."""
         entries = self._agents.entries()
         if is_alone and width < NARROW:
             return self._in_short(entries, width)
-        groups = _fitting(list(self._counts(entries)), width)
+        counts = list(self._counts(entries))
+        groups = _fitting([count._replace(which="") for count in counts] if is_alone else counts, width)
         if is_alone:
             if self._context.link.as_of is not None:
                 groups.insert(0, self._moment())
@@ -156,7 +185,17 @@ class Counts:
         # At midnight, "since 19:58" needs its day.
         self._line.lasts(DAY)
         since = f" since {self._context.clock.time_of(self._context.state.looked.at)}"
-        return Count(f"{mark} {parts}", f"{mark} {parts.partition(' ')[0]}", "", long=f"{mark} {long}", since=since)
+        short, which = f"{mark} {parts.partition(' ')[0]}", self._which_changed()
+        return Count(f"{mark} {parts}", short, "", long=f"{mark} {long}", since=since, which=which)
+
+    def _which_changed(self) -> str:
+        """Return `: #3–#5 #7`; empty where too many tasks have changed to name them."""
+        uids = self._context.state.changed_tasks()
+        if not 0 < len(uids) <= _MAX_NAMED:
+            return ""
+        tasks = (list_pages.line(self._context.db, uid) for uid in uids)
+        dash = "-" if self._context.ascii_only else "–"
+        return f": {' '.join(_ranges(sorted(task.number for task in tasks if task is not None), dash))}"
 
     def _mark(self, looks: Look) -> str:
         return looks.mark(ascii_only=self._context.ascii_only)
@@ -250,6 +289,16 @@ class Counts:
         return f"#{task.number} {task.name}" if task is not None else "", since
 
 
+def _ranges(numbers: Sequence[int], dash: str) -> Iterator[str]:
+    """Yield `#3–#5` and `#7` for ascending numbers."""
+    for _, run in groupby(enumerate(numbers), lambda place: place[1] - place[0]):
+        found = [number for _, number in run]
+        if len(found) > 2:
+            yield f"#{found[0]}{dash}#{found[-1]}"
+        else:
+            yield from (f"#{number}" for number in found)
+
+
 def changed_words(context: Context, *, is_long: bool) -> str:
     """Return `4 tasks changed, 1 deleted`, or `4 changed, 1 deleted`: how many tasks agents have changed that the human
     has not seen; empty for none.
@@ -288,18 +337,11 @@ def or_more(late: int, most: int = MAX_DUE) -> str:
 def _fitting(counts: Sequence[Count], width: int) -> list[Group]:
     """Return the counts with as many of their words as there is room for; the last ones lose theirs first."""
     groups: list[Group] = []
-    for gap, is_long, has_since, bare in (
-        ("   ", True, True, 0),
-        ("  ", True, True, 0),
-        ("  ", False, True, 0),
-        ("   ", True, False, 0),
-        ("  ", True, False, 0),
-        *(("  ", False, False, at) for at in range(len(counts))),
-    ):
-        words, marks = counts[: len(counts) - bare], counts[len(counts) - bare :]
-        texts = [one.words(is_long=is_long, has_since=has_since) for one in words] + [one.short for one in marks]
-        groups = [Group([(text, one.color)], one.act, gap) for text, one in zip(texts, counts, strict=True)]
-        if sum(group.size + len(gap) for group in groups) - len(gap) + 2 <= width:
+    for step in (*_STEPS, *(_Step("  ", bare=at) for at in range(len(counts)))):
+        words, marks = counts[: len(counts) - step.bare], counts[len(counts) - step.bare :]
+        texts = [one.words(step) for one in words] + [one.short for one in marks]
+        groups = [Group([(text, one.color)], one.act, step.gap) for text, one in zip(texts, counts, strict=True)]
+        if sum(group.size + len(step.gap) for group in groups) - len(step.gap) + 2 <= width:
             break
     return groups
 
