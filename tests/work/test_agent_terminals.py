@@ -35,8 +35,11 @@ def test_a_terminal_stays_with_its_last_lines_when_its_program_has_ended(tmux: T
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     tmux.start("work-1-abc", ["sh", "-c", f'pwd; echo "<$SECRET>"; echo done > {fifo}'], tmp_path)
-    fifo.read_text()
+    # tmux may not read what a program has written just before its end.
     until(lambda: "<" in "".join(tmux.lines("work-1-abc", 100)), "tmux to read what the program has written")
+    fifo.read_text()
+    is_dead = tmux._argv("list-panes", "-t", "=work-1-abc", "-F", "#{pane_dead}")
+    until(lambda: subprocess.run(is_dead, capture_output=True, text=True).stdout == "1\n", "the program to end")
     assert tmux.lines("work-1-abc", 100)[:2] == [str(tmp_path), "<>"]
     assert tmux.has("work-1-abc")
     assert tmux.names() == ["work-1-abc"]
