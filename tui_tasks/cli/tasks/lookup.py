@@ -70,7 +70,7 @@ def _list_or_none(db: Database, name: str) -> TaskList | None:
 
 
 def _facts(plan: TaskList) -> str:
-    from tui_tasks.text.times import count  # few names have to be told apart
+    from tui_tasks.text.times import count  # only where two plans have one title
 
     facts = [count(plan.total, "task")]
     facts += [f"of project {plan.project}"] if plan.project is not None else []

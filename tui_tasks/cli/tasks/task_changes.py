@@ -194,6 +194,7 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
     `asks`: a person at a terminal is asked before an old change is reverted, or one that deletes things.
     """
     from tui_tasks.core.read.pages import change_summaries  # it brings the scheduler's modules
+    from tui_tasks.text.times import MINUTE, ago  # for `undo` alone
 
     if asks and not _agrees_to_undo(session, passed_over):
         print("nothing was undone", file=sys.stderr)
@@ -201,8 +202,6 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
     undone = request(session, "shell:undo", passed_over=list(passed_over))
     db, now = session.store.db, session.clock()
     first = journal.entry(db, journal.entry(db, undone["undone"]).change)
-    from tui_tasks.text.times import MINUTE, ago  # no other command here needs it
-
     when = f" ({ago(first.at, now)})" if now - first.at >= MINUTE else ""
     print_result(
         f"undone: {change_summaries.description(db, first.change, undone=True)}{when}", undone, as_json=as_json

@@ -347,8 +347,9 @@ class Fleet(Overlay):
     def _can_give_back(self) -> bool:
         """Return whether the agent does not go on with its task."""
         member = self.member
-        is_still = member is not None and (member.stuck is not None or member.name in self._left)
-        return is_still and member is not None and member.task is not None
+        if member is None or member.task is None:
+            return False
+        return member.stuck is not None or member.name in self._left
 
     def _answer_hints(self, view: AskView, keys: Sequence[str]) -> list[Hint]:
         """Return the keys that answer a question from here; the last way is the inbox, for other options."""

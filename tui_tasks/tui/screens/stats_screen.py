@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from typing import ClassVar, Final
 
@@ -18,16 +16,15 @@ from typing_extensions import override
 from tui_tasks.core.commit import journal
 from tui_tasks.core.read import check_queries, statistics
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
 from tui_tasks.core.read.tasks import task_records
-from tui_tasks.text.glyphs import LOOKS, bar
-from tui_tasks.text.safe import cell_len, fit, safe_line
-from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, age, duration
+from tui_tasks.text.glyphs import bar
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import SECOND
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.painting import charts
 from tui_tasks.tui.painting.line_painter import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
+from tui_tasks.tui.screens.stats_text import DAYS, QUARTERS, Failure, Figures, drawn, whole_failures
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
@@ -240,246 +237,3 @@ class Stats(Overlay):
     def scroll_rows(self, by: int) -> None:
         """Scroll the figures."""
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
-
-
-# Draws the figures of the statistics screen as lines and charts. Pure; instants and durations are in microseconds.
-
-
-DAYS: Final = 7
-QUARTERS: Final = 4
-_EDGES: Final = (MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 4 * HOUR, DAY)
-_SPANS: Final = ("< 1m", "1–5m", "5–15m", "15–60m", "1–4h", "4–24h", "> 1d")
-_WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_NARROW: Final = 60
-_GAP: Final = 3
-# The lines of the first charts at least and at most, and the title and two lines below them.
-_TALL: Final = (4, 6)
-_AROUND_CHARTS: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A task that has failed: its number and name, why, and when."""
-
-    number: str
-    name: str
-    why: str
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The figures of the last days. `longest` is the longest wait for the human, `longest_about` its task's number.
-    `failures`: the newest of the failed tasks.
-    """
-
-    tally: Tally
-    now_open: int
-    waits: Sequence[AskWait]
-    longest: int | None
-    longest_about: str
-    jobs: JobCounts
-    runs: Sequence[tuple[int, str | None]]
-    now: int
-    zone: tzinfo
-    cut: bool
-    failures: Sequence[Failure] = ()
-    proven: Mapping[str, int] = field(default_factory=dict)
-    """How many done tasks were checked, by result."""
-
-    @property
-    def open_by_day(self) -> list[int]:
-        """The number of open tasks at the end of each day."""
-        return self.tally.open(self.now_open)[QUARTERS - 1 :: QUARTERS]
-
-    @property
-    def done_by_day(self) -> list[int]:
-        """The number of tasks that were done on each day."""
-        done = self.tally.done
-        return [sum(done[at : at + QUARTERS]) for at in range(0, len(done), QUARTERS)]
-
-
-def drawn(figures: Figures, width: int, height: int, *, ascii_only: bool) -> list[Drawn]:
-    """Return all lines in a width: numbers with sparklines first, then the charts.
-
-    The first charts are as tall as lets all lines be on screen, or themselves where that cannot be.
-    """
-    numbers = [*_numbers(figures, width, ascii_only), *_failed_tasks(figures, width, ascii_only)]
-    if width < _NARROW:
-        return numbers
-    rest = _more_charts(figures, width, ascii_only)
-    most = height - len(numbers) - _AROUND_CHARTS
-    left = most - 1 - len(rest)
-    tall = min(max(left if left >= _TALL[0] else most, _TALL[0]), _TALL[1])
-    half = (width - _GAP - 2) // 2
-    charts_ = _beside(_burn_down(figures, half, tall, ascii_only), _done(figures, half, tall, ascii_only), half)
-    return [*numbers, *charts_, *rest]
-
-
-def _more_charts(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
-    """Return how long tasks and questions took, and when jobs ran."""
-    half = (width - _GAP - 2) // 2
-    took = _spans("time to done", figures.tally.took, half, ascii_only)
-    waited = [
-        wait.answered_at - wait.opened_at for wait in figures.waits if wait.answered_at and wait.state == "answered"
-    ]
-    lines = _beside(took, _spans("waiting for you", waited, half, ascii_only), half)
-    lines += _runs(figures, width - 2, ascii_only)
-    if figures.cut:
-        lines += [[], [(f" of the newest {statistics.MAX:,} journal entries alone", "$muted")]]
-    return lines
-
-
-def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
-    tally, jobs = figures.tally, figures.jobs
-    start = tally.open_at_start(figures.now_open)
-    done = sum(tally.done)
-    finished = done + tally.failed
-    arrow = "->" if ascii_only else "→"
-    share = f"{tally.failed} of {finished}" + (f"   ({tally.failed / finished:.0%})" if finished else "")
-    wrong = [f"{count} {word}" for count, word in ((jobs.failing, "failing"), (jobs.overdue, "late")) if count]
-    quiet = tally.quiet(figures.now)
-    longest = f"{_span(figures.longest)}  {figures.longest_about}".rstrip()
-    change, pace = f"{start} {arrow} {figures.now_open}", f"{done / DAYS:.1f}"
-    left = [
-        _number("median time to done", _span(tally.median_took)),
-        _number("median wait for you", _span(statistics.median_wait(figures.waits))),
-        _number("longest quiet spell", _span(quiet or None)),
-    ]
-    right = [
-        _number("failed", share, 14, "$state-failed" if tally.failed else ""),
-        _number("longest wait", longest, 14),
-        _number("schedules", ", ".join((str(jobs.total), *wrong)), 14, "$state-failed" if jobs.failing else ""),
-    ]
-    if figures.proven:
-        checked = sum(figures.proven.values())
-        left.append(_number("reported, with checks", str(checked)))
-        right.append(_number("proven", f"{figures.proven.get('passed', 0)} of {checked}", 14, "$state-done"))
-    if width < _NARROW:
-        opened = _spark("open", figures.open_by_day, change, "$primary", ascii_only)
-        return [opened, _spark("done/day", figures.done_by_day, pace, "$state-done", ascii_only), *left, *right]
-    half = (width - _GAP - 2) // 2
-    left, right = [_number("open", change), *left], [_number("done a day", pace, 14), *right]
-    return _beside(left, right, half)
-
-
-def whole_failures(figures: Figures, width: int) -> set[str]:
-    """Return the numbers of the failed tasks of which the reason is not cut in a width."""
-    number = max((cell_len(each.number) for each in figures.failures), default=0)
-    name = min(width // 3, max((cell_len(each.name) for each in figures.failures), default=0))
-    room = width - number - name - 13
-    return {each.number for each in figures.failures if cell_len(each.why) <= room}
-
-
-def _failed_tasks(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
-    """Return which tasks have failed, with why and since when."""
-    lines: list[Drawn] = []
-    number = max((cell_len(each.number) for each in figures.failures), default=0)
-    name = min(width // 3, max((cell_len(each.name) for each in figures.failures), default=0))
-    for each in figures.failures:
-        mark = f" {LOOKS['failed'].mark(ascii_only=ascii_only)} {each.number:<{number}}  "
-        head: Drawn = [(mark, "$state-failed"), (fit(each.name, name, ascii_only=ascii_only), ""), ("  ", "")]
-        room = width - sum(cell_len(text) for text, _ in head) - 6
-        when = f"{age(each.at, figures.now):>5} "
-        lines.append([*head, (fit(each.why, room, ascii_only=ascii_only), "$state-failed"), (when, "$muted")])
-    if more := figures.tally.failed - len(figures.failures):
-        lines.append([(f"   and {more:,} more failed", "$muted")])
-    return [*lines, []] if lines else []
-
-
-def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: bool) -> Drawn:
-    return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), style), (f"  {text}", "bold")]
-
-
-def _number(name: str, text: str, label: int = 21, style: str = "") -> Drawn:
-    return [(f" {name:<{label}} ", "$muted"), (text, style or "bold")]
-
-
-def _span(time: int | None) -> str:
-    return "-" if time is None else duration(time, 1)
-
-
-def _beside(left: Sequence[Drawn], right: Sequence[Drawn], half: int) -> list[Drawn]:
-    """Return two blocks side by side, and an empty line."""
-    lines: list[Drawn] = []
-    for at in range(max(len(left), len(right))):
-        one = left[at] if at < len(left) else ()
-        other = right[at] if at < len(right) else ()
-        used = sum(cell_len(text) for text, _ in one)
-        lines.append([*one, (" " * max(0, half + _GAP - used), ""), *other])
-    return [*lines, []]
-
-
-def _weekdays(figures: Figures, cells: int) -> str:
-    days = (figures.tally.bounds[at] for at in range(0, DAYS * QUARTERS, QUARTERS))
-    names = (_WEEKDAYS[datetime.fromtimestamp(day // SECOND, figures.zone).weekday()] for day in days)
-    return "".join(name[:cells].ljust(cells) for name in names)
-
-
-def _titled(title: str) -> list[Drawn]:
-    return [[(f" {title}", "$muted")]]
-
-
-def _burn_down(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
-    values = figures.tally.open(figures.now_open)
-    top = max(values, default=0)
-    margin = len(str(top)) + 2
-    wide = max(1, min(2, (width - margin) // len(values)))
-    lines = _titled("open tasks")
-    for at, line in enumerate(charts.columns(values, tall, wide, ascii_only=ascii_only)):
-        label = f" {top if at == 0 else '':>{margin - 2}} "
-        lines.append([(label, "$muted"), (line, "$primary")])
-    return [*lines, [(" " * margin + _weekdays(figures, QUARTERS * wide), "$muted")]]
-
-
-def _done(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
-    values = figures.done_by_day
-    cells = max(4, min(6, (width - 1) // DAYS))
-    bars = [charts.columns([value, max(values)], tall, cells - 1, ascii_only=ascii_only) for value in values]
-    lines = _titled("done per day")
-    for at in range(tall):
-        lines.append([(" " + "".join(each[at][: cells - 1] + " " for each in bars), "$state-done")])
-    counts = "".join(str(value or "").ljust(cells) for value in values)
-    return [*lines, [(" " + _weekdays(figures, cells), "$muted")], [(f" {counts}", "")]]
-
-
-def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> list[Drawn]:
-    counts = statistics.spread(times, _EDGES)
-    room = max(4, width - 16)
-    lines = _titled(title)
-    found = [at for at, count in enumerate(counts) if count]
-    if not found:
-        return [*lines, [(" none in these days", "$muted")]]
-    # Those between the shortest and the longest alone.
-    for name, count in list(zip(_SPANS, counts, strict=True))[found[0] : found[-1] + 1]:
-        bars = charts.bar(count, max(counts), room, ascii_only=ascii_only)
-        name = name.replace("–", "-") if ascii_only else name
-        lines.append([(f" {name:<8}", "$muted"), (bars, "$primary"), (f" {count}" if count else "", "")])
-    return lines
-
-
-def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
-    """Return a bar for each hour of the day, and below the hours how many of its runs failed."""
-    started: Counter[int] = Counter()
-    failed: Counter[int] = Counter()
-    for at, outcome in figures.runs:
-        hour = datetime.fromtimestamp(at // SECOND, figures.zone).hour
-        started[hour] += 1
-        failed[hour] += outcome in ("error", "interrupted")
-    cells = max(2, min(4, (width - 9) // 24))
-    title = f"runs by hour   {len(figures.runs):,} kept of {DAYS} days"
-    lines: list[Drawn] = [[(f" {title}", "$muted"), *_failed_parts(failed.total(), "   ")]]
-    rows = charts.columns([started[hour] for hour in range(24)], 3, cells - 1, ascii_only=ascii_only)
-    for row in rows:
-        bars = "".join(row[hour * (cells - 1) : (hour + 1) * (cells - 1)] + " " for hour in range(24))
-        lines.append([(f" {bars}", "$primary")])
-    hours = "".join((f"{hour:02}" if hour % (1 if cells > 2 else 3) == 0 else "").ljust(cells) for hour in range(24))
-    lines.append([(f" {hours}", "$muted")])
-    if failed.total():
-        counts = "".join(str(failed[hour] or "")[: cells - 1].ljust(cells) for hour in range(24))
-        lines.append([(f" {counts}", "$state-failed"), (" failed" if width > 24 * cells + 8 else "", "$state-failed")])
-    return lines
-
-
-def _failed_parts(failed: int, gap: str) -> list[Part]:
-    return [(f"{gap}{failed:,} failed", "$state-failed")] if failed else []

@@ -107,8 +107,8 @@ def end_reason(db: Database, task: TaskLine) -> str:
 def result_text(result: Any) -> str:
     """Return a result in words: a text as it is, of an object what explains it, else its members."""
     if isinstance(result, dict):
-        told = next((result[name] for name in _EXPLAINS if isinstance(result.get(name), str) and result[name]), None)
-        return told or ", ".join(f"{name}: {result_text(value)}" for name, value in result.items())
+        reason = next((result[name] for name in _EXPLAINS if isinstance(result.get(name), str) and result[name]), None)
+        return reason or ", ".join(f"{name}: {result_text(value)}" for name, value in result.items())
     if isinstance(result, list):
         return ", ".join(map(result_text, result))
     return "" if result is None else str(result)
