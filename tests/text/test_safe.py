@@ -223,6 +223,17 @@ def test_a_non_joiner_takes_no_cell_and_ends_no_line_that_was_cut() -> None:
     assert safe.safe_text(word, 4) == "\u0645\u06cc…"
 
 
+@pytest.mark.parametrize(("word", "cells"), [("हिन्दी", 5), ("বাংলা", 5), ("தமிழ்", 4), ("मराठी", 5)])
+def test_a_spacing_mark_takes_a_cell_as_terminals_draw_it(word: str, cells: int) -> None:
+    assert safe.cell_len(word) == cell_len(word) == cells >= wcswidth(word)
+    assert wcswidth(safe.safe_line(word * 9, 12)) <= 12
+
+
+def test_a_symbol_whose_width_depends_on_the_terminal_is_not_drawn() -> None:
+    assert safe.safe_line("a\u2630b\u3248c\u302ed") == "a\ufffdb\ufffdc\ufffdd"
+    assert safe.whole_text("a\u2630b") == "a<U+2630>b"
+
+
 def test_what_is_decided_about_shows_a_joiner_of_any_script() -> None:
     assert safe.whole_text("ru\u200cn") == "ru<U+200C>n"
     assert safe.whole_text("\u0645\u200c\u06cc \u0915\u094d\u200d\u0937") == (

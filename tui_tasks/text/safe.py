@@ -25,7 +25,7 @@ MAX_MARKS: Final = 3
 # They save looking at each character of most texts; a test compares them with `_stands_for`.
 _ORDINARY: Final = (
     "[ -~\xa1-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0590\u10a0-\u10ff\u1e00-\u1fff\u2010-\u2027\u2030-\u205e"
-    "\u2070-\u20cf\u2100-\u27ff\u2801-\u2bff\u3001-\u3029\u3030-\u3098\u309b-\u3163\u3165-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    "\u2070-\u20cf\u2100-\u262f\u2638-\u2689\u2690-\u27ff\u2801-\u2bff\u3001-\u3029\u3030-\u3098\u309b-\u3163\u3165-\u3247\u3250-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff01-\uff9f\ufffc\ufffd\U0001f200-\U0001f3fa\U0001f400-\U0001faff\U00020000-\U0003134f]*"
 )
 _NEWLINES = "\n\x85\u2028\u2029"
@@ -37,6 +37,11 @@ _DRAWN = frozenset(map(chr, (*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0
 _DROPPED: Final = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u20e3\u3164\ufe00-\ufe0f\uffa0"
     "\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]"
+)
+# Printable, but one cell wide in some terminals and two in others, by the version of Unicode that they know.
+_OF_TWO_WIDTHS: Final = (
+    "[\u2630-\u2637\u268a-\u268f\u302e\u302f\u3248-\u324f\U00016ff0\U00016ff1"
+    "\U0001d300-\U0001d356\U0001d360-\U0001d376]"
 )
 # Printable, but drawn as another character is: the pictures of controls, and a blank.
 _AMBIGUOUS: Final = "[\u2400-\u2421\u2800]"
@@ -72,6 +77,8 @@ def _stands_for(char: str) -> str:
         return "\u2421"
     if _pattern(_DROPPED).match(char):
         return ""
+    if _pattern(_OF_TWO_WIDTHS).match(char):
+        return "\ufffd"
     if _REGIONAL_A <= code < _REGIONAL_A + 26:
         # Two make a flag, whose width depends on the terminal; letters are one cell each.
         return chr(ord("A") + code - _REGIONAL_A)
@@ -216,10 +223,10 @@ def safe_copy(text: str, *, one_line: bool = False) -> str:
 
 
 def cell_len(text: str) -> int:
-    """Return the width of safe `text` in cells, by Textual's tables."""
+    """Return the width of safe `text` in cells, by the tables of `text.cells`."""
     if text.isascii():
         return len(text)
-    from rich import cells
+    from tui_tasks.text import cells
 
     return cells.cell_len(text)
 
@@ -228,12 +235,14 @@ def beginning(text: str, limit_cells: int) -> str:
     """Return the longest beginning of safe `text` of at most `limit_cells` cells, with its last marks."""
     if text.isascii():
         return text[:limit_cells]
-    from rich.cells import get_character_cell_size
+    from tui_tasks.text.cells import get_character_cell_size
 
     used = 0
     for at, char in enumerate(text):
         used += get_character_cell_size(char)
         if used > limit_cells:
+            while at and unicodedata.category(text[at]) == "Mc":  # it stays behind its letter
+                at -= 1
             return text[:at].rstrip(NON_JOINER)
     return text
 

