@@ -76,29 +76,27 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         lasts = min([*spans, *_of_standstill(context, card)], default=0)
         standing = _pending(context, card, who, fields)
         return CardContent(name, standing, left, shown, note_first=bool(left[0]), lasts=lasts)
-    since, note = card.updated_at, ("", "")
+    since, note = card.updated_at, ("", "$muted")
     failed, checked = task_text.failed_check(context, card), task_text.note(context, card)
     if card.part == NEEDS_YOU:
         ask = ask_of(context, card)
         if ask is not None:
             since, who = ask.opened_at, safe_ends(agent_text.who(ask.agent), 16)
-            note = safe_line(agent_text.request_line(ask, ascii_only=ascii_only), _NOTE), state.color
+            note = safe_line(agent_text.request_line(ask, ascii_only=ascii_only), _NOTE), "$muted"
         elif failed is not None:
-            note = failed
+            note, checked = (failed, "$muted"), None
         elif card.uid in context.state.reviewable:
             shown_as = look("reviewable")
             mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
-            note = f"{mark[0]} {context.state.reviewable[card.uid] or shown_as.word}", shown_as.color
+            note = f"{mark[0]} {context.state.reviewable[card.uid] or shown_as.word}", "$muted"
         else:
-            note = task_text.stands_still(context, card.uid) or "", "$state-overdue"
+            note = task_text.stands_still(context, card.uid) or "", "$muted"
     elif card.part in ("in_progress", "failed"):
         still = task_text.stands_still(context, card.uid)
-        color = "$state-failed" if card.part == "failed" else ""
-        note = (still, "$state-overdue") if still else (last_word(context, card, card.part), color)
+        color = "$muted" if card.part == "failed" else ""
+        note = (still, color or "$state-overdue") if still else (last_word(context, card, card.part), color)
     else:
         since = card.finished_at or since
-    if note is failed:
-        checked = None
     parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
     standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans, *_of_standstill(context, card)])

@@ -97,7 +97,7 @@ class TaskRows(RowDrawing[TaskLine]):
         if (still_lasts := standstill_lasts(context, row.uid)) is not None:
             self.lasts(still_lasts)
         if why is None and (failed := failed_check(context, row)) is not None:
-            why, checked = failed, None
+            why, checked = (failed, "$muted"), None
         said = why or self._waits(row) or last_words(context, row, state)
         return RowFacts(
             title=(row.name, ink),

@@ -94,7 +94,7 @@ class DetailText(TextDrawing):
             lines += [*self._asked(ask, room), ()]
         why = task_text.reason(self.context, details.line, details.state) if details.state == "failed" else None
         if why is not None:
-            lines += [*_block(why[0], room, why[1]), ()]
+            lines += [*_block(why[0], room, "$state-failed"), ()]
         lines += self._standstill(details, room)
         lines += self._to_review(details, room)
         lines += task_text.lines(self.context, details.task, room)

@@ -51,7 +51,7 @@ def note(context: Context, task: Any) -> Part | None:
     return proof_words(state, failed, ascii_only=context.ascii_only), PROOF_LOOKS[state].color
 
 
-def failed_check(context: Context, task: TaskLine) -> Part | None:
+def failed_check(context: Context, task: TaskLine) -> str | None:
     """Return `✗ tests failed: 1 failed, 1 passed` of a task that needs the human because a check has failed."""
     if task.uid not in context.state.unproven:
         return None
@@ -59,7 +59,7 @@ def failed_check(context: Context, task: TaskLine) -> Part | None:
     words = proof_words("failed", [check.name for check in failed], ascii_only=context.ascii_only)
     run = failed[0].run if failed else None
     why = telling_line(run.output or "") if run is not None else ""
-    return f"{words}{': ' if why else ''}{safe_line(why, _NOTE_CHARS)}", PROOF_LOOKS["failed"].color
+    return f"{words}{': ' if why else ''}{safe_line(why, _NOTE_CHARS)}"
 
 
 def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
@@ -105,6 +105,8 @@ def choices(context: Context, task: Task) -> Iterator[tuple[str, str, str, tuple
         yield "r", "run them now", "", (RequestChecks(task.uid),)
 
 
+# The states whose marks have a colour that calls the human: a reason beside such a mark needs none.
+_ATTENTION: Final = ("needs_you", "reviewable", "failed")
 _NOTE_CHARS: Final = 400
 # The most dependencies read to find the one that blocks a task.
 _MAX_DEPENDENCIES: Final = 20
@@ -199,20 +201,22 @@ def standstill_lasts(context: Context, uid: str) -> int | None:
 def reason(context: Context, task: TaskLine, state: str) -> Part | None:
     """Return why a task stands still or needs the human: its agent is gone or suspended, a question, or why it or the
     agent that was started on it failed; None if it does not.
+
+    It has a colour of its own only where the mark of the state does not call the human.
     """
     if (why := stands_still(context, task.uid)) is not None:
-        return why, "$state-overdue"
+        return why, "$muted" if state in _ATTENTION else "$state-overdue"
     ask = ask_of(context, task) if state == "needs_you" else None
     if ask is not None:
         who = "" if ask.agent == task.who else f"{safe_ends(agent_text.who(ask.agent), 16)}: "
         asked = safe_line(agent_text.request_line(ask, ascii_only=context.ascii_only), _NOTE_CHARS)
-        return f"{who}{asked}", "$state-needs-you"
+        return f"{who}{asked}", "$muted"
     if state == "reviewable":
-        return safe_line(context.state.reviewable[task.uid] or "to be reviewed", 60), "$state-needs-you"
+        return safe_line(context.state.reviewable[task.uid] or "to be reviewed", 60), "$muted"
     word = last_word(context, task, state) if state == "failed" else ""
     if task.uid in context.state.work_failed:
         word = safe_line(context.state.work_failed[task.uid] or "its agent failed", 60)
-    return (word, "$state-failed") if word else None
+    return (word, "$muted" if state in _ATTENTION else "$state-failed") if word else None
 
 
 def last_words(context: Context, task: TaskLine, state: str) -> Part | None:

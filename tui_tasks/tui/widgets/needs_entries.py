@@ -142,7 +142,7 @@ class NeedsEntries:
             return
         task = list_pages.line(self.context.db, unproven[0])
         reason = failed_check(self.context, task) if task is not None else None
-        text = f"{self._named(unproven[0])}{f': {reason[0]}' if reason is not None else ''}{_more(len(unproven))}"
+        text = f"{self._named(unproven[0])}{f': {reason}' if reason is not None else ''}{_more(len(unproven))}"
         yield self._entry(CHECKS, "needs_you", "check failed", text, "asks", number=len(unproven))
 
     def _to_review(self) -> Iterator[Entry]:
