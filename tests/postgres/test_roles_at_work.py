@@ -83,11 +83,14 @@ def test_a_session_under_an_agents_role_ends_with_its_process(team):
 
 
 @pytest.fixture
-def asking(team, machine):
-    """Let a session under the agents' role ask for a permission; `output` is what its hook prints in the end."""
+def asking(request, team, machine):
+    """Let a session under the agents' role ask for a permission; `output` is what its hook prints in the end.
+
+    The parameter is how many seconds the hook waits for an answer.
+    """
     leave(team.claude, START)
     with (
-        screen_presence.announced(team.claude.path, {"claude": 60.0}),
+        screen_presence.announced(team.claude.path, {"claude": getattr(request, "param", DEADLINE)}),
         hook(team.url["claude"], machine("claude"), PERMISSION) as process,
     ):
         asks: list[ask_queries.Ask] = []
@@ -101,7 +104,7 @@ def asking(team, machine):
             outbox.Outbox(team.claude).look(clock.now())
             return process.communicate(timeout=DEADLINE)[0]
 
-        yield SimpleNamespace(ask=asks[0], output=output)
+        yield SimpleNamespace(ask=asks[0], output=output, is_waiting=lambda: process.poll() is None)
 
 
 def allowed(output: bytes) -> bool:
@@ -150,6 +153,7 @@ def test_no_rule_answers_twice_or_what_it_does_not_match(team, asking):
     asking.output()
 
 
+@pytest.mark.parametrize("asking", [6.0], indirect=True)
 def test_an_answer_to_a_question_that_took_a_hooks_name_does_not_reach_the_hook(team, asking):
     """A role reads the name in the journal, and asks something harmless under it."""
     request = {**asking.ask.request, "program": "claude"}
@@ -160,6 +164,7 @@ def test_an_answer_to_a_question_that_took_a_hooks_name_does_not_reach_the_hook(
     team.human.commit(AnswerAsk(forged.uid, "Allow"), actor="human", now=clock.now())
     team.claude.db.catch_up()
     outbox.Outbox(team.claude).look(clock.now())
+    assert asking.is_waiting()
     team.human.commit(AnswerAsk(asking.ask.uid, "Deny"), actor="human", now=clock.now())
     assert asking.output() == b""
 
