@@ -143,7 +143,7 @@ async def test_every_agent_has_a_line_with_its_task_and_last_word(plan, make_app
         await settle(pilot, "A")
         assert "9m" in row_of(app, "claude-1")
         assert "17m" in row_of(app, "codex-1")
-        assert row_of(app, "codex-1").lstrip().startswith("·")
+        assert row_of(app, "codex-1").lstrip(" •").startswith("·")
         if size[0] >= 80:
             assert "finished 17m" in row_of(app, "codex-1")
             assert "jose is maintained" in row_of(app, "claude-1")
@@ -582,11 +582,29 @@ async def test_other_answers_than_yes_and_no_are_chosen_in_the_inbox(plan, make_
         assert said(app) == "Press 1 for “Do it”, or the number of another answer."
 
 
-async def test_an_agent_whose_task_has_changed_is_marked_until_all_is_seen(plan, make_app):
-    app = make_app(with_agents(plan).path)
+@pytest.mark.parametrize(("options", "drawn"), [(("Ship", "Wait"), 1), (("Ship   x Wait", "Wait"), 2)])
+async def test_options_stand_on_one_line_unless_one_could_look_like_two(plan, make_app, options, drawn):
+    by_agent(plan, "claude-3", OpenAsk("Ship?", options), now=at(20, 0))
+    app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert row_of(app, "claude-1").lstrip().removeprefix(">").startswith("•")
-        assert "•" not in row_of(app, "watcher")
+        app.screen.window.move_to("claude-3")
+        await settle(pilot)
+        found = [line.strip() for line in lines(app) if line.strip().startswith("- ")]
+        assert found == (["- Ship   - Wait"] if drawn == 1 else ["- Ship   x Wait", "- Wait"])
+
+
+async def test_an_agent_is_marked_whose_task_or_state_has_changed_until_all_is_seen(plan, make_app):
+    with Store(with_agents(plan).path) as store:
+        store.commit(LogTask(plan[8], "looked at the disks"), actor="before", now=at(19, 57))
+        connect(store, "before")
+        sessions = Sessions(store)
+        sessions.begin("claude", "a", "Clean the build", at(19, 50), "/home/me/code/api")
+        sessions.begin("claude", "b", "Release", at(20, 10), "/home/me/code/web")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        marked = {one.name for one in app.screen.members if "•" in row_of(app, one.name)[:3]}
+        assert marked == {"claude-1", "claude-2", "claude-4", "codex-1", "watcher"}
         await settle(pilot, "full_stop")
-        assert "•" not in row_of(app, "claude-1")
+        assert not any("•" in row_of(app, one.name)[:3] for one in app.screen.members)

@@ -184,6 +184,35 @@ async def test_a_permission_that_stands_there_whole_is_allowed_from_the_line(peo
         assert ask_of(app, name).answer == "Allow"
 
 
+async def test_seven_agents_have_lines_beside_a_permission_that_stands_there_whole(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A")
+        name = _waits_for_permission(app)
+        await go_to(pilot, name)
+        assert len(app.screen.window.rows_on_screen) == 7
+        drawn = [line.strip() for line in lines(app)]
+        assert "y Allow   - Allow always: Bash(make:*) (localSettings)   x Deny" in drawn
+        for part in ("│ rm -rf build/⏎", "│ make all", "description: Clean the build"):
+            assert part in drawn
+        await settle(pilot, "y")
+        assert ask_of(app, name).answer == "Allow"
+
+
+async def test_a_longer_permission_takes_lines_of_the_agents_to_stand_there_whole(people, make_app):
+    with Store(people.path) as store:
+        command = {"command": "\n".join(f"make {number}" for number in range(7))}
+        asks_permission(Sessions(store), "a", at(20, 15), tool_input=command)
+    app = make_app(people.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A")
+        name = _waits_for_permission(app)
+        await go_to(pilot, name)
+        assert "│ make 6" in [line.strip() for line in lines(app)]
+        await settle(pilot, "y")
+        assert ask_of(app, name).answer == "Allow"
+
+
 @pytest.mark.parametrize(("size", "many"), [((40, 12), 1), ((120, 40), 300)])
 async def test_one_that_does_not_stand_there_whole_is_shown_in_the_inbox_and_allowed_only_at_its_end(
     people, make_app, size, many

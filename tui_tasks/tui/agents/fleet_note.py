@@ -11,7 +11,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession, process
 from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, duration
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, request_lines
@@ -26,9 +26,13 @@ _SIGNS: Final = {"status": "status", "ran": "scheduled"}
 
 
 class FleetNote(TextDrawing):
-    """Draws the note. `room` returns how many lines it may have; for `quiet_after` see `FleetRows`."""
+    """Draws the note.
 
-    def __init__(self, context: Context, room: Callable[[], int], quiet_after: int) -> None:
+    `room` returns how many lines it may have, and how many where a question needs them to be whole. For `quiet_after`
+    see `FleetRows`.
+    """
+
+    def __init__(self, context: Context, room: Callable[[], tuple[int, int]], quiet_after: int) -> None:
         super().__init__(context)
         self._room = room
         self._quiet_after = quiet_after
@@ -54,13 +58,18 @@ class FleetNote(TextDrawing):
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines: what it works on, its question, messages to it, then its words, newest last."""
-        member, room = self._member, self._room()
+        member, (room, most) = self._member, self._room()
         self._whole = self._drawn = None
         if member is None:
             return []
-        lines = self._head(member, width)
+        lines = [*self._trouble(member, width), *self._session(member, width)]
         if self._view is not None:
-            lines += self._ask(self._view, width, room - len(lines))
+            asked = self._ask(self._view, width)
+            if len(lines) + len(asked) > room:
+                # The row has what it was asked for and its tool.
+                lines = self._trouble(member, width)
+            lines += self._fitted(self._view, asked, width, most - len(lines))
+            room = max(room, len(lines))
         lines += self._messages(width)
         for word in self._spoken():
             when = f" {self.context.clock.time_of(word.at)}  "
@@ -84,9 +93,9 @@ class FleetNote(TextDrawing):
                 yield word
             before = word.kind
 
-    def _head(self, member: Member, width: int) -> list[Drawn]:
-        now, room = self.context.clock.now(), max(8, width - 14)
-        session = member.session
+    def _trouble(self, member: Member, width: int) -> list[Drawn]:
+        """Return why it does not go on, or has no task."""
+        room = max(8, width - 14)
         lines: list[Drawn] = []
         if member.paused:
             lines.append([(f" paused: {safe_line(member.message, room)}", "$state-skipped")])
@@ -94,10 +103,17 @@ class FleetNote(TextDrawing):
         if stuck is not None and stuck.cause not in (None, "human") and not member.paused:
             since = self.context.clock.time_of(stuck.since) if stuck.since is not None else ""
             lines.append([(f" stuck since {since}: {safe_line(stuck.text, max(8, width - 24))}", "$state-overdue")])
-        if session is not None and session.last_prompt:
-            lines.append([(" asked for  ", "$muted"), (safe_line(session.last_prompt, room), "")])
         if member.no_task:
             lines.append([(f" no task    {safe_line(member.no_task, room)}", "$state-overdue")])
+        return lines
+
+    def _session(self, member: Member, width: int) -> list[Drawn]:
+        """Return what it was asked for and said last, and its tool."""
+        now, room = self.context.clock.now(), max(8, width - 14)
+        session = member.session
+        lines: list[Drawn] = []
+        if session is not None and session.last_prompt:
+            lines.append([(" asked for  ", "$muted"), (safe_line(session.last_prompt, room), "")])
         if session is not None and session.last_message:
             lines.append([(" said last  ", "$muted"), (safe_line(session.last_message, room), "")])
         if member.tool is not None and member.tool_since is not None:
@@ -128,20 +144,29 @@ class FleetNote(TextDrawing):
         facts = " · ".join(safe_line(part, 60) for part in parts if part)
         return [("  " + safe_line(facts, max(8, width - 44)), "$muted")]
 
-    def _ask(self, view: AskView, width: int, room: int) -> list[Drawn]:
-        """Return the whole question and its options if they fit, else where they can be read."""
+    def _ask(self, view: AskView, width: int) -> list[Drawn]:
+        """Return the whole question and its options, on one line where they fit."""
         lines: list[Drawn] = [
             [(text, color or "$state-needs-you") for text, color in line]
             for line in request_lines(view, width - 2, ascii_only=self.context.ascii_only)
         ]
+        if view.why_closed is not None:
+            return [*lines, *block(view.why_closed, max(8, width - 2), "$state-needs-you")]
+        options: list[Drawn] = []
+        texts = view.shown_options(ascii_only=self.context.ascii_only)
+        for number, option in enumerate(texts):
+            key = self._key_of(view, view.options[number])
+            for at, line in enumerate(wrapped(option, max(8, width - 6))):
+                options.append([(f"   {key if at == 0 else ' '} ", "$key bold"), (line, "")])
+        in_one = [part for option in options for part in option]
+        # A text with such spaces could look like two options.
+        fits = sum(cell_len(text) for text, _ in in_one) < width and not any("  " in text for text in texts)
+        return [*lines, *([in_one] if fits else options)]
+
+    def _fitted(self, view: AskView, lines: list[Drawn], width: int, room: int) -> list[Drawn]:
+        """Return a question if it fits, else its beginning, and where it can be read."""
         if view.why_closed is None:
             self._drawn = view.version
-            for number, option in enumerate(view.shown_options(ascii_only=self.context.ascii_only), 1):
-                key = self._key_of(view, view.options[number - 1])
-                for at, line in enumerate(wrapped(option, max(8, width - 6))):
-                    lines.append([(f"   {key if at == 0 else ' '} ", "$key bold"), (line, "")])
-        else:
-            lines += block(view.why_closed, max(8, width - 2), "$state-needs-you")
         if len(lines) <= room and view.is_whole and view.question is None:
             self._whole = self._drawn
             return lines

@@ -274,9 +274,9 @@ class FleetRows(RowDrawing[FleetRow]):
         return agent_text.LOOKS_OF_STATES["finished" if agent_text.has_finished(row) else state]
 
     def _flag(self, row: Member) -> str:
-        """Return the mark of an agent whose task has changed since the human looked."""
-        task = self._task_of(row)
-        is_new = task is not None and task.uid in self.context.state.new
+        """Return the mark of an agent whose state or task has changed since the human looked."""
+        task, state = self._task_of(row), self.context.state
+        is_new = (row.since or 0) > state.looked.at or (task is not None and task.uid in state.new)
         return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
 
     def _task(self, row: Member) -> str:

@@ -40,6 +40,10 @@ MAX_WORDS: Final = 12
 MAX_MESSAGES: Final = 3
 # In cells: what is kept free in the head for what is next.
 _NEXT: Final = 56
+# The lines of agents beside the note, those of the note at least, and those of titles, rule and foot.
+_AGENTS_KEPT: Final = 7
+_LEAST_NOTE: Final = 4
+_AROUND: Final = 4
 
 
 class Fleet(Overlay):
@@ -70,7 +74,7 @@ class Fleet(Overlay):
             note=self._waiting_out_of_sight,
         )
         self._titles = FrameLine(context, self._rows.titles, id="titles")
-        self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
+        self._note_text = FleetNote(context, self._note_room, self._quiet_after)
         self._note_title = FrameLine(context, self._note_text.title, id="under")
         self._note = TextLines(context, self._note_text, id="note")
         answers = FleetAnswers(self)
@@ -211,6 +215,12 @@ class Fleet(Overlay):
     def shows_whole(self, view: AskView) -> bool:
         """Return whether all of a question is on screen."""
         return self.shows(view) and self._note_text.has_whole(view.version)
+
+    def _note_room(self) -> tuple[int, int]:
+        """Return how many lines the note has beside the first agents, and at most, for a question to be whole."""
+        most = self.size.height // 2
+        left = self.size.height - self._head.height(self.size) - _AROUND
+        return min(most, max(_LEAST_NOTE, left - min(_AGENTS_KEPT, len(self.listed.rows)))), most
 
     def _look_at_hook(self) -> None:
         """Draw again where a program has stopped waiting for the answer."""
