@@ -557,6 +557,14 @@ async def test_which_tasks_have_changed_is_said_where_there_is_room(make_app, pl
         assert lines(pilot.app)[1].endswith(says), shown(pilot.app)
 
 
+@pytest.mark.parametrize(("width", "words"), [(90, "1 check failed"), (80, "1 check"), (78, "1 check")])
+async def test_a_failed_check_has_fewer_words_before_since_when_gives_way(make_app, plan, jobs, report, width, words):
+    report(plan[5], "failed")
+    async with opened(make_app(plan.path), (width, 24)) as pilot:
+        counts = f" ? 2 ask  ✗ 2 failed  ! 0 stuck  ! 1 late  ? {words}  • 4 changed since 19:58"
+        assert lines(pilot.app)[1] == counts
+
+
 async def test_which_tasks_have_changed_is_not_said_of_many(make_app, plan):
     by_agent(plan, "claude-2", *(AddTask(f"more {number}", plan.list_uid) for number in range(9)))
     async with opened(make_app(plan.path), (120, 40)) as pilot:

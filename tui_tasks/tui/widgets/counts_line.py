@@ -56,7 +56,9 @@ _SHORT_STEPS: Final = (
 
 
 class Count(NamedTuple):
-    """A number of things: with its words, without them, with what they are, since when they are counted, and which."""
+    """A number of things: with its words, without them, with what they are, since when they are counted, which, and with
+    fewer words.
+    """
 
     text: str
     short: str
@@ -65,10 +67,11 @@ class Count(NamedTuple):
     long: str = ""
     since: str = ""
     which: str = ""
+    brief: str = ""
 
     def words(self, step: _Step) -> str:
         """Return its words."""
-        words = self.long if step.is_long and self.long else self.text
+        words = (self.long if step.is_long else self.brief if step.is_brief else "") or self.text
         return f"{words}{self.since if step.has_since else ''}{self.which if step.has_which else ''}"
 
 
@@ -79,6 +82,7 @@ class _Step(NamedTuple):
     is_long: bool = False
     has_since: bool = False
     has_which: bool = False
+    is_brief: bool = False
     bare: int = 0
 
 
@@ -89,9 +93,11 @@ _STEPS: Final = (
     _Step("   ", is_long=True, has_since=True),
     _Step("  ", is_long=True, has_since=True),
     _Step("  ", has_since=True),
+    _Step("  ", has_since=True, is_brief=True),
     _Step("  ", has_which=True),
     _Step("   ", is_long=True),
     _Step("  ", is_long=True),
+    _Step("  "),
 )
 
 
@@ -143,10 +149,13 @@ class Counts:
         for number, words, kind in (
             (len(state.reviewable), "to review", "reviewable"),
             (state.held, "held", "held"),
-            (len(state.unproven), f"check{'s' * (len(state.unproven) != 1)} failed", "needs_you"),
         ):
             if number:
                 yield self._count(number, words, kind, "asks")
+        if number := len(state.unproven):
+            checks = f"check{'s' * (number != 1)}"
+            count = self._count(number, f"{checks} failed", "needs_you", "asks")
+            yield count._replace(brief=f"{count.short} {checks}")
         if is_known:
             yield self._changed()
 
@@ -337,7 +346,7 @@ def or_more(late: int, most: int = MAX_DUE) -> str:
 def _fitting(counts: Sequence[Count], width: int) -> list[Group]:
     """Return the counts with as many of their words as there is room for; the last ones lose theirs first."""
     groups: list[Group] = []
-    for step in (*_STEPS, *(_Step("  ", bare=at) for at in range(len(counts)))):
+    for step in (*_STEPS, *(_Step("  ", is_brief=True, bare=at) for at in range(len(counts)))):
         words, marks = counts[: len(counts) - step.bare], counts[len(counts) - step.bare :]
         texts = [one.words(step) for one in words] + [one.short for one in marks]
         groups = [Group([(text, one.color)], one.act, step.gap) for text, one in zip(texts, counts, strict=True)]
