@@ -20,11 +20,14 @@ from tui_tasks.cli.supervise import history_text
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, EditTask, EnsureList, LogTask
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.digest_entries import PARTS
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
+from tui_tasks.text.times import MINUTE, moment
 
 
 def sentences(store: Store, since: int = 0) -> list[str]:
@@ -155,6 +158,23 @@ def test_it_tells_each_part_with_the_entries_behind_its_lines(database: str, cap
     assert "\nFailed\n  claude-1  #1 Fix ␛[31mthe test: failed: exit 1  now  [3]\n" in said
     assert said.count("#1 Fix") == 1, "it is filed too"
     assert "\x1b" not in said
+
+
+def test_what_is_ok_again_is_said_with_both_times_and_in_json_with_the_reason(
+    database: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    now = clock.now()
+    with Store(database) as store:
+        (job,) = store.commit(CreateJob("Backup", "adhoc", "", "Go", "UTC"), actor="human", now=now)
+        for outcome, at in (("error", now - MINUTE), ("success", now)):
+            store.commit(RunJob(job.uid), actor="human", now=at)
+            (begun,) = job_queries.open_runs(store.db, job.uid)
+            store.commit(FinishRun(begun.uid, outcome, "disk full"), actor="claude-1", now=at)
+    assert main(["digest", "--db", database]) == 0
+    times = f"failed at {moment(now - MINUTE, None)} (disk full), ok since {moment(now, None)}"
+    assert f"\n  claude-1  Backup: {times}  1m ago" in capfd.readouterr().out
+    assert main(["digest", "--db", database, "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["failed"][-1]["text"] == "error: disk full, ok again"
 
 
 def test_json_has_every_part_and_every_entry(database: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import tempfile
 from pathlib import Path
 
@@ -73,6 +74,10 @@ STEP = st.one_of(
     st.tuples(st.sampled_from(["edit inputs", "request", "waive", "gate"]), ACTORS, PICK),
     st.tuples(st.just("session"), ACTORS, PICK, st.integers(0, 7)),
 )
+
+
+def seconds(instant: int) -> str:
+    return str((instant - START) // SECOND)
 
 
 # What agent programs tell of themselves by hooks.
@@ -344,8 +349,14 @@ def test_a_job_that_failed_and_has_succeeded_since_is_over_until_it_fails_again(
 
         assert (run("error", START + SECOND).is_over, run("success", START + 2 * SECOND).is_over) == (False, True)
         (line,) = digest(store.db, 0, START + 3 * SECOND, {}).lines
-        assert (line.text, line.at) == ("error: disk full, ok since", START + SECOND)
-        assert not run("error", START + 4 * SECOND).is_over
+        assert (line.text, line.at) == ("error: disk full, ok again", START + SECOND)
+        assert run("success", START + 4 * SECOND).is_over
+        (line,) = digest(store.db, 0, START + 5 * SECOND, {}).lines
+        assert line.words(seconds) == "failed at 1 (disk full), ok since 2"
+        assert not run("error", START + 5 * SECOND).is_over
+        run("success", START + 6 * SECOND)
+        (line,) = digest(store.db, 0, START + 7 * SECOND, {}).lines
+        assert line.words(seconds) == "failed 2 times, last at 5 (disk full), ok since 6"
 
 
 def test_a_check_that_failed_and_has_passed_since_is_over(path: Path) -> None:
@@ -356,7 +367,8 @@ def test_a_check_that_failed_and_has_passed_since_is_over(path: Path) -> None:
         history.step("request", "a", 0)
         history.step("check", "a", 0, "passed")
         (line,) = digest(store.db, 0, history.now, {}).lines
-        assert line.is_over and line.text == "check tests failed, ok since"
+        assert line.is_over and line.text == "check tests failed, ok again"
+        assert re.fullmatch(r"check tests failed at (\d+), ok since (?!\1)\d+", line.words(seconds))
 
 
 @pytest.mark.parametrize("order", [("log", "set"), ("set", "log")])

@@ -65,7 +65,7 @@ async def test_names_and_texts_of_the_digest_begin_at_one_place(
     report(evening[6], "failed", "1 failed, 1 passed in 0.31s")
     async with opened(make_app(evening.path), (width, 24)) as pilot:
         await press(pilot.app, pilot, "D")
-        texts = ("reported done", "smtp: 535", "test_dst_gap", "failed, ok", "a job that", "its checks")
+        texts = ("reported done", "smtp: 535", "test_dst_gap", "failed at", "a job that", "its checks")
         rows = [line for line in lines(pilot.app) if line[2:3] in tuple("?✗✓!○")]
         found = {row.index(text) for row in rows for text in texts if text in row}
         assert len(found) == 1, rows
@@ -178,7 +178,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         await press(pilot.app, pilot, "D")
         (row,) = (line for line in lines(pilot.app)[1:] if "Server status" in line)
         assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "1h"
-        assert "no answer, ok since" in row
+        assert "failed at 19:15 (no answer), ok since 19:30" in row
         assert lines(pilot.app)[1].startswith(" ? 2 ask   ✗ 2 failed   ! 0 stuck   ! 1 late ")
 
 

@@ -102,7 +102,8 @@ def lines(found: Digest, now: int) -> Iterator[str]:
             where = f"  [{entries}{more}]" if entries else ""
             name = "" if line.name == line.who else f"{safe_line(line.title, _WORDS)}: "
             who = f"{agent_names.shown(line.who, 30)}  " if line.who else ""
-            yield f"  {who}{name}{safe_line(line.text, _WORDS)}  {ago(line.at, now)}{where}"
+            text = line.words(lambda at: moment(at, None))
+            yield f"  {who}{name}{safe_line(text, _WORDS)}  {ago(line.at, now)}{where}"
     if not found.lines:
         yield "\nNothing has come to need you, and nothing was done."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -131,6 +131,15 @@ PARTS: Final = ("needs_you", "in_your_name", "failed", "not_proven", "proven", "
 """The parts of a digest, in their order."""
 
 
+class Recovery(msgspec.Struct, frozen=True, gc=False):
+    """What failed and is ok again: `what` happened, why, how often, and since when it is ok."""
+
+    what: str
+    reason: str
+    times: int
+    since: int
+
+
 class DigestLine(msgspec.Struct, frozen=True, gc=False):
     """One line: what it is about, who did it, what happened, and the journal entries behind it, oldest first.
 
@@ -153,6 +162,16 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     number: int | None = None
     is_over: bool = False
     """Whether it failed, and has succeeded since."""
+    recovery: Recovery | None = None
+
+    def words(self, time_of: Callable[[int], str]) -> str:
+        """Return what is said of it, for people: `failed at 19:15 (no answer), ok since 19:30`."""
+        one = self.recovery
+        if one is None:
+            return self.text
+        often = f" {one.times:,} times, last" if one.times > 1 else ""
+        reason = f" ({one.reason})" if one.reason else ""
+        return f"{one.what}{often} at {time_of(self.at)}{reason}, ok since {time_of(one.since)}"
 
     @property
     def title(self) -> str:
@@ -187,6 +206,7 @@ def merged(lines: Iterable[DigestLine]) -> list[DigestLine]:
             first,
             text=f"{first.text}; {line.text}" if is_more else first.text,
             is_over=first.is_over and line.is_over,
+            recovery=None if is_more or not line.is_over else first.recovery,
             at=max(first.at, line.at) if first.part == line.part else first.at,
             count=first.count + line.count if first.part == line.part else first.count,
             entries=tuple(sorted({*first.entries, *line.entries})),
@@ -318,7 +338,9 @@ def _verified(db: Database, reported: Iterable[_Reported]) -> Iterator[tuple[str
 
 
 class _Failure(msgspec.Struct, gc=False):
-    """A failure with all its entries; `status` is what a task that has failed is now."""
+    """A failure with all its entries; `status` is what a task that has failed is now. `what` and `reason`: see
+    `Recovery`.
+    """
 
     kind: str
     uid: str
@@ -329,7 +351,8 @@ class _Failure(msgspec.Struct, gc=False):
     at: int = 0
     entries: list[int] = []
     status: str | None = None
-    is_over: bool = False
+    what: str = "failed"
+    reason: str = ""
 
 
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) -> Iterator[DigestLine]:
@@ -340,19 +363,22 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) 
     for seq, at, failure in each:
         one = failures.setdefault((failure.kind, failure.uid), failure)
         one.at, one.text, one.who = at, failure.text, failure.who
+        one.what, one.reason = failure.what, failure.reason
         one.entries.append(seq)
-    passed = {(event.task, event.values.get("name")): event.at for event in events if _has_passed(event)}
+    passed: dict[tuple[str | None, Any], list[int]] = {}
+    for event in filter(_has_passed, events):
+        passed.setdefault((event.task, event.values.get("name")), []).append(event.at)
     for one in failures.values():
-        one.is_over = _is_over(db, one, passed)
-        many = len(one.entries)
+        many, ok_since = len(one.entries), _ok_since(db, one, passed)
         text = f"{one.text} ({many} times)" if many > 1 else one.text
         if one.kind == "task" and one.status != "failed":
             text += f", and is {str(one.status).replace('_', ' ')} now"
-        elif one.is_over:
-            text += ", ok since"
+        elif ok_since is not None:
+            text += ", ok again"
         yield DigestLine(
             "failed", one.kind, one.uid, one.name, one.who, text, one.at, tuple(one.entries), one.task, many,
-            is_over=one.is_over,
+            is_over=one.status == "done" or ok_since is not None,
+            recovery=Recovery(one.what, one.reason, many, ok_since) if ok_since is not None else None,
         )  # fmt: skip
 
 
@@ -360,14 +386,15 @@ def _has_passed(event: EventEntry) -> bool:
     return event.kind == "check.finished" and event.values.get("state") == "passed"
 
 
-def _is_over(db: Database, one: _Failure, passed: Mapping[tuple[str | None, Any], int]) -> bool:
-    """Return whether a task is done now, or the last run of a job or a check has succeeded since."""
+def _ok_since(db: Database, one: _Failure, passed: Mapping[tuple[str | None, Any], list[int]]) -> int | None:
+    """Return when a job or a check succeeded first after its last failure; None if it has not, and for others."""
     if one.kind == "run":
         last = job_queries.last_ended(db, one.uid)
-        return last is not None and last.outcome == "success" and (last.ended_at or 0) > one.at
+        is_over = last is not None and last.outcome == "success" and (last.ended_at or 0) > one.at
+        return job_queries.ok_since(db, one.uid, one.at) if is_over else None
     if one.kind == "check":
-        return passed.get((one.task, one.uid.partition("/")[2]), 0) > one.at
-    return one.status == "done"
+        return min((at for at in passed.get((one.task, one.uid.partition("/")[2]), ()) if at > one.at), default=None)
+    return None
 
 
 def _of_task(db: Database, entry: StatusEntry) -> _Failure:
@@ -396,7 +423,8 @@ def _failure(db: Database, event: EventEntry) -> _Failure | None:
         return _of_run(db, uid, new, event.actor)
     if kind == "check.finished" and new.get("state") == "failed":
         check = str(new.get("name", ""))
-        return _Failure("check", f"{task}/{check}", name or uid, event.agent or "", f"check {check} failed", task)
+        text = f"check {check} failed"
+        return _Failure("check", f"{task}/{check}", name or uid, event.agent or "", text, task, what=text)
     if kind == "claim.lapsed":
         # The task may be another agent's by now.
         claim = task_records.find(db, uid)
@@ -420,5 +448,6 @@ def _of_run(db: Database, uid: str, new: dict[str, Any], actor: str) -> _Failure
     job, name, result, reason = row or (uid, uid, None, None)
     why = new.get("reason") or new.get("result") or reason or result
     lines = str(why or "").strip().splitlines()
-    outcome = new.get("outcome")
-    return _Failure("run", job, name, actor, f"{outcome}: {lines[-1]}" if lines else str(outcome), None)
+    outcome, reason = new.get("outcome"), lines[-1] if lines else ""
+    text, what = f"{outcome}: {reason}" if lines else str(outcome), "failed" if outcome == "error" else str(outcome)
+    return _Failure("run", job, name, actor, text, None, what=what, reason=reason)

@@ -205,6 +205,13 @@ def last_ended(db: Database, job_uid: str) -> Run | None:
     return read_run(row) if row else None
 
 
+def ok_since(db: Database, job_uid: str, after: int) -> int | None:
+    """Return the instant at which a job's first successful run after another instant ended, or None."""
+    sql = "SELECT min(ended_at) FROM run WHERE job_uid = ? AND outcome = 'success' AND ended_at > ?"
+    (at,) = db.sql(sql, (job_uid, after)).fetchone()
+    return at
+
+
 def outcomes(db: Database, job_uid: str, limit: int) -> list[str]:
     """Return the outcomes of a job's newest runs, newest first."""
     return [row[0] for row in db.all(_OUTCOMES, job=job_uid, limit=limit)]

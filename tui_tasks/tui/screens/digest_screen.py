@@ -92,10 +92,10 @@ def _shown_part(line: DigestLine) -> str:
     return "done" if line.kind == "unchecked" else line.part
 
 
-def _said(line: DigestLine) -> tuple[str, str]:
+def _said(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]:
     """Return what is said beside the name of a line, if that does not say it all, and the style of what matters."""
     if line.part == "failed":
-        text = line.text.removeprefix("failed: ").removeprefix("error: ")
+        text = line.words(time_of).removeprefix("failed: ").removeprefix("error: ")
         return text, "$muted" if line.is_over else "$state-failed"
     if line.part == "late":
         return line.text, "$state-overdue"
@@ -167,7 +167,7 @@ class DigestRows(RowDrawing[DigestRow]):
             parts += [(f" {look.word:<{_TITLE}}", look.color)]
             parts += [(f"{fit(agent_text.who(line.who), self.longest_who, ascii_only=ascii_only)} ", "$muted")]
         name = "" if line.name == line.who and width >= 60 else line.title
-        text, ink = _said(line)
+        text, ink = _said(line, self.context.clock.time_of)
         if not name or not text:
             return [*parts, (f"{' ' * (width < 60)}{name or text}", ink)]
         if width < 60:
@@ -327,7 +327,8 @@ class DigestScreen(Overlay):
     def _list(self) -> None:
         self._late = list(self._late_lines())
         lines = (*self._digest.lines, *self._late) if self._digest is not None else ()
-        names = (safe_line(line.title, _WIDEST) for line in lines if _said(line)[0])
+        time_of = self.context.clock.time_of
+        names = (safe_line(line.title, _WIDEST) for line in lines if _said(line, time_of)[0])
         self._drawing.longest_name = max(map(cell_len, names), default=0)
         whos = (cell_len(agent_text.who(line.who)) + 1 for line in lines)
         self._drawing.longest_who = min(_WHO, max(whos, default=0))

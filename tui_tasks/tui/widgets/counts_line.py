@@ -56,8 +56,8 @@ _SHORT_STEPS: Final = (
 
 
 class Count(NamedTuple):
-    """A number of things: with its words, without them, with what they are, since when they are counted, which, and with
-    fewer words.
+    """A number of things: with its words, without them, with what they are, since when they are counted, which, and in
+    brief words.
     """
 
     text: str
