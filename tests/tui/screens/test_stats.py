@@ -1,5 +1,6 @@
 """The stats screen: figures that are right, read without keeping anybody waiting."""
 
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from tests.tui.week import BusyWeek, Week
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read import statistics
+from tui_tasks.core.read import job_queries, statistics
 from tui_tasks.core.read.statistics import Tally
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -183,6 +185,34 @@ async def test_the_tasks_that_failed_are_named_with_why_and_when(plan, make_app,
         assert row.rstrip(" ▐▄▇█").endswith("17m")
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_has_failed_in_the_list_does_not_deny_what_the_counts_above_say_of_all_lists(plan, make_app, size):
+    with Store(plan.path) as store:
+        (home,) = store.commit(CreatePlan("Website"), actor="human", now=NOW)
+    app = make_app(plan.path, list_name=home.uid)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "failed in Website" in shown(app))
+        assert re.search(r"^ failed|  failed  ", shown(app)) is None
+        assert re.search(r"failed in Website +0 of 0", shown(app))
+
+
+async def test_jobs_are_counted_as_above_and_are_not_all_schedules(plan, make_app):
+    Jobs(plan)
+    with Store(plan.path) as store:
+        (job,) = store.commit(CreateJob("By hand", "adhoc", "", "Go", "UTC"), actor="human", now=NOW)
+        store.commit(RunJob(job.uid), actor="human", now=NOW)
+        (begun,) = job_queries.open_runs(store.db, job.uid)
+        store.commit(FinishRun(begun.uid, "interrupted"), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "jobs" in shown(app))
+        failed = re.search(r"jobs +6, (\d) failed, 1 late", shown(app))
+        tasks = 1
+        assert failed and f"✗ {int(failed[1]) + tasks} failed" in lines(app)[1] and "! 1 late" in lines(app)[1]
+
+
 def test_questions_about_tasks_of_other_lists_are_not_counted(plan):
     with Store(plan.path) as store:
         (home,) = store.commit(CreatePlan("Other"), actor="human", now=NOW)
@@ -210,7 +240,7 @@ async def test_schedules_and_runs_are_told(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "S")
-        await until(pilot, lambda: "5, 1 failing, 1 late" in shown(app))
+        await until(pilot, lambda: "5, 1 failed, 1 late" in shown(app))
         assert "runs by hour" in shown(app)
 
 

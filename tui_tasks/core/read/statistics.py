@@ -14,8 +14,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, slot
-from tui_tasks.core.job_snapshots import ON_TIME
-from tui_tasks.core.read import job_queries
+from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import JournalRow, TaskRow
@@ -158,18 +157,18 @@ def runs(db: Database, since: int) -> list[tuple[int, str | None]]:
 
 
 class JobCounts(msgspec.Struct, frozen=True, gc=False):
-    """How many jobs there are, how many of them last failed, and how many are overdue."""
+    """How many jobs there are, how many of them last failed, and how many are late."""
 
     total: int
     failing: int
-    overdue: int
+    late: int
 
 
 def job_counts(db: Database, now: int) -> JobCounts:
-    """Return how many jobs there are, have failed last, and are overdue."""
+    """Return how many jobs there are, have failed last, and are late: as the counts above every pane say it."""
     jobs = job_queries.jobs(db)
-    overdue = sum(job.next_run is not None and now - job.next_run >= ON_TIME for job in jobs)
-    return JobCounts(len(jobs), sum(job.last_outcome not in (None, "success") for job in jobs), overdue)
+    late = sum(job.next_run is not None and job.next_run < now for job in jobs)
+    return JobCounts(len(jobs), len(job_lines.failing_jobs(db)), late)
 
 
 class Tally:

@@ -11,7 +11,7 @@ from typing import Final
 from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
 from tui_tasks.text.glyphs import LOOKS
-from tui_tasks.text.safe import cell_len, fit
+from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, age, duration
 from tui_tasks.tui.painting import charts
 from tui_tasks.tui.painting.styles import Part
@@ -24,6 +24,9 @@ _SPANS: Final = ("< 1m", "1–5m", "5–15m", "15–60m", "1–4h", "4–24h", "
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _NARROW: Final = 60
 _GAP: Final = 3
+# In cells: the labels of the left figures, and of the right ones at least and at most.
+_LABEL: Final = 21
+_RIGHT_LABELS: Final = (14, 18)
 # The lines of the first charts at least and at most, and the title and two lines below them.
 _TALL: Final = (4, 6)
 _AROUND_CHARTS: Final = 3
@@ -41,8 +44,8 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of the last days. `longest` is the longest wait for the human, `longest_about` its task's number.
-    `failures`: the newest of the failed tasks.
+    """The figures of the last days of the list `home`. `longest` is the longest wait for the human, `longest_about` its
+    task's number. `failures`: the newest of the failed tasks.
     """
 
     tally: Tally
@@ -55,6 +58,7 @@ class Figures:
     now: int
     zone: tzinfo
     cut: bool
+    home: str = ""
     failures: Sequence[Failure] = ()
     proven: Mapping[str, int] = field(default_factory=dict)
     """How many done tasks were checked, by result."""
@@ -109,7 +113,7 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     finished = done + tally.failed
     arrow = "->" if ascii_only else "→"
     share = f"{tally.failed} of {finished}" + (f"   ({tally.failed / finished:.0%})" if finished else "")
-    wrong = [f"{count} {word}" for count, word in ((jobs.failing, "failing"), (jobs.overdue, "late")) if count]
+    wrong = [f"{count} {word}" for count, word in ((jobs.failing, "failed"), (jobs.late, "late")) if count]
     quiet = tally.quiet(figures.now)
     longest = f"{_span(figures.longest)}  {figures.longest_about}".rstrip()
     change, pace = f"{start} {arrow} {figures.now_open}", f"{done / DAYS:.1f}"
@@ -118,20 +122,27 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
         _number("median wait for you", _span(statistics.median_wait(figures.waits))),
         _number("longest quiet spell", _span(quiet or None)),
     ]
+    half = (width - _GAP - 2) // 2
+    scheduled = ", ".join((str(jobs.total), *wrong))
+    # The counts above the figures are of all lists.
+    failed = f"failed in {figures.home}" if figures.home else "failed"
+    room = (width if width < _NARROW else width - half - _GAP) - cell_len(scheduled) - 3
+    label = max(_RIGHT_LABELS[0], min(cell_len(failed), room, _RIGHT_LABELS[1]))
+    failed = safe_line(failed, label, ascii_only=ascii_only)
     right = [
-        _number("failed", share, 14, "$state-failed" if tally.failed else ""),
-        _number("longest wait", longest, 14),
-        _number("schedules", ", ".join((str(jobs.total), *wrong)), 14, "$state-failed" if jobs.failing else ""),
+        _number(failed, share, label, "$state-failed" if tally.failed else ""),
+        _number("longest wait", longest, label),
+        _number("jobs", scheduled, label, "$state-failed" if jobs.failing else ""),
     ]
     if figures.proven:
         checked = sum(figures.proven.values())
         left.append(_number("reported, with checks", str(checked)))
-        right.append(_number("proven", f"{figures.proven.get('passed', 0)} of {checked}", 14, "$state-done"))
+        right.append(_number("proven", f"{figures.proven.get('passed', 0)} of {checked}", label, "$state-done"))
     if width < _NARROW:
         opened = _spark("open", figures.open_by_day, change, "$primary", ascii_only)
         return [opened, _spark("done/day", figures.done_by_day, pace, "$state-done", ascii_only), *left, *right]
     half = (width - _GAP - 2) // 2
-    left, right = [_number("open", change), *left], [_number("done a day", pace, 14), *right]
+    left, right = [_number("open", change), *left], [_number("done a day", pace, label), *right]
     return _beside(left, right, half)
 
 
@@ -163,7 +174,7 @@ def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: 
     return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), style), (f"  {text}", "bold")]
 
 
-def _number(name: str, text: str, label: int = 21, style: str = "") -> Drawn:
+def _number(name: str, text: str, label: int = _LABEL, style: str = "") -> Drawn:
     return [(f" {name:<{label}} ", "$muted"), (text, style or "bold")]
 
 
