@@ -489,6 +489,25 @@ def test_no_two_characters_look_the_same_where_a_person_decides() -> None:
             assert shown.setdefault(safe.whole_text(f"a{char}b"), char) == char
 
 
+_SUMMARY = "FAILED tests/test_auth.py::test_login - assert 401 == 200"
+
+
+@pytest.mark.parametrize(
+    ("output", "named"),
+    [
+        (f"E   assert 401 == 200\n{_SUMMARY}\n1 failed, 1 passed in 0.31s\n", "test_login: assert 401 == 200"),
+        (f"{_SUMMARY}\nFAILED tests/test_b.py::test_x\n2 failed in 1s", "test_login +1 more: assert 401 == 200"),
+        ("FAILED tests/test_b.py::TestB::test_x[a - b]\n1 failed in 1s", "TestB::test_x[a - b]: 1 failed in 1s"),
+        ("FAILED tests/test_b.py::test_x\n1 failed in 1s", "test_x: 1 failed in 1s"),
+        ("1 failed, 1 passed in 0.31s\n", ""),
+        ("FAILED: test_x\nFAILED test_x\nit FAILED tests/test_b.py::test_x\nFAILED a b::c", ""),
+    ],
+)
+def test_a_failed_test_is_named_where_pytest_names_it_and_never_guessed(output: str, named: str) -> None:
+    assert safe.failed_test(output) == named
+    assert safe.check_failure(output) == (named or safe.telling_line(output))
+
+
 @pytest.mark.parametrize(
     ("cells", "cut"),
     [

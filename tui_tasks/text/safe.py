@@ -171,6 +171,27 @@ def telling_line(text: str) -> str:
     return error_line(text) or next(lines, "")
 
 
+# pytest's `FAILED tests/test_auth.py::test_login - assert 401 == 200`.
+_FAILED_TEST: Final = r"^FAILED [^\s:]\S*?::(?P<name>[^\s\[]+(?:\[.*?\])?)(?: - (?P<reason>.*))?$"
+
+
+def failed_test(output: str) -> str:
+    """Return `test_login: assert 401 == 200` of the first failed test that pytest names in an output, with how many
+    more; empty if it names none.
+    """
+    found = [match for line in output.splitlines() if (match := _pattern(_FAILED_TEST).match(line.strip()))]
+    if not found:
+        return ""
+    more = f" +{len(found) - 1} more" if len(found) > 1 else ""
+    reason = found[0]["reason"] or telling_line(output.replace(found[0][0], ""))
+    return f"{found[0]['name']}{more}{': ' if reason else ''}{reason}"
+
+
+def check_failure(output: str) -> str:
+    """Return what an output of a failed check says best: the failed test, else its most telling line."""
+    return failed_test(output) or telling_line(output)
+
+
 def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = False) -> str:
     """Return `text` as lines that are safe to print, at most `limit_chars` characters in all.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, lines, said, settle, shown, write
+from tests.tui.driving import SIZES, above, below, lines, opened, press, said, settle, shown, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.jobs import NamedCheck, RequestChecks
 from tui_tasks.core.read import check_queries as read_checks
@@ -39,6 +39,27 @@ async def test_a_failed_check_is_told_with_who_which_how_and_the_last_lines(plan
             assert part in text, part
         await settle(pilot, "pagedown")
         assert "1 failed, 1 passed" in shown(app)
+
+
+NAMED = (
+    "E   AssertionError: no\nFAILED tests/test_auth.py::test_login - assert 401 == 200\n1 failed, 1 passed in 0.31s\n"
+)
+
+
+async def test_the_failed_test_that_an_output_names_is_the_reason_on_every_screen(plan, report, make_app):
+    report(plan[5], "failed", NAMED)
+    reason = "test_login: assert 401 == 200"
+    app = make_app(plan.path, list_name=plan.list_uid)
+    async with opened(app, (120, 40)) as pilot:
+        (above_,) = (line for line in above(app).splitlines() if "check failed  #5" in line)
+        (row,) = (line for line in below(app) if line[2:4] == "#5")
+        assert f"✗ tests failed: {reason}" in above_ and f"✗ tests failed: {reason}" in row
+        await press(app, pilot, "a")
+        assert f"  {reason}" in shown(app)
+        await press(app, pilot, "tab")
+        assert below(app).index(next(line for line in below(app) if line.startswith(f"   {reason}"))) > 0
+        await press(app, pilot, "escape", "D")
+        assert "reported done, but its check tests failed: test_login:" in shown(app)
 
 
 async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_app):

@@ -29,7 +29,7 @@ from tui_tasks.core.read.digest_entries import (
     without_checks,
 )
 from tui_tasks.core.read.tasks import held_queries, task_queries
-from tui_tasks.text.safe import telling_line
+from tui_tasks.text.safe import check_failure
 
 # How many tasks with a failed check are read at most.
 _MAX_FAILING: Final = 100_000
@@ -89,7 +89,7 @@ def _failed_check(db: Database, uid: str, known: Sequence[CheckDefinition]) -> D
     does = "reported done, but its check" if row.task.status == "done" else "cannot be done: its check"
     named = ", ".join(check.name for check in row.checks)
     run = row.checks[0].run if row.checks else None
-    why = telling_line(run.output or "") if run is not None else ""
+    why = check_failure(run.output or "") if run is not None else ""
     text = f"{does} {named} failed{': ' if why else ''}{why}"
     return _line("check", uid, row.task.name, row.who, text, at, entries, uid)
 

@@ -26,7 +26,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.text.safe import error_line, safe_line
+from tui_tasks.text.safe import error_line, failed_test, safe_line
 from tui_tasks.text.times import ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status
@@ -127,9 +127,9 @@ def _named_checks(row: FailedTask) -> str:
 
 
 def _reasons(output: str) -> list[str]:
-    """Return the line of an output that names an error, else its last lines."""
+    """Return the failed test, or the line of an output that names an error, else its last lines."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return [error] if (error := error_line(output)) else lines[-_LAST_LINES:]
+    return [first] if (first := failed_test(output) or error_line(output)) else lines[-_LAST_LINES:]
 
 
 _STUCK: Final = ("stuck", "stopped")

@@ -16,7 +16,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line, telling_line
+from tui_tasks.text.safe import cell_len, check_failure, failed_test, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
@@ -58,13 +58,13 @@ def failed_check(context: Context, task: TaskLine) -> str | None:
     failed = [check for check in checks_of(context, task) if check.state == "failed"]
     words = proof_words("failed", [check.name for check in failed], ascii_only=context.ascii_only)
     run = failed[0].run if failed else None
-    why = telling_line(run.output or "") if run is not None else ""
+    why = check_failure(run.output or "") if run is not None else ""
     return f"{words}{': ' if why else ''}{safe_line(why, _NOTE_CHARS)}"
 
 
 def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
-    """Return a task's checks for its detail: each with its state, a failed one with the last `most` lines of its
-    output.
+    """Return a task's checks for its detail: each with its state, a failed one with its failed test, and the last
+    lines of its output, `most` in all.
     """
     drawn: list[Drawn] = []
     for check in checks_of(context, task):
@@ -80,8 +80,12 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
         name = safe_line(check.name, max(4, room - cell_len(head) - 2))
         drawn.append([(head, ink), (name, ""), (f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)], ink)])
         if check.state == "failed" and run is not None and run.output:
-            output = [line for line in wrapped(run.output.rstrip(), max(8, room - 2)) if line.strip()]
-            drawn += [[(f"   {line}", "$muted")] for line in output[-most:]]
+            cells = max(8, room - 2)
+            output = [line for line in wrapped(run.output.rstrip(), cells) if line.strip()]
+            named = failed_test(run.output)
+            first = wrapped(safe_line(named, _NOTE_CHARS), cells)[:most] if named else []
+            drawn += [[(f"   {line}", ink)] for line in first]
+            drawn += [[(f"   {line}", "$muted")] for line in output[-most:][len(first) :]]
     return drawn
 
 

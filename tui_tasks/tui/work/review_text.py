@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.glyphs import PROOF_LOOKS
-from tui_tasks.text.safe import cell_len, fit, safe_ends, safe_line
+from tui_tasks.text.safe import cell_len, failed_test, fit, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
@@ -229,5 +229,8 @@ def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
             ]
         )
         if check.state == "failed" and check.run is not None and check.run.output:
-            lines += block(check.run.output.rstrip()[-_OUTPUT_CHARS:], max(8, room - 4), "", indent=5)
+            output = check.run.output.rstrip()
+            if named := failed_test(output):
+                lines += block(named, max(8, room - 4), shown.color, indent=5)
+            lines += block(output[-_OUTPUT_CHARS:], max(8, room - 4), "", indent=5)
     return lines
