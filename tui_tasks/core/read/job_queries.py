@@ -208,8 +208,8 @@ def last_ended(db: Database, job_uid: str) -> Run | None:
 def ok_since(db: Database, job_uid: str, after: int) -> int | None:
     """Return the instant at which a job's first successful run after another instant ended, or None."""
     sql = "SELECT min(ended_at) FROM run WHERE job_uid = ? AND outcome = 'success' AND ended_at > ?"
-    (at,) = db.sql(sql, (job_uid, after)).fetchone()
-    return at
+    row: tuple[int | None] = db.sql(sql, (job_uid, after)).fetchone()
+    return row[0]
 
 
 def outcomes(db: Database, job_uid: str, limit: int) -> list[str]:
