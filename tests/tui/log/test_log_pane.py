@@ -81,13 +81,13 @@ async def test_a_narrow_line_has_what_happened_before_the_name_of_its_task(plan,
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         text = shown(app)
-        assert " 19:58:41  ✗ fail     claude-2   #3  test_dst_gap: expected 02:30, got 03:30" in text
-        assert "✗ fail     claude-2   #7  zstd is missing in the image: exit status…" in text, "cut at its end"
-        (row,) = (line for line in text.splitlines() if line.startswith(" 20:01:00"))
+        assert " 19:58 ✗ fail     claude-2   #3  test_dst_gap: expected 02:30, got 03:30" in text
+        assert "✗ fail     claude-2   #7  zstd is missing in the image: exit status 127" in text
+        (row,) = (line for line in text.splitlines() if line.startswith(" 20:01"))
         assert "#5  pending -> in_progress " in row and row.rstrip().endswith(" Ship auth flow")
 
 
-@pytest.mark.parametrize(("width", "text_at", "name_at"), [(80, 37, 61), (120, 69, 37)])
+@pytest.mark.parametrize(("width", "text_at", "name_at"), [(80, 33, 61), (120, 69, 37)])
 @pytest.mark.parametrize(
     ("shown_plan", "texts", "names"),
     [
@@ -185,6 +185,21 @@ async def test_where_the_human_last_looked_stands_between_what_was_before_and_si
         assert "── 19:58  you last looked here ───" in shown(app)
         at_mark = texts(app).index("you last looked here")
         assert texts(app)[at_mark - 1 : at_mark + 2 : 2] == ["description", "pending -> in_progress"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
+async def test_the_rule_says_since_when_all_lines_on_screen_are_new(plan, make_app, size):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "g")
+        assert "new since" not in shown(app)
+        await settle(pilot, "G")
+        by_agent(plan, "claude-2", *(LogTask(plan[number], f"and on {number}") for number in range(1, 10)))
+        await until(pilot, lambda: "and on 9" in shown(app))
+        rules = [line for line in shown(app).splitlines() if "all new since 19:58" in line]
+        assert len(rules) == 1 and rules[0].startswith("─") and "you last looked here" not in shown(app)
+        await settle(pilot, "full_stop")
+        assert "new since" not in shown(app)
 
 
 async def test_all_seen_takes_the_mark_away_until_something_happens(plan, make_app):
@@ -478,7 +493,9 @@ def test_when_it_was_fits_its_column_however_long_ago():
     ]
     assert told == ["20:15:02", "Fri 20:15", "29 Jul", "21 Sep 23"]
     assert [len(each) <= 9 for each in told] == [True] * 4
-    assert [when(instant, NOW, ZONE, 5) for instant in (at(20, 15, 2), NOW - 10**13)] == ["20:15", "29Jul"]
+    hour = 60 * MINUTE
+    briefly = [when(NOW - ago, NOW, ZONE, 5) for ago in (0, 23 * hour, 25 * hour, 10**13)]
+    assert briefly == ["20:15", "21:15", "Fri", "29Jul"]
 
 
 def test_review_and_stuck_agents_have_words_of_their_own(store: Store, talk, clock):

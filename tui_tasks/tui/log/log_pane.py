@@ -22,7 +22,7 @@ from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.log.log_actions import LogActions
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogRows
-from tui_tasks.tui.log.log_text import MARKS, text_of, who_of
+from tui_tasks.tui.log.log_text import MARKS, SEEN, text_of, who_of
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
@@ -183,12 +183,24 @@ class LogPane(Pane):
         self._rule.again()
 
     def _draw_rule(self, width: int) -> Sequence[Part]:
-        """`─ all agents · all kinds ────────── following ↓ newest last ─`."""
+        """`─ all agents · all kinds · all new since 19:58 ────────── following ↓ newest last ─`."""
         what = "" if self.only or width < frame.NARROW else "all agents · all kinds"
         if alone := self.context.state.projects.alone_parts():
             what = alone[0][0].strip()
         what = what.replace(" · ", " - ") if self.context.ascii_only else what
-        return rule_parts(self.context, width, [(what, "$muted")] if what else (), [self._rule_state(width)])
+        title = [(what, "$muted")] if what else []
+        if self._are_all_new:
+            since = f"all new since {self.context.clock.time_of(self.context.state.looked.at)}"
+            dot = " - " if self.context.ascii_only else " · "
+            title.append((f"{dot if what else ''}{since}", "$changed"))
+        return rule_parts(self.context, width, title, [self._rule_state(width)])
+
+    @property
+    def _are_all_new(self) -> bool:
+        """Whether the mark of where the human last looked is above the lines on screen."""
+        first = next(iter(self.row_list.rows_on_screen), None)
+        mark = next((mark for mark in self._entries.marks() if mark.word == SEEN), None)
+        return first is not None and mark is not None and self._entries.order(first) > self._entries.order(mark)
 
     def _rule_state(self, width: int) -> Part:
         """Return whether the newest entry is followed, else how many have been added below the screen."""

@@ -192,14 +192,16 @@ class LogRows(RowDrawing[LogLine]):
         return [*head, (before, ""), (many, "$muted"), said, (after, "$muted"), (where, "$muted")]
 
     def _head(self, row: LogLine, width: int) -> list[Part]:
-        """Return when it happened, its kind, and who did it."""
+        """Return when it happened, to the second where there is room, its kind, and who did it."""
         ascii_only = self.context.ascii_only
         mark, ink = mark_of(row, ascii_only=ascii_only)
+        cells = 9 if width >= WIDE else 5
+        head = [(fit(self._when(row, cells), cells), "$muted"), (f" {mark} ", ink)]
         if width < NARROW:
-            return [(fit(self._when(row, 5), 5), "$muted"), (f" {mark} ", ink)]
+            return head
         kind = (f"{row.word:<8} ", ink if row.word in ("fail", "ask") else "$muted")
         who = f"{fit_ends(who_of(row), 10, ascii_only=ascii_only)} "
-        return [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), kind, (who, "$muted")]
+        return [*head, kind, (who, "$muted")]
 
     def _mark(self, row: LogLine, width: int) -> list[Part]:
         """`── 19:58  you last looked here ─────────`."""
@@ -255,10 +257,12 @@ class LogRows(RowDrawing[LogLine]):
 
 
 def when(at: int, now: int, zone: tzinfo, cells: int) -> str:
-    """Return an instant in 9 cells (`20:15:02`, `Fri 20:15`, `14 Nov`) or in 5 (`20:15`, `Fri`, `14Nov`)."""
+    """Return an instant in 9 cells (`20:15:02`, `Fri 20:15`, `14 Nov`) or in 5 (`20:15`, `Fri`, `14Nov`), which have
+    the time of day of the last 24 hours.
+    """
     shown, today = moment(at, zone), moment(now, zone)
     day = shown[:-6]
-    if day == today[:-6] and abs(now - at) < 2 * DAY:
+    if (day == today[:-6] and abs(now - at) < 2 * DAY) or (cells < 9 and 0 <= now - at < DAY):
         return time_of_day(at, zone, seconds=cells >= 9)
     if 0 <= now - at < 6 * DAY:
         return f"{day[:3]} {shown[-5:]}" if cells >= 9 else day[:3]
