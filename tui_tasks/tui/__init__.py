@@ -8,8 +8,6 @@
 
 import os
 
-import tui_tasks.text.cells  # noqa: F401 - before Textual measures a character
-
 # Textual paints at this rate; at its usual 60 a second a key would wait half of an interval for nothing. Nothing is
 # painted while nothing changes.
 os.environ.setdefault("TEXTUAL_FPS", "250")

@@ -16,7 +16,7 @@ from tui_tasks.core.read.agents import fleet
 from tui_tasks.core.read.agents.fleet import DAY, LeftTask, Member
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents import agent_states
 
 LEASE = 60
 GRACE = 600 * SECOND
@@ -56,11 +56,11 @@ class Scene:
     def state(self, agent: str = "alpha") -> str:
         """The state as the screen shows it."""
         member = self.member(agent)
-        if agent_text.has_finished(member):
+        if agent_states.has_finished(member):
             return "finished"
         if member.left_task(self.clock(), GRACE) is not None:
             return "left"
-        return agent_text.state_of(member, self.clock(), GRACE)
+        return agent_states.state_of(member, self.clock(), GRACE)
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from tui_tasks.core.read.pages.board_pages import PARTS
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
 from tui_tasks.text.safe import cell_len
+from tui_tasks.tui.board.board_columns import CardsOfColumn
 from tui_tasks.tui.board.cards import CardContent, lines_of, wrapped
-from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 
 # The pages of a column
 

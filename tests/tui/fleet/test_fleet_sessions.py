@@ -24,7 +24,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.text.times import DAY, SECOND, age
-from tui_tasks.tui.agents import agent_text, fleet_rows
+from tui_tasks.tui.agents import agent_states, fleet_rows
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs import editor
@@ -90,7 +90,7 @@ async def test_a_session_that_an_error_has_ended_stands_above_the_others_for_an_
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_every_state_fits_in_its_column_with_the_longest_age(width):
     ages = [age(0, span) for span in (0, 59 * SECOND, 300 * DAY, 3_000 * DAY)]
-    longest = max(len(f"{shown.word} {each}") for shown in agent_text.LOOKS_OF_STATES.values() for each in ages)
+    longest = max(len(f"{shown.word} {each}") for shown in agent_states.LOOKS_OF_STATES.values() for each in ages)
     assert longest < fleet_rows.columns(width, fleet_rows.Filled(8)).state
 
 

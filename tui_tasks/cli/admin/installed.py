@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks import regular_files
-from tui_tasks.cli.admin import hook_placing, server_entry, setup_plan
+from tui_tasks.cli.admin import hook_placing, mcp_entry, setup_plan
 from tui_tasks.cli.admin.agent_programs import MAX_BYTES, PROGRAMS, File, NotSetUp, Target, read, target
 from tui_tasks.hooks import hook_settings
 
@@ -59,7 +59,7 @@ def all_installed(folder: Path) -> Iterator[Installed]:
 def _inspect(found: Installed, at: Target, folder: Path) -> None:
     program = PROGRAMS[found.name]
     again = f"run tui-tasks setup {found.name}{' --user' if at.is_user else ''}"
-    entry = server_entry.find(read(at.path(at.files.server), at.root), program)
+    entry = mcp_entry.find(read(at.path(at.files.server), at.root), program)
     if entry is not None and (words := program.words(entry)):
         found.parts.append("server")
         found.problems += _missing_program(words[0], again)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.cli.admin import agent_programs, hook_placing, server_entry
+from tui_tasks.cli.admin import agent_programs, hook_placing, mcp_entry
 from tui_tasks.cli.admin.agent_programs import PROGRAMS, SERVER, TOOLS, File, NotSetUp, Target, read, target
-from tui_tasks.cli.admin.server_entry import Options
+from tui_tasks.cli.admin.mcp_entry import Options
 from tui_tasks.hooks import hook_settings
 
 # The options of `hook` that `setup` writes.
@@ -109,7 +109,7 @@ def plan_setup(request: SetupRequest) -> Plan:
     if request.server:
         file = plan.file(at.path(at.files.server), at.root)
         otherwise: Options = {"--agent-only": request.name, "--tools": TOOLS}
-        if server_entry.put(file, program, request.starter, request.options, otherwise):
+        if mcp_entry.put(file, program, request.starter, request.options, otherwise):
             plan.parts.append((f"the server {SERVER}", file))
         else:
             plan.notes.append(f"{file.path} has an entry {SERVER} of your own; it stays as it is")
@@ -171,7 +171,7 @@ def plan_removal(request: SetupRequest) -> Plan:
     if not request.server:
         return plan
     file = plan.file(at.path(at.files.server), at.root)
-    if server_entry.remove(file, program):
+    if mcp_entry.remove(file, program):
         plan.parts.append((f"the server {SERVER}", file))
     if at.files.guide:
         file = plan.file(at.path(at.files.guide), at.root)
@@ -201,7 +201,7 @@ def _is_shared(plan: Plan, file: File, request: SetupRequest, at: Target) -> boo
 def _has_server(name: str, request: SetupRequest) -> bool:
     at = target(PROGRAMS[name], request.folder, for_user=request.for_user)
     try:
-        return server_entry.find(read(at.path(at.files.server), at.root), PROGRAMS[name]) is not None
+        return mcp_entry.find(read(at.path(at.files.server), at.root), PROGRAMS[name]) is not None
     except NotSetUp:
         return False
 

@@ -79,10 +79,10 @@ def _declare_asks(command: argparse.ArgumentParser) -> None:
 def _asks(options: argparse.Namespace) -> int:
     """List the open questions, or answer one. Exit status 0."""
     require_database(options)
+    if options.action is not None:
+        _ASK_ACTIONS[options.action].run(options)
+        return 0
     with open_store(options) as store:
-        if options.action is not None:
-            _answer(options, store)
-            return 0
         asks = ask_queries.open_asks(store.db)
         if options.json:
             print_json({"asks": [to_json(ask) for ask in asks]}, indent=2)
@@ -129,26 +129,27 @@ def _why_not_here(store: Store, ask: Ask) -> str | None:
     return why_unanswerable(store.db, ask)
 
 
-def _answer(options: argparse.Namespace, store: Store) -> None:
-    ask = _found(store, options.ask)
-    if (why := _why_not_here(store, ask)) is not None:
-        raise Conflict(why)
-    answer, choices = _answers(ask, options.answer)
-    takes_up = answer in ask.options or allows(answer) or any(choice is not None for choice in choices)
-    if takes_up and answer != DENY and not _is_shown_whole(ask):
-        raise Conflict(
-            f"not all of question {ask.uid[:SHORT_ID]} can be shown: answer it in words of your own, or deny it"
-        )
-    given = None if options.input is None else _edited(ask, answer, options.input)
-    what = [f"{agent_names.shown(ask.agent)} asks:", *(f"│ {line}" for line in ask_lines(ask))]
-    what += ["The answer:", *quoted(answer, is_prose=False)]
-    what += ["The tool is given instead:", *quoted(json.dumps(given), is_prose=False)] if given is not None else []
-    operation = AnswerAsk(ask.uid, answer, given, choices)
-    (ask,) = person.commit(options, store, operation, what=what, answers=ask.uid)
-    if options.json:
-        print_json(to_json(ask))
-    else:
-        print(f"answered {ask.uid[:SHORT_ID]}  {agent_names.shown(ask.agent, 30)}: {safe_line(answer)}")
+def _answer(options: argparse.Namespace) -> None:
+    with open_store(options) as store:
+        ask = _found(store, options.ask)
+        if (why := _why_not_here(store, ask)) is not None:
+            raise Conflict(why)
+        answer, choices = _answers(ask, options.answer)
+        takes_up = answer in ask.options or allows(answer) or any(choice is not None for choice in choices)
+        if takes_up and answer != DENY and not _is_shown_whole(ask):
+            raise Conflict(
+                f"not all of question {ask.uid[:SHORT_ID]} can be shown: answer it in words of your own, or deny it"
+            )
+        given = None if options.input is None else _edited(ask, answer, options.input)
+        what = [f"{agent_names.shown(ask.agent)} asks:", *(f"│ {line}" for line in ask_lines(ask))]
+        what += ["The answer:", *quoted(answer, is_prose=False)]
+        what += ["The tool is given instead:", *quoted(json.dumps(given), is_prose=False)] if given is not None else []
+        operation = AnswerAsk(ask.uid, answer, given, choices)
+        (ask,) = person.commit(options, store, operation, what=what, answers=ask.uid)
+        if options.json:
+            print_json(to_json(ask))
+        else:
+            print(f"answered {ask.uid[:SHORT_ID]}  {agent_names.shown(ask.agent, 30)}: {safe_line(answer)}")
 
 
 def _found(store: Store, reference: str) -> Ask:
@@ -237,7 +238,7 @@ _ASK_ACTIONS: Final = {
     "answer": CommandAction(
         "answer a question",
         _declare_answer,
-        lambda options: None,
+        _answer,
     )
 }
 

@@ -19,7 +19,7 @@ from tui_tasks.text import times
 from tui_tasks.text.glyphs import Look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents import agent_states, agent_text
 from tui_tasks.tui.painting.charts import spark
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
@@ -159,7 +159,7 @@ class FleetRows(RowDrawing[FleetRow]):
             return others[line - 1] if line <= len(others) else ()
         context, now = self.context, self.context.clock.now()
         sizes = columns(look.width, self.filled)
-        state = agent_text.shown_state(row, context, self._quiet_after)
+        state = agent_states.shown_state(row, context, self._quiet_after)
         shown = self._look_of(row)
         self._tick(row, state, now)
         is_small, old = look.width < NARROW, "$muted" if state == "gone" else ""
@@ -205,7 +205,7 @@ class FleetRows(RowDrawing[FleetRow]):
         """
         if isinstance(row, GoneAgents):
             return []
-        state, task = agent_text.shown_state(row, self.context, self._quiet_after), self._task(row)
+        state, task = agent_states.shown_state(row, self.context, self._quiet_after), self._task(row)
         if state == "gone" and row.task is None:
             return []
         if width < NARROW:
@@ -256,7 +256,7 @@ class FleetRows(RowDrawing[FleetRow]):
         return rest if len(rest) <= _REST else [*rest[: _REST - 1], safe_line(" ".join(rest[_REST - 1 :]), room)]
 
     def _gone(self, row: GoneAgents, look: RowLook) -> Sequence[Part]:
-        shown = agent_text.LOOKS_OF_STATES["gone"]
+        shown = agent_states.LOOKS_OF_STATES["gone"]
         key = self.context.keymap.key_of("agent_log")
         words = f"{key} {'folds' if row.is_open else 'shows'} them" if look.cursor else ", ".join(row.names)
         counts = {"gone": len(row.names) - row.finished, "finished": row.finished}
@@ -270,8 +270,8 @@ class FleetRows(RowDrawing[FleetRow]):
 
     def _look_of(self, row: Member) -> Look:
         """Return how an agent's state is shown."""
-        state = agent_text.shown_state(row, self.context, self._quiet_after)
-        return agent_text.LOOKS_OF_STATES["finished" if agent_text.has_finished(row) else state]
+        state = agent_states.shown_state(row, self.context, self._quiet_after)
+        return agent_states.LOOKS_OF_STATES["finished" if agent_states.has_finished(row) else state]
 
     def _flag(self, row: Member) -> str:
         """Return the mark of an agent whose state or task has changed since the human looked."""
@@ -289,7 +289,7 @@ class FleetRows(RowDrawing[FleetRow]):
     def _task_of(self, row: Member) -> TaskLine | None:
         """Return the task that an agent waits with, else that which it is at."""
         asked = self._asked.get(row.ask.uid) if row.ask is not None and row.state in ("waiting", "paused") else None
-        is_at_its_own = agent_text.shown_state(row, self.context, self._quiet_after) in ("stuck", "asking")
+        is_at_its_own = agent_states.shown_state(row, self.context, self._quiet_after) in ("stuck", "asking")
         return row.last_task or asked if is_at_its_own else asked or row.last_task
 
     def _tick(self, row: Member, state: str, now: int) -> None:

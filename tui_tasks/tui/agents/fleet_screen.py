@@ -15,7 +15,7 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents import agent_states, agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, OptionKeys, Reading, answer_keys
 from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers
@@ -119,7 +119,7 @@ class Fleet(Overlay):
         members = self.context.state.members
         # What the order of the rows follows from changes with them alone.
         now, seen_at = self.context.clock.now(), self.context.state.seen_at
-        self._over = {member.name for member in members if agent_text.is_over(member, now, seen_at)}
+        self._over = {member.name for member in members if agent_states.is_over(member, now, seen_at)}
         self._left = {member.name for member in members if member.left_task(now, self._quiet_after) is not None}
         self.members = [member for member in members if self.context.state.projects.shows_member(member)]
         gone = [
@@ -129,7 +129,7 @@ class Fleet(Overlay):
         ]
         if len(gone) < 2:
             return [*self.members]
-        finished = sum(map(agent_text.has_finished, gone))
+        finished = sum(map(agent_states.has_finished, gone))
         fold = GoneAgents(tuple(agent_text.who(one.name, 40) for one in gone), self._shows_gone, finished)
         return [fold, *(one for one in self.members if self._shows_gone or one not in gone)]
 
@@ -146,16 +146,16 @@ class Fleet(Overlay):
 
     def _order(self, member: FleetRow) -> tuple[Any, ...]:
         if isinstance(member, GoneAgents):
-            return (agent_text.RANKS["gone"], 0, "", "")
+            return (agent_states.RANKS["gone"], 0, "", "")
         if self._answered is not None and self._answered[0] == member.name:
             return self._answered[1]
-        now_in = agent_text.reported_state(member, self.context.clock.now(), self._quiet_after)
+        now_in = agent_states.reported_state(member, self.context.clock.now(), self._quiet_after)
         asks = member.ask if now_in in ("waiting", "asking", "paused") else None
         since = asks.opened_at if asks is not None else member.since or 0 if now_in == "waiting" else 0
-        shown = agent_text.shown_state(member, self.context, self._quiet_after)
+        shown = agent_states.shown_state(member, self.context, self._quiet_after)
         if shown not in ("stuck", "left", "stopped", "ready") and not member.is_silent:
             shown = "waiting" if asks is not None else "gone" if member.name in self._over else now_in
-        return (agent_text.RANKS[shown], since, member.name.casefold(), member.name)
+        return (agent_states.RANKS[shown], since, member.name.casefold(), member.name)
 
     # State
 
@@ -241,7 +241,7 @@ class Fleet(Overlay):
     def states(self) -> list[str]:
         """The states of all agents, in the order of the lines."""
         rows = (row for row in self.listed.rows if isinstance(row, Member))
-        texts = [agent_text.shown_state(row, self.context, self._quiet_after) for row in rows]
+        texts = [agent_states.shown_state(row, self.context, self._quiet_after) for row in rows]
         return [*texts, *["gone"] * (len(self.members) - len(texts))]
 
     def _title(self, width: int) -> Sequence[Part]:

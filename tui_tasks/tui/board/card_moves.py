@@ -16,7 +16,7 @@ from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.vocab import OPEN
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.board.cards_of_column import CardsOfColumn, ColumnSpec
+from tui_tasks.tui.board.board_columns import CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.column import Column
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller

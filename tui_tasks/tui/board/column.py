@@ -18,8 +18,8 @@ from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND, count
+from tui_tasks.tui.board.board_columns import EMPTY_SHARE, WIDE, CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, lines_of
-from tui_tasks.tui.board.cards_of_column import EMPTY_SHARE, WIDE, CardsOfColumn, ColumnSpec
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part

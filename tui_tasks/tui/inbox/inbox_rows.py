@@ -14,7 +14,7 @@ from tui_tasks.core.rules.agents.request_text import ask_options, decided_line
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents import agent_states, agent_text
 from tui_tasks.tui.inbox.ask_views import AskedTasks
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.painting.styles import Part
@@ -222,7 +222,7 @@ class InboxRows(RowDrawing[InboxLine]):
 
     def _mark(self, row: Ask | InboxItem) -> Part:
         if isinstance(row, InboxItem) and row.state == "left":
-            state = agent_text.LOOKS_OF_STATES["left"]
+            state = agent_states.LOOKS_OF_STATES["left"]
         else:
             state = look(agent_text.ask_state(row) if isinstance(row, Ask) else row.state)
         return state.mark(ascii_only=self.context.ascii_only), state.color

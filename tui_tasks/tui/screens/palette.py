@@ -12,7 +12,7 @@ from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, SIGNS, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents import agent_states
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, Action
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.screens.picker import PaletteEntry, Picker
@@ -204,7 +204,7 @@ def legend(*, ascii_only: bool) -> list[LegendLine]:
     """Return all lines: a glyph with several meanings has one line for each colour."""
     words: dict[tuple[str, str], list[str]] = {}
     # How an agent that waits differs from one that asks is among the others.
-    agents = (look for state, look in agent_text.LOOKS_OF_STATES.items() if state not in ("waiting", "asking"))
+    agents = (look for state, look in agent_states.LOOKS_OF_STATES.items() if state not in ("waiting", "asking"))
     for look in (*LOOKS.values(), *PROOF_LOOKS.values(), *agents):
         meanings = words.setdefault((look.mark(ascii_only=ascii_only), look.color), [])
         if look.word not in meanings:

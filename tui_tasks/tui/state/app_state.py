@@ -290,7 +290,7 @@ class AppState:
         return self.left.keys() | self.reviewable.keys() | set(self.unproven) | (self.asking - named)
 
     def status_of(self, task: TaskLine) -> str:
-        """Return the status to show (`format.look`): `needs_you`, `held`, `blocked`, or the task's own."""
+        """Return the status to show: `needs_you`, `reviewable`, `held`, `blocked` (`text.glyphs`), or the task's."""
         is_asked = task.uid in self.asking and task.status in MAY_NEED
         if is_asked or task.uid in self.unproven or task.uid in self.left:
             return "needs_you"

@@ -16,7 +16,7 @@ import msgspec
 
 from tui_tasks.clock import uptime_beside
 from tui_tasks.core import schema
-from tui_tasks.core.commit import journal, rebalancing
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.read import check_queries, overview, screen_memory
 from tui_tasks.core.read.overview import Change
@@ -173,6 +173,8 @@ class DatabaseLink:
 
     def _changes(self) -> StateChanges | None:
         """Return the changes since the last call; None when there are none."""
+        from tui_tasks.core.commit import rebalancing  # the first paint goes without
+
         since, is_other = self.seq, self.db.file != self._file
         entries = overview.changes(self.db, since, MAX_ENTRIES + 1)
         if not entries and not is_other:

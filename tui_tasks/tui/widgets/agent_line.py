@@ -16,7 +16,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, age, age_lasts
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents import agent_states, agent_text
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.frame import WIDE, Group, GroupLine
 
@@ -119,7 +119,7 @@ class AgentEntries:
         now, quiet_after = self.context.clock.now(), self.context.config.quiet_after * SECOND
         found = []
         for member in self.context.state.members:
-            shown = agent_text.state_of(member, now, quiet_after)
+            shown = agent_states.state_of(member, now, quiet_after)
             if member.session is None and shown == "working":
                 self.lasts(max(1, member.last_seen + quiet_after + 1 - now))
             if entry := self._in_trouble(member, shown, now, quiet_after) or self._calm(member, shown, now):
@@ -157,12 +157,12 @@ class AgentEntries:
             self.lasts(age_lasts(member.last_seen, now))
             word = f"quiet {age(member.last_seen, now)}"
             return self._entry(member, shown, word, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
-        if shown == "failed" and not agent_text.is_over(member, now, self.context.state.seen_at):
+        if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen_at):
             why, _ = agent_text.matter(member, self.context, shown)
             return self._entry(member, shown, shown, reason=f"failed{': ' * bool(why)}{one_line(why)}")
         if shown != "idle" or member.session is None:
             return None
-        if agent_text.is_starting(member.session):
+        if agent_states.is_starting(member.session):
             return self._not_started(member, member.session, now)
         if not is_ready and member.task is not None:
             return self._at_prompt(member, member.session, member.task, now)
@@ -170,7 +170,7 @@ class AgentEntries:
 
     def _not_started(self, member: Member, session: AgentSession, now: int) -> AgentEntry | None:
         """Return the entry of an agent that was started here and has reported nothing for long."""
-        if not agent_text.is_silent(session, now):
+        if not agent_states.is_silent(session, now):
             return None
         word = one_line(member.near or "may ask something in its terminal")
         return self._entry(member, "quiet", said=word, has_task=False, reason=word)
@@ -190,7 +190,7 @@ class AgentEntries:
 
     def _calm(self, member: Member, shown: str, now: int) -> AgentEntry | None:
         """Return the entry of an agent that works, waits or does nothing; None of one that is not there."""
-        if shown == "idle" and agent_text.is_starting(member.session):
+        if shown == "idle" and agent_states.is_starting(member.session):
             assert member.session is not None
             self.lasts(member.session.started_at + SILENT_AFTER + 1 - now)
             return self._entry(member, "working", said="starts")
@@ -231,7 +231,7 @@ class AgentEntries:
         about: TaskLine | None = None,
     ) -> AgentEntry:
         """`about`: the task to name, else, with `has_task`, the agent's own, and a click goes to that."""
-        looks = agent_text.LOOKS_OF_STATES[state]
+        looks = agent_states.LOOKS_OF_STATES[state]
         mark = looks.mark(ascii_only=self.context.ascii_only)
         color = "$state-overdue" if state == "gone" else looks.color
         task, act = member.last_task if has_task else about, self._agents

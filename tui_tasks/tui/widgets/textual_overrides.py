@@ -24,6 +24,7 @@ from textual.widget import Widget
 from textual.worker import WorkerFailed
 from typing_extensions import override
 
+import tui_tasks.text.cells  # noqa: F401 - Textual measures by the table that it corrects
 from tui_tasks.core.engine.driver import READ_ERRORS
 
 R = TypeVar("R")
