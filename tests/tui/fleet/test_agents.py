@@ -592,6 +592,9 @@ async def test_options_stand_on_one_line_unless_one_could_look_like_two(plan, ma
         await settle(pilot)
         found = [line.strip() for line in lines(app) if line.strip().startswith("- ")]
         assert found == (["- Ship   - Wait"] if drawn == 1 else ["- Ship   x Wait", "- Wait"])
+        await settle(pilot, "a")
+        found = [line.strip() for line in lines(app) if line.strip().startswith(("1 Ship", "2 Wait"))]
+        assert found == (["1 Ship   2 Wait   m reply…"] if drawn == 1 else ["1 Ship   x Wait", "2 Wait"])
 
 
 async def test_an_agent_is_marked_whose_task_or_state_has_changed_until_all_is_seen(plan, make_app):

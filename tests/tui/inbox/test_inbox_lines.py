@@ -77,18 +77,24 @@ async def test_each_entry_has_the_rows_it_needs_while_rows_are_free(every_kind, 
         assert "M src/keys.py +3 -1 M tests/test_keys.py +4" in text, "the files of work to review"
 
 
-async def test_the_entry_under_the_cursor_gets_its_rows_before_the_others(plan, make_app):
+async def test_the_entry_under_the_cursor_has_one_row_as_the_detail_has_all_of_it(plan, make_app):
     with Store(plan.path) as store:
         for number in range(4):
-            store.commit(OpenAsk(f"Number {number}. {LONG}"), actor=f"robot-{number}", now=NOW)
+            store.commit(OpenAsk(f"Number {number}. {LONG}", ("memory", "disk")), actor=f"robot-{number}", now=NOW)
     app = make_app(plan.path)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(120, 50)) as pilot:
         await settle(pilot, "a", *"jjjj")
-        here = next(at for at, line in enumerate(in_list(app)) if "Number 2" in line)
-        assert "Number 3" not in in_list(app)[here + 1], "it has more than one line"
+        rows, high = in_list(app), app.screen.window.size.height
+        here = next(at for at, line in enumerate(rows) if "Number 2" in line)
+        assert rows[here].startswith(">") and "is it to be in the end?" in rows[here], "the end says what is asked"
+        assert "Number 3" in rows[here + 1] and "1 memory  2 disk" in " ".join(rows[here + 1 :])
+        below = " ".join(" ".join(shown(app).split("robot-2 asks")[1].replace("↳", "").split()).split())
+        assert f"Number 2. {LONG}" in below and "1 memory 2 disk" in below
         await settle(pilot, "k")
-        here = next(at for at, line in enumerate(in_list(app)) if "Number 1" in line)
-        assert "Number 2" not in in_list(app)[here + 1]
+        rows = in_list(app)
+        here = next(at for at, line in enumerate(rows) if "Number 2" in line)
+        assert "Number 3" not in rows[here + 1], "it has its rows again"
+        assert app.screen.window.size.height == high
 
 
 async def test_an_inbox_of_many_entries_has_a_line_for_each(plan, make_app):

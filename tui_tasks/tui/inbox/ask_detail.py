@@ -203,15 +203,16 @@ class AskDetail(TextDrawing):
             send = f"send {len(view.picked)} chosen"
             rest = [(self.context.keymap.key_of("ask_approve"), send, "ask_approve"), *rest]
         choices = [self._choice(number, text) for number, text in enumerate(options, 1)] + rest
-        widths = [cell_len(key) + 1 + cell_len(safe_line(text)) + 6 for key, text, _ in choices]
+        widths = [cell_len(key) + 1 + cell_len(safe_line(text)) + 3 for key, text, _ in choices]
         lines: list[Drawn] = []
-        if not small and sum(widths) <= width:
+        # A text with such spaces could look like two options.
+        if not small and sum(widths) <= width and not any("  " in text for text in options):
             parts: list[Part] = [("   ", "")]
             column = 3
             for (key, text, action), wide in zip(choices, widths, strict=True):
-                parts += [(key, "$key bold"), (f" {safe_line(text)}      ", "")]
+                parts += [(key, "$key bold"), (f" {safe_line(text)}   ", "")]
                 if action:
-                    self.spot(at, column, column + wide - 6, action)
+                    self.spot(at, column, column + wide - 3, action)
                 column += wide
             return [parts]
         indent = " " if small else "   "

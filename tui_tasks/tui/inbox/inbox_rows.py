@@ -12,7 +12,7 @@ from typing_extensions import override
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.rules.agents.request_text import ask_options, decided_line
 from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_states, agent_text
 from tui_tasks.tui.inbox.ask_views import AskedTasks
@@ -114,6 +114,9 @@ class InboxRows(RowDrawing[InboxLine]):
         tall = self.heights.get(row.uid, 1)
         room = self._room(look_.width)
         shown, style = self._shown_line(text, tall, line, room if line < text.title else self._room_below(look_.width))
+        if tall == 1 < text.title and isinstance(row, Ask) and not agent_text.is_permission(row):
+            title = agent_text.request_line(row, ascii_only=self.context.ascii_only)
+            shown = safe_question(title, room, ascii_only=self.context.ascii_only)
         if line:
             return [(" " * indent, ""), (shown, style)]
         if isinstance(row, InboxItem):
@@ -295,7 +298,9 @@ EMPTY_LINES: Final = 6
 
 
 class InboxList(VirtualList[InboxLine]):
-    """The rows of the inbox, each with the lines that its text needs while there is room: that of the cursor first."""
+    """The rows of the inbox, each with the lines that its text needs while there is room. The one under the cursor has
+    only what it is about, a question in one line, as the detail shows all of it.
+    """
 
     def __init__(self, context: Context, drawing: InboxRows) -> None:
         super().__init__(context, drawing, id="asks")
@@ -306,7 +311,10 @@ class InboxList(VirtualList[InboxLine]):
         """Take the lines that all rows need, up to `most`."""
         rows = self._inbox_rows.rows
         # Of more rows than lines none is looked at.
-        wanted = sum(map(self._lines_of, rows)) if 0 < len(rows) < most else len(rows) or EMPTY_LINES
+        wanted = len(rows) or EMPTY_LINES
+        if 0 < len(rows) < most:
+            # The list stays as high wherever the cursor is.
+            wanted = sum(map(self._lines_of, rows)) - min(self._lines_of(row) - self._least_of(row) for row in rows)
         high = max(1, min(most, wanted))
         if high != self._high:
             self._high = high
@@ -314,6 +322,10 @@ class InboxList(VirtualList[InboxLine]):
 
     def _lines_of(self, row: InboxLine) -> int:
         return min(_MOST, len(self._text_of(row).lines))
+
+    def _least_of(self, row: InboxLine) -> int:
+        """Return how many lines a row has under the cursor."""
+        return 1 if isinstance(row, Ask) else min(_MOST, self._text_of(row).title)
 
     def _text_of(self, row: InboxLine) -> RowText:
         return self._inbox_rows.text(row, self.size.width or self.app.size.width)
@@ -327,7 +339,7 @@ class InboxList(VirtualList[InboxLine]):
         if drawing.is_small or not (self._cache.has_first and self._cache.has_last) or left <= 0:
             return None
         rows = sorted(rows, key=lambda row: row.uid != self.cursor)
-        wanted = {row.uid: self._lines_of(row) for row in rows}
+        wanted = {row.uid: (self._least_of if row.uid == self.cursor else self._lines_of)(row) for row in rows}
         high = dict.fromkeys(wanted, 1)
         for row in rows:
             more = min(self._text_of(row).title, wanted[row.uid]) - 1
