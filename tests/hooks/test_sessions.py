@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.hooks.playing import PAYLOADS, Player
+from tui_tasks.core import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
@@ -253,6 +255,20 @@ def test_a_session_whose_process_is_no_more_is_gone_and_asks_nothing(store: Stor
     assert (alive.state()[0], dead.state()[0]) == ("idle", "gone")
     assert ask_queries.open_asks(store.db) == []
     assert ended_processes.end_departed(store, clock.now + SECOND) == 0
+
+
+def test_a_process_that_speaks_for_many_agents_is_looked_at_once(
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = Process(*processes.identity())
+    with store.db.transaction(write=True):
+        for number in range(50):
+            connections.begin(store.db, f"agent-{number}", mine, clock.now)
+    looks: list[str] = []
+    for name in ("is_alive", "is_stopped"):
+        monkeypatch.setattr(processes, name, lambda *process, name=name: looks.append(name) or name == "is_alive")
+    assert ended_processes.end_departed(store, clock.now) == ended_processes.note_stopped(store, clock.now) == 0
+    assert looks == ["is_alive", "is_stopped"]
 
 
 def test_a_hook_that_outlives_its_agent_takes_no_process_from_the_session(store: Store, clock: Clock) -> None:

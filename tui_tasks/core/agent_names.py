@@ -212,7 +212,7 @@ class Lookalikes:
         return known.fetchone() is not None
 
 
-@lru_cache(1024)
+@lru_cache(16_384)
 def shown(name: str, limit_cells: int | None = None) -> str:
     """Return a name as outputs show it, in one line that is safe to print, at most `limit_cells` wide.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from typing import Final, NamedTuple
 
 from tui_tasks.core import connections, vocab
@@ -29,16 +30,11 @@ def end_departed(store: Store, now: int) -> int:
     Raises:
         StorageFailed: the rest is ended another time.
     """
-    machine = store.db.machine
-    departed = [
-        session.uid
-        for session in session_queries.live(store.db)
-        if has_departed(session_queries.process(session), machine)
-    ]
-    closed = [
-        one for one in connections.everyone(store.db) if one.closed_at is None and has_departed(one.process, machine)
-    ]
-    asks = [ask for ask, process in connections.askers(store.db) if has_departed(process, machine)]
+    # One process may speak for thousands of agents.
+    is_over = cache(partial(has_departed, machine=store.db.machine))
+    departed = [session.uid for session in session_queries.live(store.db) if is_over(session_queries.process(session))]
+    closed = [one for one in connections.everyone(store.db) if one.closed_at is None and is_over(one.process)]
+    asks = [ask for ask, process in connections.askers(store.db) if is_over(process)]
     if not departed and not closed and not asks:
         return 0
     with store.transaction(now) as transaction:
@@ -70,18 +66,16 @@ def note_stopped(store: Store, now: int) -> int:
     Raises:
         StorageFailed: it is recorded another time.
     """
-    machine = store.db.machine
+    is_suspended = cache(partial(_is_stopped, machine=store.db.machine))
     of_sessions = [
         (session.uid, is_stopped)
         for session in session_queries.live(store.db)
-        if (is_stopped := _is_stopped(session_queries.process(session), machine))
-        is not _was_stopped(store.db, session.uid)
+        if (is_stopped := is_suspended(session_queries.process(session))) is not _was_stopped(store.db, session.uid)
     ]
     of_channel = [
         (one, is_stopped)
         for one in connections.everyone(store.db)
-        if one.closed_at is None
-        and (is_stopped := _is_stopped(one.process, machine)) is not (one.stopped_at is not None)
+        if one.closed_at is None and (is_stopped := is_suspended(one.process)) is not (one.stopped_at is not None)
     ]
     if of_sessions or of_channel:
         with store.transaction(now) as transaction:

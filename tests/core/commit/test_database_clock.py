@@ -226,3 +226,20 @@ def test_a_lease_lapses_at_its_end_and_not_while_its_holder_asks(store: Store) -
     assert lapses_at(store.db, "no such claim") is None
     store.commit(OpenAsk("why?"), actor="a", now=START)
     assert (next_lapse(store.db), lapses_at(store.db, claimed.uid), lapsed(store.db, end)) == (None, None, [])
+
+
+def test_the_next_lapse_is_found_in_a_time_that_grows_no_faster_than_the_claims_and_questions(store: Store) -> None:
+    (home,) = store.commit(EnsureList("x", "task"), actor="a", now=START)
+    costs, known = [], 0
+    for agents in (30, 120):
+        for agent in (f"agent-{number}" for number in range(known, agents)):
+            (task,) = store.commit(AddTask("task", home.uid), actor=agent, now=START)
+            store.commit(ClaimTask(agent=agent, lease=60 * SECOND, uid=task.uid), actor=agent, now=START)
+            store.commit(OpenAsk("why?"), actor=agent, now=START)
+        steps = [0]
+        store.db._connection.set_progress_handler(lambda steps=steps: steps.__setitem__(0, steps[0] + 1), 10)
+        assert next_lapse(store.db) is None
+        store.db._connection.set_progress_handler(None, 0)
+        costs.append(steps[0])
+        known = agents
+    assert costs[1] < 6 * costs[0]

@@ -6,6 +6,7 @@ import re
 import time
 
 import pytest
+from msgspec.structs import replace
 
 from tests.tui.driving import above, below, by_agent, lines, opened, press, said, shown, until
 from tests.tui.plan import NOW, SECOND, Plan, connect
@@ -28,7 +29,7 @@ from tui_tasks.core.operations.tasks import (
 )
 from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, job_queries
-from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
@@ -621,6 +622,33 @@ async def test_hundreds_of_agents_cost_the_line_no_more_time_than_a_key_has(app)
         groups = agent_groups(app.context, agents, 120)
         assert time.process_time() - began < 0.2
         assert groups[-1].parts == [(f"+{1_000 - len(groups) + 1}", "$muted")]
+
+
+async def test_of_thousands_of_agents_only_those_that_fit_are_measured(app, monkeypatch):
+    async with opened(app) as pilot:
+        line = pilot.app.query_one("#at-work", GroupLine)
+        (first, *_) = AgentEntries(app.context, line.lasts).entries()
+        names = [f"agent-{number}" for number in range(3_000)]
+        agents = [replace(first, member=replace(first.member, name=name)) for name in names]
+        looked_at = []
+        monkeypatch.setattr(agent_text, "who", lambda name, *_: looked_at.append(name) or name)
+        groups = agent_groups(app.context, agents, 120)
+        assert groups[-1].parts == [(f"+{3_000 - len(groups) + 1}", "$muted")]
+        assert len(set(looked_at)) < 20
+
+
+@pytest.mark.parametrize("keys", [["j"], ["A", "j"], ["a", "j"], ["2", "j"]])
+async def test_a_move_of_the_cursor_looks_at_no_agents(app, plan, monkeypatch, keys):
+    for number in range(3):
+        by_agent(plan, "claude-1", OpenAsk(f"Which one, {number}?"))
+    async with opened(app) as pilot:
+        await press(app, pilot, *keys[:-1])
+        looks = []
+        monkeypatch.setattr(AgentEntries, "entries", lambda _: looks.append("entries") or [])
+        monkeypatch.setattr(activity, "working", lambda _: looks.append("working") or {})
+        await pilot.press(keys[-1])
+        await pilot.pause()
+        assert looks == []
 
 
 async def test_each_failed_task_is_named_with_its_reason(app, plan):

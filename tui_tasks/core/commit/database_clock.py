@@ -137,21 +137,22 @@ def until(db: Database, uid: str) -> int | None:
     return None if stored is None else int(stored)
 
 
+# Questions are read once for all claims: thousands of either are looked at in each turn of a channel.
 # The active claims with the instant at which each lapses. While a question of its holder is open it lapses at no known
 # instant (NULL), or no sooner than a lease after the question times out (docs: protocol, section 7).
 _LAPSES: Final = """
 SELECT claim.uid, claim.id, max(
     ifnull(CAST(own.value AS INTEGER), claim.expires_at),
-    ifnull((
-        SELECT max(ifnull(CAST(asked.value AS INTEGER), ask.expires_at)) + claim.lease
-        FROM ask LEFT JOIN view AS asked ON asked.key = 'until:' || ask.uid
-        WHERE ask.state = 'open' AND ask.agent = claim.agent
-    ), 0)
+    ifnull(asking.until + claim.lease, 0)
 ) AS at
 FROM claim LEFT JOIN view AS own ON own.key = 'until:' || claim.uid
-WHERE claim.state = 'active' AND NOT EXISTS (
-    SELECT 1 FROM ask WHERE ask.state = 'open' AND ask.agent = claim.agent AND ask.expires_at IS NULL
-)
+LEFT JOIN (
+    SELECT ask.agent, max(ask.expires_at IS NULL) AS is_endless,
+        max(ifnull(CAST(asked.value AS INTEGER), ask.expires_at)) AS until
+    FROM ask LEFT JOIN view AS asked ON asked.key = 'until:' || ask.uid
+    WHERE ask.state = 'open' GROUP BY ask.agent
+) AS asking ON asking.agent = claim.agent
+WHERE claim.state = 'active' AND ifnull(asking.is_endless, 0) = 0
 """
 
 

@@ -312,7 +312,7 @@ class Fleet(Overlay):
             self.release()
         if self._shown is not None:
             self.context.say("")  # it was about the question before, and hides the keys of this one
-        self._show()
+        self._show_agent()
 
     def on_virtual_list_opened(self) -> None:
         """Do as Enter does."""
@@ -324,12 +324,16 @@ class Fleet(Overlay):
         self._show()
 
     def _show(self) -> None:
+        self._show_agent()
+        self._head.again()
+
+    def _show_agent(self) -> None:
         name = self.agent_here()
         words = activity.words(self.context.db, name, min(MAX_WORDS, self.size.height // 6)) if name else []
         sent = ask_queries.newest(self.context.db, name, MAX_MESSAGES) if name else []
         self._shown = self.view
         self._note_text.put(self.member, self._shown, words, sent)
-        for part in (self._note_title, self._note, self._head, self._titles):
+        for part in (self._note_title, self._note, self._head.title, self._titles):
             part.again()
         self.call_after_refresh(self._note_painted)
         if self.is_on_gone:

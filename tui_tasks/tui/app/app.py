@@ -157,6 +157,7 @@ class TaskApp(Actor, ResilientApp):
             say=self.frame.say,
             hint=self.frame.hint,
             redraw_frame=self.frame.redraw,
+            redraw_feet=self.frame.redraw_feet,
             run=self.key_queue.run,
             expect_words=self.key_queue.expect_words,
             expect_rest=self.key_queue.expect_rest,

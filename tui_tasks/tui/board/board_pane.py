@@ -269,7 +269,7 @@ class BoardPane(TaskPane):
     def _show_keys(self) -> None:
         """Show where keys would move the card."""
         self._keys.again()
-        self.context.redraw_frame()
+        self.context.redraw_feet()
 
     def _key_parts(self, width: int) -> Sequence[Part]:
         """` h/l column   H → Pending   L → Done`: the keys for a newcomer on a small screen."""

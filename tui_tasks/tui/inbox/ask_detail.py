@@ -78,7 +78,8 @@ class AskDetail(TextDrawing):
         db, ask = self.context.db, view.ask if view is not None else None
         self._view, self._folded, self._item_lines, self._draft, self._end = view, folded, item_lines, draft, 0
         self._about = self._tasks.of(ask) if ask is not None else None
-        self._working = activity.working(db).get(ask.agent) if ask is not None else None
+        members = self.context.state.members if ask is not None else ()
+        self._working = next((one.task for one in members if ask is not None and one.name == ask.agent), None)
         self._agent = ask_queries.agent(db, ask.agent) if ask is not None else None
         self._words = activity.words(db, ask.agent, _LOOKED_AT) if ask is not None else []
 

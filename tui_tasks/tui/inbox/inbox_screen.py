@@ -333,9 +333,13 @@ class Inbox(Overlay):
             self.window.change(self._read())
         # At once: the scroll position belongs to the question shown before.
         self._both.show_beginning()
-        self._show()
+        self._show_row()
 
     def _show(self) -> None:
+        self._show_row()
+        self._head.again()
+
+    def _show_row(self) -> None:
         ask, item = self.ask, self.item
         self._shown = self.view
         self._asked.put(
@@ -347,7 +351,6 @@ class Inbox(Overlay):
         self._detail.again()
         self._paint_soon()
         self._reply.show_state(ask)
-        self._head.again()
         self.hints_again()
 
     def hints_again(self) -> None:

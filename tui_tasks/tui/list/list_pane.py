@@ -171,7 +171,7 @@ class ListPane(TaskPane):
 
     def on_descendant_focus(self) -> None:
         """Update the keys in the footer."""
-        self.context.redraw_frame()
+        self.context.redraw_feet()
 
     def on_resize(self) -> None:
         """Put the detail beside the list or below it, or hide it."""
@@ -262,7 +262,7 @@ class ListPane(TaskPane):
         self.detail.show(event.key)
         if self.context.state.reviewable or self.context.state.asking:
             # The foot names the review, or the answer, only on such a task.
-            self.context.redraw_frame()
+            self.context.redraw_feet()
 
     def on_virtual_list_marked(self, event: VirtualList.Marked) -> None:
         """Show how many are marked."""

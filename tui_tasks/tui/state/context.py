@@ -93,6 +93,8 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     """Shows the given `Hint`s in the footer in place of the pane's; without any, the pane's own again."""
     redraw_frame: Callable[[], None]
     """Draws the lines around the pane again; only what differs is painted."""
+    redraw_feet: Callable[[], None]
+    """Draws only the keys at the foot again, for what is under the cursor."""
     run: Callable[[Coroutine[Any, Any, None]], None]
     """Runs an action that waits for a write or an answer; shows its refusal, if any."""
     expect_words: Callable[[str], None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -267,7 +267,7 @@ def agent_groups(context: Context, entries: Sequence[AgentEntry], width: int) ->
         words = "no agent at work" if context.link.as_of is not None else "no agent connected"
         return [Group([(words, "$muted")], lambda: context.do("agents"))]
     gap, room = 3 if width >= WIDE else 2, width - 2
-    number = _fitting([entry.least + gap for entry in entries], room + gap)
+    number = _fitting((entry.least + gap for entry in entries), len(entries), room + gap)
     shown, left = entries[:number], len(entries) - number
     room -= len(f" +{left}") if left else 0
     spare = room + gap - sum(entry.least + gap for entry in shown)
@@ -287,11 +287,14 @@ def agent_groups(context: Context, entries: Sequence[AgentEntry], width: int) ->
     return groups
 
 
-def _fitting(sizes: Sequence[int], room: int) -> int:
-    """Return how many of the first entries fit, and at least one; of those that do not, their number is shown."""
-    number, used = 1, sizes[0]
-    for at, size in enumerate(sizes[1:], 1):
-        left = len(sizes) - at - 1
+def _fitting(sizes: Iterator[int], total: int, room: int) -> int:
+    """Return how many of the first entries fit, and at least one; of those that do not, their number is shown.
+
+    Only those that fit are measured: there may be thousands.
+    """
+    number, used = 1, next(sizes)
+    for at, size in enumerate(sizes, 1):
+        left = total - at - 1
         used += size
         if used + (len(f" +{left}") if left else 0) > room:
             break
