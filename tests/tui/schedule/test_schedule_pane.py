@@ -8,14 +8,14 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, lines, named, said, settle, shown, until
 from tests.tui.evening import day
-from tests.tui.plan import NOW, ZONE, at
+from tests.tui.plan import MINUTE, NOW, ZONE, at
 from tui_tasks.core import run_output
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_form import JobForm
-from tui_tasks.tui.schedule.job_rows import first_hour, hour_heads, time_line
+from tui_tasks.tui.schedule.job_rows import first_hour, hour_heads, is_even, time_line
 from tui_tasks.tui.schedule.run_view import RunView
 
 DAILY = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
@@ -86,6 +86,7 @@ async def test_what_is_overdue_has_the_cursor_and_can_be_run_and_each_reason_is_
         await settle(pilot)
         assert app.pane.line.job.uid == jobs[3]
         assert "overdue 25m: no scheduler has started it" in shown(app)
+        assert "then: Sat 19 Dec 19:50, Sat 16 Jan 19:50" in shown(app)
         assert "r Run now" in shown(app)
         assert "smtp: 535 authentication failed" in shown(app)
         row, titles = row_of(app, "Digest mail"), next(line for line in lines(app) if "last run" in line)
@@ -101,9 +102,20 @@ async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, m
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "g")
         text = shown(app)
-        assert "20 21 22 23 00 01" in text and "▂  ▂  ▂  ▂" in text, "a bar for each hour of what runs often"
-        assert "94 runs" in text
+        assert "20 21 22 23 00 01" in text
+        (often,) = (line for line in text.split("next 24 h")[1].splitlines() if line.startswith(" S1 "))
+        assert re.search(r"Server status +─ every 15 minutes ─{50,} 94 runs$", often), "one line where no hour differs"
         assert "▏16:00" in text
+        inks = [ink for line in app.pane._strip._shown for part, ink in line if "16:00" in part]
+        assert inks == [""], "a run to come has not failed"
+
+
+def test_a_job_is_even_that_has_as_many_runs_in_each_hour_to_come():
+    start = at(20, 0)
+    quarters = [start + number * 15 * MINUTE for number in range(24 * 4)]
+    assert is_even(quarters, start) and is_even(quarters[2:], start)
+    assert not is_even(quarters[:-1], start) and not is_even(quarters[::2] + quarters[:1], start)
+    assert not is_even([], start) and not is_even(quarters[:4], start)
 
 
 def test_a_day_is_named_once_in_a_list_of_dates():

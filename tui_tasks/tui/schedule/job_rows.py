@@ -266,9 +266,7 @@ def time_line(times: Sequence[int], start: int, cells: int, zone: tzinfo, *, asc
     as a bar for each hour, as high as it has runs.
     """
     if len(times) > _TIMED:
-        hours = [0] * HOURS
-        for instant in times:
-            hours[min(HOURS - 1, max(0, (instant - start) // HOUR))] += 1
+        hours = _by_hour(times, start)
         bars = charts.spark([min(runs, _FULL) for runs in hours] + [_FULL], ascii_only=ascii_only)[:-1]
         return "".join(bar.ljust(cells) for bar in bars)
     at = [(instant - start) * cells // HOUR for instant in times]
@@ -279,6 +277,19 @@ def time_line(times: Sequence[int], start: int, cells: int, zone: tzinfo, *, asc
         if len(room) > len(time) and not room.strip():
             ticks = ticks[: place + 1] + time + ticks[place + 1 + len(time) :]
     return ticks
+
+
+def is_even(times: Sequence[int], start: int) -> bool:
+    """Return whether each of the 24 hours has as many runs; the first of them has begun."""
+    first, second, *rest = _by_hour(times, start)
+    return second > 0 and first <= second and all(runs == second for runs in rest)
+
+
+def _by_hour(times: Sequence[int], start: int) -> list[int]:
+    hours = [0] * HOURS
+    for instant in times:
+        hours[min(HOURS - 1, max(0, (instant - start) // HOUR))] += 1
+    return hours
 
 
 def _may_be_due(line: JobLine, until: int) -> bool:
@@ -319,11 +330,13 @@ class Timeline(TextDrawing):
         )
         lines: list[Drawn] = [[(" " * label, ""), (hour_heads(start, zone, cells), "$muted")]]
         for number, job, times in rows:
-            ink = "$state-failed" if job.failing else "$primary"
-            ticks = time_line(times, start, cells, zone, ascii_only=ascii_only)
             runs = f" {count(len(times), 'run')}" if len(times) > _TIMED else ""
             named = fit(f" S{number:<{_NUMBER - 2}}{job.job.name}", label - 1) + " "
-            lines.append([(named, "$muted"), (ticks, ink), (runs, "$muted")])
+            if is_even(times, start):
+                hours = rule_parts(self.context, HOURS * cells, [(job_text.when(job.job), "$muted")])
+            else:
+                hours = [(time_line(times, start, cells, zone, ascii_only=ascii_only), "")]
+            lines.append([(named, "$muted"), *hours, (runs, "$muted")])
         if due_then:
             lines.append([(" " * _NUMBER + f"and {count(len(due_then), 'more job')}", "$muted")])
         elif not rows:

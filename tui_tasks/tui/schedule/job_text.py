@@ -178,7 +178,7 @@ def dates(instants: Sequence[int], zone: tzinfo, now: int) -> str:
 
 
 def next_words(job: Job, now: int, most: int) -> str:
-    """Return `next: Sun 22 Nov 08:00, Mon 23 Nov 08:00 (Europe/Berlin)`."""
+    """Return `next: Sun 22 Nov 08:00, Mon 23 Nov 08:00 (Europe/Berlin)`; `then:` where it is overdue before."""
     if job.held:
         return "off until you accept it"
     if not job.enabled:
@@ -189,7 +189,7 @@ def next_words(job: Job, now: int, most: int) -> str:
         times = dates(upcoming(job, now, most), place(job), now)
     except (ScheduleError, Refusal):
         return f"next: unknown, there is no zone {job.timezone}"
-    return f"next: {times} ({job.timezone})" if times else "no date is left"
+    return f"{'then' if is_overdue(job, now) else 'next'}: {times} ({job.timezone})" if times else "no date is left"
 
 
 def raw(job: Job) -> str:
