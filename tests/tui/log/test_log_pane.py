@@ -1,5 +1,7 @@
 """The log: every entry of the journal on a line, newest last, the same however long it is."""
 
+import re
+
 import pytest
 
 from tests.docs import schema_page
@@ -25,6 +27,7 @@ from tui_tasks.core.operations.tasks import (
 )
 from tui_tasks.core.read.pages import log_lines, log_pages
 from tui_tasks.core.store import Store
+from tui_tasks.settings.config import Config
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import when
 from tui_tasks.tui.log.log_text import text_of
@@ -49,7 +52,7 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
         text = shown(app)
         for line in (
             " 16:01:00  + new      you        #1  Inventory GA usage",
-            " 17:01:00  → status   claude-2   #1  Inventory GA usage              pending -> done",
+            " 17:01:00  → status   claude-2   #1  Inventory GA usage              pending → done",
             " 19:58:41  ✗ fail     claude-2   #3  Fix flaky DST test              test_dst_gap: expected 02:30, got",
             " 20:06:11  ? ask      claude-1   #4  Pick JWT lib: jose or pyjwt     jose is maintained but heavier; pyj",
             ">20:15:02  · log      claude-1   #5  Ship auth flow                  3 messages, last: running tests",
@@ -74,7 +77,24 @@ async def test_the_end_of_a_claim_that_another_ends_names_whose_it_was(plan, mak
         assert "claim of alpha lapsed" in shown(app) or pane_size[0] < 60
 
 
-async def test_a_narrow_line_has_what_happened_before_the_name_of_its_task(plan, make_app):
+@pytest.mark.parametrize("width", [60, 80, 99])
+async def test_a_narrow_line_has_no_name_of_a_task_behind_what_happened(plan, make_app, width):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(width, 40)) as pilot:
+        await settle(pilot)
+        log = shown(app).split("newest last")[1]
+        assert re.search(r"^.20:06 .*#4  compared both \S+ *$", log, re.M)
+        assert re.search(r"^.20:01 .*#5  pending → in progress *$", log, re.M)
+
+
+async def test_with_ascii_a_new_status_has_an_arrow_of_two_letters(plan, make_app):
+    app = make_app(plan.path, pane="log", config=Config(ascii=True))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "pending -> in progress" in shown(app)
+
+
+async def test_a_narrow_line_has_all_of_what_happened_where_it_fits(plan, make_app):
     app = make_app(plan.path, pane="log")
     reason = "zstd is missing in the image: exit status 127"
     by_agent(plan, "claude-2", EditTask(plan[7], {"status": "failed"}), LogTask(plan[7], reason))
@@ -83,24 +103,23 @@ async def test_a_narrow_line_has_what_happened_before_the_name_of_its_task(plan,
         text = shown(app)
         assert " 19:58 ✗ fail     claude-2   #3  test_dst_gap: expected 02:30, got 03:30" in text
         assert "✗ fail     claude-2   #7  zstd is missing in the image: exit status 127" in text
-        (row,) = (line for line in text.splitlines() if line.startswith(" 20:01"))
-        assert "#5  pending -> in_progress " in row and row.rstrip().endswith(" Ship auth flow")
 
 
-@pytest.mark.parametrize(("width", "text_at", "name_at"), [(80, 33, 61), (120, 69, 37)])
 @pytest.mark.parametrize(
-    ("shown_plan", "texts", "names"),
+    ("shown_plan", "width", "at_once"),
     [
-        ("plan", ("pending -> in_prog", "test_dst_gap", "jose is maint"), ("Ship auth flow",)),
-        ("evening", ("ok 28s", "where it runs", "started"), ("Login audit", "Server status")),
+        ("plan", 80, {33: ("pending → in prog", "test_dst_gap", "jose is maint")}),
+        ("plan", 120, {69: ("pending → in prog", "test_dst_gap", "jose is maint"), 37: ("Ship auth flow",)}),
+        ("evening", 80, {33: ("Login audit  ok 28s", "Server status  where it runs", "Server status  started")}),
+        ("evening", 120, {69: ("ok 28s", "where it runs", "started"), 37: ("Login audit", "Server status")}),
     ],
 )
-async def test_the_columns_of_the_log_stand_still(request, make_app, shown_plan, texts, names, width, text_at, name_at):
+async def test_the_columns_of_the_log_stand_still(request, make_app, shown_plan, width, at_once):
     app = make_app(request.getfixturevalue(shown_plan).path, pane="log")
     async with app.run_test(size=(width, 40)) as pilot:
         await settle(pilot)
         log = shown(app).split("newest last")[1].splitlines()
-        for place, words in ((text_at, texts), (name_at, names)):
+        for place, words in at_once.items():
             assert {next(line.index(word) for line in reversed(log) if word in line) for word in words} == {place}
 
 
@@ -129,7 +148,7 @@ async def test_a_line_calls_its_task_as_it_was_called_then(plan, make_app):
         told = shown(app)
         assert "#5  Ship auth flow                  3 messages, last: running tests 14/22" in told
         assert "#5  Ship it                         was called Ship auth flow" in told
-        assert "#5  Ship it                         priority high -> urgent" in told
+        assert "#5  Ship it                         priority high → urgent" in told
 
 
 async def test_a_line_has_the_number_of_its_task_wherever_that_stands_now(plan, make_app):
@@ -171,10 +190,10 @@ async def test_what_was_done_again_is_told_as_redo(plan, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         assert texts(app)[-4:] == [
-            "pending -> done",
-            "undo: done -> pending",
-            "redo: pending -> done",
-            "undo: done -> pending",
+            "pending → done",
+            "undo: done → pending",
+            "redo: pending → done",
+            "undo: done → pending",
         ]
 
 
@@ -184,7 +203,7 @@ async def test_where_the_human_last_looked_stands_between_what_was_before_and_si
         await settle(pilot)
         assert "── 19:58  you last looked here ───" in shown(app)
         at_mark = texts(app).index("you last looked here")
-        assert texts(app)[at_mark - 1 : at_mark + 2 : 2] == ["description", "pending -> in_progress"]
+        assert texts(app)[at_mark - 1 : at_mark + 2 : 2] == ["description", "pending → in progress"]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)])
@@ -347,7 +366,7 @@ async def test_an_entry_is_copied_as_a_line_of_text(plan, make_app):
     [
         ("kind:fail", ["test_dst_gap: expected 02:30, got 03:30"]),
         ("kind:ask who:claude-2", ["Approve: delete the old GA property"]),
-        ("who:you kind:status", ["pending -> skipped"]),
+        ("who:you kind:status", ["pending → skipped"]),
         ("middleware kind:log", ["sketched the middleware", "wrote middleware/jwt.py"]),
         ("MIGRATE kind:log", ["exported the old figures"]),
         ("kind:log -who:claude-1", ["exported the old figures", "test_dst_gap: expected 02:30, got 03:30"]),
@@ -475,7 +494,7 @@ def test_every_kind_of_entry_has_words(tmp_path):
         ("new", "list Plan"),
         ("new", "one"),
         ("new", "two"),
-        ("edit", "priority medium -> urgent, agent - -> a, was called one"),
+        ("edit", "priority medium → urgent, agent - → a, was called one"),
         ("move", "moved in the list"),
         ("ask", "which?"),
         ("answer", "that"),
@@ -511,7 +530,7 @@ def test_review_and_stuck_agents_have_words_of_their_own(store: Store, talk, clo
         ("edit", "list tasklist: new tasks of agents wait for you"),
         ("review", "accepted"),
         ("review", "declined: not now"),
-        ("status", "undo: cancelled -> pending"),
+        ("status", "undo: cancelled → pending"),
         ("edit", "undo: waits for you again"),
         ("stuck", "agent gives no sign of life"),
         ("stuck", "agent works again"),

@@ -66,7 +66,8 @@ class PastActions(Controller):
             # Entries that the log does not show are internal to the scheduler.
             return f"{clock.time_of(entry.at)}  {agent_names.shown(entry.actor)}  {entry.kind}{more}"
         name = f"{safe_line(line.name or '', 40)}: " if names_task(line) else ""
-        return f"{clock.time_of(entry.at)}  {who_of(line)}  {line.word}  {name}{text_of(line)}{more}"
+        text = text_of(line, ascii_only=self._context.ascii_only)
+        return f"{clock.time_of(entry.at)}  {who_of(line)}  {line.word}  {name}{text}{more}"
 
 
 def past_app(link: PastLink, **options: Any) -> TaskApp:

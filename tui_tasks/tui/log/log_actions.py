@@ -119,7 +119,7 @@ class Export:
     def _item(self, line: LogLine) -> str:
         name = f" _{_literal(line.name)}_" if line.task is not None and line.name else ""
         at = clock(line.at, self.zone, seconds=True)
-        return f"- {at} **{line.word}** {_literal(who_of(line))}{name}: {_literal(text_of(line))}\n"
+        return f"- {at} **{line.word}** {_literal(who_of(line))}{name}: {_literal(text_of(line, ascii_only=True))}\n"
 
     def _found(self, db: Database) -> Iterator[LogLine]:
         """Yield the matching lines, up to the entry that is the newest at the start."""

@@ -72,7 +72,7 @@ class EntryText(TextDrawing):
             return [*shown, *self._run_of_words(width)]
         values = (entry.new if entry is not None else line.new) or {}
         said = [str(values[name]) for name in _SAYS if isinstance(values.get(name), str)]
-        for text in said or [text_of(line)]:
+        for text in said or [text_of(line, ascii_only=ascii_only)]:
             shown += self._block(text, width)
         if entry is not None and entry.why is not None:
             shown += self._why(entry.why, width)

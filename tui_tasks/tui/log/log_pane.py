@@ -289,7 +289,8 @@ class LogPane(Pane):
     def _as_text(self, row: LogLine) -> str:
         assert self.context.clock.zone is not None
         name = f"  {row.name}" if row.task is not None and row.name else ""
-        return f"{moment(row.at, self.context.clock.zone)}  {row.word}  {who_of(row)}{name}: {text_of(row)}"
+        text = text_of(row, ascii_only=True)
+        return f"{moment(row.at, self.context.clock.zone)}  {row.word}  {who_of(row)}{name}: {text}"
 
     # The filter
 

@@ -28,9 +28,8 @@ from tui_tasks.tui.widgets.frame import NARROW, WIDE
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# In cells: the column of names before the text, the one at the end of a narrow screen, and what is between columns.
+# In cells: the column of names before the text, and what is between columns.
 _NAME: Final = 30
-_NAME_AT_END: Final = 18
 _GAP: Final = 2
 # Entries of an agent about itself belong to no list.
 _OF_AGENTS: Final = frozenset({"session", "ask", "message"})
@@ -163,8 +162,8 @@ class LogRows(RowDrawing[LogLine]):
     def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`20:15:02  · log    claude-1   #5  Ship auth flow   running tests 14/22`.
 
-        Each column begins at one place, and what is too long is cut at its end. On a narrow screen the name stands in
-        the last column, where the text leaves it free.
+        Each column begins at one place, and what is too long is cut at its end. A narrow screen has no names of tasks:
+        their numbers say which.
         """
         ascii_only, width = self.context.ascii_only, look_.width
         cursor: Part = (">" if look_.cursor else " ", "$primary bold" if look_.focused else "$muted")
@@ -176,20 +175,15 @@ class LogRows(RowDrawing[LogLine]):
         head = [cursor, *self._head(row, width), (label, "$muted")]
         room = width - sum(cell_len(part) for part, _ in head) - cell_len(where) - 1
         many = self._many(row, width)
-        name, text = name_and_text(row)
-        before = after = ""
-        if name and width >= WIDE:
-            column = min(_NAME, room // 2)
-            before = fit(name, column, ascii_only=ascii_only) + " " * _GAP
-        elif name and width >= NARROW:
-            needed = cell_len(many + safe_line(text, width, ascii_only=ascii_only)) + _GAP
-            column = _NAME_AT_END - cell_len(where)
-            after = fit(name, column, ascii_only=ascii_only) if needed + column <= room else ""
-        elif row.job is not None:
-            text = text_of(row)
-        cells = max(0, room - cell_len(before + many + after))
+        before = ""
+        if width >= WIDE:
+            name, text = name_and_text(row, ascii_only=ascii_only)
+            before = fit(name, min(_NAME, room // 2), ascii_only=ascii_only) + " " * _GAP if name else ""
+        else:
+            text = text_of(row, ascii_only=ascii_only)
+        cells = max(0, room - cell_len(before + many))
         said = (fit(text, cells, ascii_only=ascii_only), self._text_ink(row))
-        return [*head, (before, ""), (many, "$muted"), said, (after, "$muted"), (where, "$muted")]
+        return [*head, (before, ""), (many, "$muted"), said, (where, "$muted")]
 
     def _head(self, row: LogLine, width: int) -> list[Part]:
         """Return when it happened, to the second where there is room, its kind, and who did it."""

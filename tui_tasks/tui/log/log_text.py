@@ -73,9 +73,9 @@ def who_of(line: LogLine) -> str:
     return "scheduler" if line.actor == vocab.SYSTEM and line.job is not None else agent_text.who(line.actor)
 
 
-def text_of(line: LogLine) -> str:
+def text_of(line: LogLine, *, ascii_only: bool = False) -> str:
     """Return what happened in one phrase; it includes texts of agents unchanged, long ones cut."""
-    text = _text(line)
+    text = _text(line, "->" if ascii_only else "→")
     if line.undoes is None:
         return text
     return f"{'redo' if line.is_redo else 'undo'}: {text}"
@@ -87,28 +87,29 @@ def names_task(line: LogLine) -> bool:
     return line.task is not None and bool(line.name) and not says_it
 
 
-def name_and_text(line: LogLine) -> tuple[str, str]:
+def name_and_text(line: LogLine, *, ascii_only: bool = False) -> tuple[str, str]:
     """Return the name of the task or job that an entry is about, and what happened without it."""
     if line.entity in ("run", "job") and line.undoes is None and (said := _said_of_job(line)):
         return line.name or "job", said
-    return line.name or "" if names_task(line) else "", text_of(line)
+    return line.name or "" if names_task(line) else "", text_of(line, ascii_only=ascii_only)
 
 
-def _text(line: LogLine) -> str:
+def _text(line: LogLine, arrow: str) -> str:
     new, old, name = line.new, line.old, line.name or ""
     if line.word in MARKS:
         return MARKS[line.word]
     if line.entity in ("run", "job"):
         return _of_job(line)
     if line.word in ("status", "fail") and line.entity == "task":
-        step = f"{old.get('status')} -> {new.get('status')}"
+        was, became = (look(str(values.get("status"))).word for values in (old, new))
+        step = f"{was} {arrow} {became}"
         return line.reason or step if line.word == "fail" else f"{step}: {line.reason}" if line.reason else step
     if line.word == "log":
         return str(new.get("message", ""))
     if line.word in ("new", "delete", "back"):
         return f"list {name}" if line.entity == "list" else str(new.get("name") or name)
     if line.word in ("edit", "link"):
-        return _edit(line)
+        return _edit(line, arrow)
     return _of_people(line)
 
 
@@ -173,7 +174,7 @@ def _of_check(line: LogLine) -> str:
     return {"check.requested": "asks for its checks"}.get(line.kind, "an input of a passed check has changed")
 
 
-def _edit(line: LogLine) -> str:
+def _edit(line: LogLine, arrow: str) -> str:
     """Return which fields were changed, with short values."""
     if line.entity == "log":
         return "a log entry undone" if line.new.get("deleted") else "a log entry restored"
@@ -193,7 +194,7 @@ def _edit(line: LogLine) -> str:
         elif field == "archived":
             parts.append("archived" if value else "brought back from the archive")
         elif field in ("priority", "agent", "domain"):
-            parts.append(f"{field} {_word(field, was)} -> {_word(field, value)}")
+            parts.append(f"{field} {_word(field, was)} {arrow} {_word(field, value)}")
         else:
             parts.append(_WORDS_OF_FIELDS.get(field, field))
     head = f"list {line.name}: " if line.entity == "list" else ""

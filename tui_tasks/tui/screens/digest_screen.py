@@ -179,10 +179,11 @@ class DigestRows(RowDrawing[DigestRow]):
     def _entry(self, entry: LogLine, width: int) -> list[Part]:
         ascii_only = self.context.ascii_only
         mark, style = mark_of(entry, ascii_only=ascii_only)
+        text = text_of(entry, ascii_only=ascii_only)
         if width < 60:
-            return [(f"  {mark} ", style), (text_of(entry), "$muted")]
+            return [(f"  {mark} ", style), (text, "$muted")]
         head = f"{self.context.clock.time_of(entry.at)}  {fit(who_of(entry), _WHO, ascii_only=ascii_only)} "
-        return [(" " * (_TITLE + 2), ""), (f"{mark} ", style), (head, "$muted"), (text_of(entry), "$muted")]
+        return [(" " * (_TITLE + 2), ""), (f"{mark} ", style), (head, "$muted"), (text, "$muted")]
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw the text for a digest without lines."""
