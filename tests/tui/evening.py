@@ -30,7 +30,7 @@ from tui_tasks.core.store import Store
 
 
 def with_agents(plan: Plan) -> Plan:
-    """One agent that is quiet, and one that does nothing at the moment."""
+    """One agent that has finished, and one that does nothing at the moment."""
     with Store(plan.path) as store:
         for when, actor, operation in _said(plan):
             store.commit(operation, actor=actor, now=when)
@@ -40,7 +40,7 @@ def with_agents(plan: Plan) -> Plan:
 
 def _said(plan: Plan) -> list[tuple[int, str, LogTask]]:
     return [
-        (at(19, 58, 30), "codex-1", LogTask(plan[6], "joined")),
+        (at(19, 58, 30), "codex-1", LogTask(plan[6], "listed the cases to test")),
         (at(20, 15, 40), "watcher", LogTask(plan[8], "looked at the backups")),
     ]
 

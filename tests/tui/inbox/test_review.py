@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, lines, named, said, settle, shown, until, write
+from tests.tui.driving import SIZES, above, by_agent, lines, named, said, settle, shown, until, write
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
-from tui_tasks.core.operations.tasks import AddTask, EditTask, SetListReview
+from tui_tasks.core.operations.tasks import AcceptTask, AddTask, EditTask, SetListReview
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
@@ -45,6 +47,27 @@ async def open_review(pilot) -> None:
     """There are questions in the plan: held tasks stand below them."""
     await settle(pilot, "a", "tab")
     assert pilot.app.screen.item.kind == "held"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_the_first_held_task_is_named_above_every_pane_with_how_many_more(plan, filed, make_app, width):
+    app = make_app(plan.path)
+    async with app.run_test(size=(width, 40)) as pilot:
+        await settle(pilot)
+        (row,) = (line for line in above(app).splitlines() if line.startswith(" ◇ held"))
+        assert re.fullmatch(r" ◇ held +#10 Rewrite it in Rust  claude-1  \+2 more +now", row)
+        by_agent(plan, "human", *(AcceptTask(uid, 1) for uid in filed[:2]))
+        await until(pilot, lambda: re.search(r"^ ◇ held +#12 Tell the team  claude-1 +now$", above(app), re.M))
+
+
+async def test_where_a_job_alone_is_held_it_is_named(plan, make_app):
+    with Store(plan.path) as store:
+        store.review = lambda: ReviewPolicy(jobs=True)
+        store.commit(CreateJob("Nightly", "adhoc", "", "go", "UTC"), actor="claude-1", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 40)) as pilot:
+        await settle(pilot)
+        assert re.search(r"^ ◇ held +job Nightly  claude-1 +now$", above(app), re.M)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -19,6 +19,7 @@ from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.screen_memory import Looked
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
+from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
@@ -57,7 +58,7 @@ class AppState:
     - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
     - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about;
       of one that names none, the task that its agent was at work on. `asking`: the uids of these tasks.
-    - `held`: how many tasks and jobs wait for the human to accept them.
+    - `held`: how many tasks and jobs wait for the human to accept them; `first_held`: the oldest.
     - `members`: every agent, without those that are gone for a day and have left nothing open.
     - `left`: the tasks in progress whose agent is gone, by uid. `lapsed`: the tasks that are pending again since a
       claim on them lapsed, whose agent is gone or silent.
@@ -101,6 +102,7 @@ class AppState:
         self.asked_about: dict[str, str] = {}
         self.asking: set[str] = set()
         self.held = 0
+        self.first_held: HeldTask | None = None
         self.members: list[Member] = []
         self.left: dict[str, LeftTask] = {}
         self.lapsed: dict[str, LeftTask] = {}
@@ -144,7 +146,7 @@ class AppState:
             self._read_lists(entries)
             self._read_due(now)
             self._follow_failures(entries)
-            self.held = held_queries.count(self._db)
+            self._read_held()
         if changes.touches("ask", "task"):
             self._read_asks()
         if changes.touches("ask", *_OF_TASKS):
@@ -156,7 +158,7 @@ class AppState:
         if changes.touches("auto"):
             self._read_autos()
         if changes.touches("job"):
-            self.held = held_queries.count(self._db)
+            self._read_held()
         if changes.touches("job", "run"):
             self._read_jobs()
         self._note_new(entries)
@@ -312,11 +314,15 @@ class AppState:
         self._read_failed_last()
         self._read_reviewable()
         self.read_agents(now)
-        self.held = held_queries.count(self._db)
+        self._read_held()
         self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
         self._read_autos()
         self._read_jobs()
         self.spoke = {name: at for name, _, at in activity.speakers(self._db)}
+
+    def _read_held(self) -> None:
+        self.held = held_queries.count(self._db)
+        self.first_held = held_queries.first(self._db) if self.held else None
 
     def _read_lists(self, entries: Iterable[Change]) -> None:
         """Reread the lists whose tasks were added, removed or changed."""

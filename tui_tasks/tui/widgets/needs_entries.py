@@ -78,8 +78,7 @@ class NeedsEntries:
                     AGENTS, agent.mark, agent.color, agent.who, agent.reason, act, since=agent.since, word=agent.state
                 )
         yield from self._unproven()
-        if held := self.context.state.held:
-            yield self._entry(HELD, "held", "held", f"{held} of agents, to accept", "asks", number=held)
+        yield from self._held()
         yield from self._to_review()
         yield from self._failed()
         yield from self._failed_jobs()
@@ -144,6 +143,15 @@ class NeedsEntries:
         reason = failed_check(self.context, task) if task is not None else None
         text = f"{self._named(unproven[0])}{f': {reason}' if reason is not None else ''}{_more(len(unproven))}"
         yield self._entry(CHECKS, "needs_you", "check failed", text, "asks", number=len(unproven))
+
+    def _held(self) -> Iterator[Entry]:
+        held, first = self.context.state.held, self.context.state.first_held
+        if first is None:
+            return
+        name = one_line(first.name, _SHORT_NAME)
+        named = f"job {name}" if first.is_job else f"#{first.id} {name}"
+        text = f"{named}  {agent_text.who(first.maker, WHO)}{_more(held)}"
+        yield self._entry(HELD, "held", "held", text, "asks", number=held, since=first.at)
 
     def _to_review(self) -> Iterator[Entry]:
         reviewable = self.context.state.reviewable

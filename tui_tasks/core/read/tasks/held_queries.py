@@ -36,8 +36,10 @@ class HeldTask(msgspec.Struct, frozen=True, gc=False):
 # other indexes were made after it.
 _HELD: Any = HELD & (TaskRow.created_by > SQL("''"))
 _WAITING: Any = EdgeRow.select(fn.COUNT(EdgeRow.task_uid)).where(EdgeRow.on_uid == TaskRow.uid)
-_ALL = Statement(
-    lambda: (
+
+
+def _held_tasks() -> Any:
+    return (
         TaskRow.select(
             TaskRow.id,
             TaskRow.uid,
@@ -54,7 +56,10 @@ _ALL = Statement(
         # By the id itself, SQLite would go through all tasks to have them in order.
         .order_by(TaskRow.id + SQL("0"))
     )
-)
+
+
+_ALL = Statement(_held_tasks)
+_FIRST = Statement(lambda: _held_tasks().limit(1))
 _COUNT = Statement(lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(_HELD))
 _COUNT_JOBS = Statement(
     lambda: JobRow.select(fn.COUNT(JobRow.id)).where((JobRow.deleted == SQL("0")) & (JobRow.held == SQL("1")))
@@ -80,6 +85,12 @@ _WHY_JOB = Statement(
 def everything(db: Database) -> list[HeldTask]:
     """Return the held tasks, oldest first."""
     return [HeldTask(*row) for row in db.all(_ALL)]
+
+
+def first(db: Database) -> HeldTask | None:
+    """Return the held task that is the oldest, else the oldest held job, or None."""
+    row = db.one(_FIRST)
+    return HeldTask(*row) if row is not None else next(iter(jobs(db)), None)
 
 
 def jobs(db: Database) -> list[HeldTask]:
