@@ -511,8 +511,11 @@ def test_a_failed_test_is_named_where_pytest_names_it_and_never_guessed(output: 
 @pytest.mark.parametrize(
     ("cells", "cut"),
     [
-        (40, "jose is maintained but heavi… Which one?"),
-        (24, "jose is main… Which one?"),
+        (45, "jose is maintained but heavier; … Which one?"),
+        (44, "jose is maintained but heavier; … Which one?"),
+        (43, "jose is maintained but … Which one?"),
+        (40, "jose is maintained but … Which one?"),
+        (24, "jose is … Which one?"),
         (16, "jose is maintai…"),
     ],
 )
@@ -520,6 +523,12 @@ def test_a_question_is_cut_in_the_middle_and_keeps_its_last_sentence(cells: int,
     asked = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
     assert safe.safe_question(asked, cells) == cut
     assert safe.safe_question(asked, 80) == asked
+
+
+def test_a_question_is_cut_within_a_word_where_none_ends_near_and_with_ascii_by_a_tilde() -> None:
+    assert safe.safe_question(f"{'a' * 90}. Which one?", 40) == f"{'a' * 28}… Which one?"
+    asked = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
+    assert safe.safe_question(asked, 24, ascii_only=True) == "jose is ~ Which one?"
 
 
 @pytest.mark.parametrize("cells", range(1, 60))

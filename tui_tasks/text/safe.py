@@ -56,6 +56,8 @@ _REGIONAL_A = 0x1F1E6
 _SENTENCE_END: Final = re.compile(r"[.;:?!] ")
 # In cells: the least room in which a question is cut in the middle.
 _LEAST_QUESTION: Final = 16
+# In cells: how much more of its beginning is left out, so that no word is cut.
+_NEAR: Final = 12
 _MARK = "mark"
 
 
@@ -287,8 +289,8 @@ def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
 
 
 def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
-    """Return a safe line as `safe_line` does, but cut a long one in the middle: it keeps its last sentence, or where
-    there is room its last words, as these say what is asked.
+    """Return a safe line as `safe_line` does, but cut a long one in the middle, between words where one ends near: it
+    keeps its last sentence, or where there is room its last words, as these say what is asked.
     """
     line = safe_line(text, ascii_only=ascii_only)
     if cell_len(line) <= limit_cells or limit_cells < _LEAST_QUESTION:
@@ -301,7 +303,17 @@ def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> s
         tail = half.partition(" ")[2]
     if not tail or cell_len(tail) > limit_cells // 2:
         return safe_ends(line, limit_cells, ascii_only=ascii_only)
-    return f"{safe_line(line, limit_cells - cell_len(tail) - 1, ascii_only=ascii_only)} {tail}"
+    room = limit_cells - cell_len(tail) - 1
+    whole = _whole_words(line, room - 2)
+    if whole and cell_len(whole) >= room - 2 - _NEAR:
+        return f"{whole} {'~' if ascii_only else '…'} {tail}"
+    return f"{safe_line(line, room, ascii_only=ascii_only)} {tail}"
+
+
+def _whole_words(line: str, limit_cells: int) -> str:
+    """Return the longest beginning of a safe line that ends with a word, of at most `limit_cells` cells."""
+    start = beginning(line, limit_cells)
+    return (start if line[len(start) : len(start) + 1].isspace() else start.rpartition(" ")[0]).rstrip()
 
 
 def fit_ends(text: str, cells: int, *, ascii_only: bool = False) -> str:
