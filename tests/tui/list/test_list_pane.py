@@ -370,7 +370,7 @@ async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_whe
         await pilot.pause()
         rows = below(app)[1:10]
         assert re.search(r"test_dst_gap: expected.* claude-2 +17m", rows[2])
-        assert re.search(r"jose is main.*Which one\? +claude-1 +9m", rows[3])
+        assert re.search(r"jose is … Which one\? +claude-1 +9m", rows[3])
         assert "claude-2" in rows[1]
         await pilot.resize_terminal(40, 12)
         await pilot.pause()
