@@ -21,10 +21,10 @@ from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import run_context
-from tui_tasks.runner.launch import Assignment
 from tui_tasks.runner.run_process import LAST_WORDS, OutputLog, StreamTail
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.runner.runner_settings import AgentSettings
+from tui_tasks.runner.supervisor_launch import Assignment
 from tui_tasks.settings.config import SessionSettings
 
 RECORDED = Path(__file__).parent / "recorded"

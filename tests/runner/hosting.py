@@ -17,8 +17,8 @@ from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import runner_settings
-from tui_tasks.runner.launch import Launcher
 from tui_tasks.runner.service import SchedulerService
+from tui_tasks.runner.supervisor_launch import Launcher
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -15,7 +15,7 @@ from tests.runner.hosting import ROOT, Host, hosted, job_of, runners
 from tests.started import DEADLINE, until
 from tui_tasks.core import run_heartbeats
 from tui_tasks.core.operations.jobs import DeleteJob, EditJob, StopRun
-from tui_tasks.runner import launch, processes
+from tui_tasks.runner import processes, supervisor_launch
 from tui_tasks.runner.run_records import private_folder
 
 STUBBORN = """
@@ -159,7 +159,7 @@ def test_where_no_process_can_be_started_the_run_is_an_error_at_once(host, path,
     def too_many(*_, **__):
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
-    monkeypatch.setattr(launch.subprocess, "Popen", too_many)
+    monkeypatch.setattr(supervisor_launch.subprocess, "Popen", too_many)
     with hosted(str(path), runners(command=["true"])):
         run = host.run_to_end("nothing")
     assert (run.outcome, run.reason) == ("error", f"cannot start a supervisor: {os.strerror(errno.EAGAIN)}")

@@ -32,7 +32,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
 from tui_tasks.postgres.replica_files import replica_of
 from tui_tasks.runner import git_trees
-from tui_tasks.work import recovery, starting
+from tui_tasks.work import interrupted_steps, starting
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.starting import Request, Starter
 
@@ -67,7 +67,7 @@ class Round:
         if ended and self.dice.random() < 0.3:
             self.acceptance.take_back(self.dice.choice(ended), is_revert=self.dice.random() < 0.5)
         if self.dice.random() < 0.2:
-            recovery.clean(self.store, (), clock.now())
+            interrupted_steps.clean(self.store, (), clock.now())
 
     def start(self, task: str, *, race: bool = False) -> Work:
         work = Starter(self.store, self.root, clock.now).start(task, Request(program="robot", race=race)).work
@@ -149,7 +149,7 @@ def _recover(folder: Path) -> None:
             with contextlib.suppress(FileNotFoundError):
                 os.utime(lock, (0, 0))
     with _opened(folder) as store:
-        recovery.recover(store, clock.now(), grace=0)
+        interrupted_steps.recover(store, clock.now(), grace=0)
 
 
 def soak(folder: Path, budget: Budget) -> str:
@@ -236,10 +236,10 @@ def _check(folder: Path) -> str:
     with _opened(folder) as store:
         # What git was too slow for is done at the next look.
         for _ in range(3):
-            recovery.clean(store, (), clock.now())
+            interrupted_steps.clean(store, (), clock.now())
         works = work_queries.everything(store.db)
         assert not work_queries.begun(store.db)
-        found = list(recovery.orphans(store))
+        found = list(interrupted_steps.orphans(store))
         assert not found, found
     live = {work.worktree for work in works if work.state in ("working", "ready", "conflict")}
     assert all(work.state not in ("starting", "merging") for work in works)

@@ -13,7 +13,7 @@ from tui_tasks.cli import person
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.store import Store
-from tui_tasks.work import progress, recovery
+from tui_tasks.work import interrupted_steps, progress
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.git import merging, reviewing, worktrees
 from tui_tasks.work.git.merging import Identity
@@ -110,6 +110,6 @@ def accepted(place: Place, folder: Path) -> None:
         assert acceptance.accept(work, review, method="merge", commit_message=message).state == "merged"
         acceptance.take_back(work)
         acceptance.discard(work)
-        assert recovery.clean(store, (), clock()) == [f"removed {place.tree}"]
+        assert interrupted_steps.clean(store, (), clock()) == [f"removed {place.tree}"]
         acceptance.take_back(work)
-        assert list(recovery.orphans(store)) == []
+        assert list(interrupted_steps.orphans(store)) == []

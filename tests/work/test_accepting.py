@@ -16,7 +16,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.work import clean_up, recovery, starting
+from tui_tasks.work import clean_up, interrupted_steps, starting
 from tui_tasks.work.comments import LineComment
 from tui_tasks.work.git.merging import Moved
 from tui_tasks.work.starting import Request
@@ -194,7 +194,7 @@ def test_a_worktree_that_its_agent_has_made_a_repository_of_its_own_is_neither_r
     with pytest.raises(Conflict, match=re.escape(told)):
         acceptance.review(work)
     acceptance.discard(work)
-    assert recovery.clean(store, (), clock()) == [f"kept {worktree(store)}: {told}"]
+    assert interrupted_steps.clean(store, (), clock()) == [f"kept {worktree(store)}: {told}"]
     assert (worktree(store) / "of-its-own").exists()
 
 
@@ -252,7 +252,7 @@ def test_work_whose_worktree_was_deleted_by_hand_says_so_and_is_discarded(
     with pytest.raises(Conflict, match=re.escape(told)):
         acceptance.comment(work, "Again.")
     acceptance.discard(work)
-    assert recovery.clean(store, (), clock()) == []
+    assert interrupted_steps.clean(store, (), clock()) == []
     restored = acceptance.take_back(work)
     assert titles(worktree(store), "HEAD")[0] == "Add b"
     assert acceptance.accept(restored, acceptance.review(restored)).state == "merged"

@@ -20,8 +20,8 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import git, git_trees, processes, run_context
 from tui_tasks.runner.checks.inputs import CannotCopy, InputHasher
 from tui_tasks.runner.checks.run_inputs import RunInputs
-from tui_tasks.runner.launch import Assignment, folder
 from tui_tasks.runner.run_process import RunProcess
+from tui_tasks.runner.supervisor_launch import Assignment, folder
 
 # How many characters of the end of a check's output are kept.
 OUTPUT_CHARACTERS: Final = 4_000

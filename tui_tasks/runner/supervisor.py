@@ -31,9 +31,9 @@ from tui_tasks.core.run_output import write_output
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_context
-from tui_tasks.runner.launch import PASSWORD, Assignment, folder
 from tui_tasks.runner.run_process import RunProcess
 from tui_tasks.runner.run_records import CannotStart, CommandSpec, RunEnding, RunRecord, record_of
+from tui_tasks.runner.supervisor_launch import PASSWORD, Assignment, folder
 
 
 class Conversation(Protocol):

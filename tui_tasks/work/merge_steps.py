@@ -25,7 +25,7 @@ from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work import clean_up
-from tui_tasks.work.git import merge_recovery, merging, worktrees
+from tui_tasks.work.git import merge_leftovers, merging, worktrees
 from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.git.worktrees import REFS
 
@@ -242,14 +242,14 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
     if intent.step == "merge":
         if intent.proof is not None:
             worktrees.drop(root, Path(intent.proof))
-        if not merge_recovery.recover(root, merge):
+        if not merge_leftovers.recover(root, merge):
             store.commit(GiveUpMerge(work.uid, "its merge was interrupted"), actor=SYSTEM, now=clock())
             return f"undid the merge of {work.agent}"
         # The human has decided it, and a check that has not passed was looked at then.
         finish(store, work, intent, actor=HUMAN, clock=clock)
         return f"ended the merge of {work.agent}"
     if intent.step == "undo":
-        merge_recovery.recover(root, merge, undo=merge.method != "revert")
+        merge_leftovers.recover(root, merge, undo=merge.method != "revert")
         _move_back(root, merge)
         restore(store, work, actor=HUMAN, clock=clock)
         return f"undid the merge of {work.agent}, as was begun"

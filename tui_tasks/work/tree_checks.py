@@ -25,7 +25,7 @@ from tui_tasks.core.vocab import HUMAN
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.checks.check_host import CheckHost
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
-from tui_tasks.runner.launch import Launcher
+from tui_tasks.runner.supervisor_launch import Launcher
 from tui_tasks.settings import live_settings
 from tui_tasks.settings.live_settings import CheckSettings
 from tui_tasks.settings.work_settings import WorkSettings

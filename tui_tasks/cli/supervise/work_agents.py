@@ -88,10 +88,10 @@ def refresh(store: Store) -> None:
     if store.read_only:
         return
     from tui_tasks.hooks import ended_processes
-    from tui_tasks.work import progress, recovery
+    from tui_tasks.work import interrupted_steps, progress
 
     ended_processes.end_departed(store, clock.now())
-    recovery.recover(store, clock.now())
+    interrupted_steps.recover(store, clock.now())
     progress.look(store, clock.now())
 
 

@@ -251,14 +251,14 @@ def _declare_clean(command: argparse.ArgumentParser) -> None:
 
 
 def _clean(options: argparse.Namespace) -> None:
-    from tui_tasks.work import recovery
+    from tui_tasks.work import interrupted_steps
 
     with open_store(options) as store:
         refresh(store)
         session = session_of(options, store, TOOLS)
         uids = {find_task(session, reference).uid for reference in options.tasks}
         person.record(options, store)
-        done = recovery.clean(store, uids, clock.now())
+        done = interrupted_steps.clean(store, uids, clock.now())
     if options.json:
         print_json(done, indent=2)
         return
