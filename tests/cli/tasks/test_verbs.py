@@ -308,6 +308,33 @@ def test_a_person_is_asked_before_an_old_change_is_undone(
     assert printed.out == ("" if left else "undone: #1 one: added (12m ago)\n")
 
 
+def test_a_person_who_goes_back_through_old_changes_is_asked_once(shell: Session, clock, answering, capsys) -> None:
+    add(shell, "one")
+    add(shell, "two")
+    add(shell, "three")
+    clock.forward(720)
+    answering("y\nn\n")
+    task_changes.undo(shell, as_json=False, asks=True)
+    clock.forward(59)
+    task_changes.undo(shell, as_json=False, asks=True)
+    assert names(shell.store) == ["one"]
+    clock.forward(61)
+    task_changes.undo(shell, as_json=False, asks=True)
+    assert names(shell.store) == ["one"]
+    assert capsys.readouterr().err.count("[y/N]") == 2
+
+
+def test_one_who_goes_back_is_asked_all_the_same_about_a_list_that_was_made(shell: Session, clock, answering) -> None:
+    shell.store.commit(EnsureList("sprint", "task"), actor="shell", now=shell.clock())
+    add(shell, "one")
+    clock.forward(720)
+    answering("y\nn\n")
+    task_changes.undo(shell, as_json=False, asks=True)
+    assert names(shell.store) == []
+    task_changes.undo(shell, as_json=False, asks=True)
+    assert task_queries.find_list(shell.store.db, "sprint") is not None
+
+
 def test_a_fresh_change_is_undone_at_once_but_one_that_made_a_list_is_asked(shell: Session, answering, capsys) -> None:
     answering("n\n")
     add(shell, "one")

@@ -211,13 +211,16 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
 def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
     from tui_tasks.core.operations import Undo
     from tui_tasks.core.read.pages import change_summaries  # as in `undo`
-    from tui_tasks.core.rules.undo import next_to_undo
+    from tui_tasks.core.rules.undo import goes_on, next_to_undo
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
     db, identity = session.store.db, session.identity
     change = next_to_undo(db, identity.agent, Undo(passed_over=tuple(passed_over), project=identity.project))
-    question = change_summaries.undo_question(db, change, session.clock()) if change is not None else ""
+    if change is None:
+        return True
+    now = session.clock()
+    question = change_summaries.undo_question(db, change, now, goes_on=goes_on(db, identity.agent, now))
     if not question:
         return True
     print(question, "[y/N] ", end="", file=sys.stderr, flush=True)

@@ -27,6 +27,7 @@ from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.job_steps import refuse_inside_run
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.snapshots import Entry
+from tui_tasks.text.times import MINUTE
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -119,6 +120,16 @@ def next_to_undo(db: Database, actor: str, op: Undo) -> int | None:
     """Return the change that `op`, which names none, would undo; None if there is none."""
     entries = _entries_of(db, actor, journal.newest(db) + 1, lambda: None)
     return _newest_standing(db, actor, op, entries, None)
+
+
+def goes_on(db: Database, actor: str, now: int) -> bool:
+    """Return whether an actor is going back: its newest change is an undo, made in the last minute."""
+    for change, kind, undoes in _entries_of(db, actor, journal.newest(db) + 1, lambda: None):
+        if undoes is not None:
+            return now - journal.entry(db, change).at < MINUTE
+        if kind in vocab.UNDOABLE:
+            return False
+    return False
 
 
 def _newest_of(tx: Transaction, op: Undo) -> int:

@@ -179,13 +179,17 @@ class GlobalActions(Controller):
         self._context.say(f"Undone: {self._described(change)}. {self._context.keymap.key_of('redo')} does it again.")
 
     async def _agrees_to_undo(self) -> bool:
-        """Ask before an old change is taken back, or one that deletes things, as the shell does."""
-        from tui_tasks.core.rules.undo import next_to_undo
+        """Ask before an old change is taken back, unless a later one just was, and before one that deletes things is,
+        as the shell does.
+        """
+        from tui_tasks.core.rules import undo
         from tui_tasks.tui.inputs.dialogs import confirm
 
-        context, db = self._context, self._context.db
-        change = next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
-        question = change_summaries.undo_question(db, change, context.clock.now()) if change is not None else ""
+        context, db, now = self._context, self._context.db, self._context.clock.now()
+        change = undo.next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
+        if change is None:
+            return True
+        question = change_summaries.undo_question(db, change, now, goes_on=undo.goes_on(db, HUMAN, now))
         return not question or await confirm(context, question, "undo it")
 
     async def _passes_over(self, refused: CannotUndo) -> bool:

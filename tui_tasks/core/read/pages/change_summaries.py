@@ -162,15 +162,16 @@ def description(db: Database, change: int, *, undone: bool) -> str:
     return f"{count(len(subjects), kinds.pop() if len(kinds) == 1 else 'thing')} {did}: {named}{more}"
 
 
-def undo_question(db: Database, change: int, now: int) -> str:
+def undo_question(db: Database, change: int, now: int, *, goes_on: bool) -> str:
     """Return what to ask a person before the undo of a change; empty if it is done at once.
 
-    Asked is what is not of the last minutes, and what deletes a job or an empty list.
+    Asked is what is not of the last minutes, and what deletes a job or an empty list. `goes_on`: the person has just
+    undone a later change, and is asked about jobs and lists alone.
     """
     made = [part for page in journal.of_change(db, change) for part in page if part.kind.endswith(".created")]
     has_tasks = any(part.kind == "task.created" for part in made)
     at = journal.entry(db, change).at
-    if now - at < _RECENT and (has_tasks or not made):
+    if (goes_on or now - at < _RECENT) and (has_tasks or not made):
         return ""
     return f"Undo “{description(db, change, undone=False)}”, {ago(at, now)}?"
 
