@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.tui.driving import below, lines, named, opened, order, press, said, settle, shown, task, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.tasks import AddTask, DeleteList, EditTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteList, EditTask
 from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -261,6 +263,15 @@ async def test_the_head_tells_that_there_are_other_lists_and_how_to_come_to_them
         await until(pilot, lambda: "2 other lists: [ or ]" in shown(app))
 
 
+@pytest.mark.parametrize("where", ["a", "A", "D", "3", "4"])
+async def test_the_brackets_turn_no_list_that_is_not_on_screen(app, plan, agent, where):
+    agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "task").uid))
+    async with opened(app) as pilot:
+        await press(app, pilot, where, "right_square_bracket")
+        assert app.state.current_list.name == "Plan"
+        assert "no list is on screen here" in said(app)
+
+
 async def test_a_task_is_moved_to_another_list_and_back_by_undo(app, plan):
     async with opened(app) as pilot:
         await pilot.press("j", *named("move"))
@@ -321,6 +332,30 @@ async def test_a_filter_may_name_another_list(app, plan, agent):
         await pilot.pause()
         assert app.state.current_list.name == "todo"
         assert app.pane.row_list.row.name == "elsewhere"
+
+
+async def test_of_two_lists_of_the_name_the_one_shown_stays_and_none_is_chosen_from_another(app, plan, agent):
+    with Store(plan.path) as store:
+        for _ in range(2):
+            home = store.commit(CreatePlan("Twice"), actor="claude-1", now=NOW)[0]
+            store.commit(AddTask("a", home.uid), actor="claude-1", now=NOW)
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "list:twice")
+        await until(pilot, lambda: "2 lists are called “twice”: [ and ] show them" in said(app))
+        assert app.state.current_list.name == "Plan"
+        assert app.pane.row_list.keys_on_screen == []
+        await press(app, pilot, "escape")
+        twice = [home.id for home in app.state.lists.values() if home.name == "Twice"]
+        assert len(twice) == 2
+        for home in twice:
+            app.navigation.show_list(home)
+            await press(app, pilot, "slash")
+            await write(pilot, "list:twice")
+            await pilot.pause()
+            assert app.state.list_id == home
+            assert len(app.pane.row_list.keys_on_screen) == 1
+            await press(app, pilot, "escape")
 
 
 async def test_shift_tab_and_tab_in_the_filter_hand_no_letter_to_the_rows(app, plan):

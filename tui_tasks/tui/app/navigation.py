@@ -168,8 +168,9 @@ class Navigation:
 
     @property
     def shows_list(self) -> bool:
-        """Whether the tasks of a list are on screen: a pane with tasks, and no screen over it but a dialog."""
-        return self.pane.HAS_TASKS and not any(isinstance(screen, Overlay) for screen in self._app.screen_stack)
+        """Whether a list is on screen: a pane with its tasks, or a screen that is about it; dialogs do not count."""
+        over = [screen for screen in self._app.screen_stack if isinstance(screen, Overlay)]
+        return over[-1].OF_LIST if over else self.pane.HAS_TASKS
 
     def made_panes(self) -> list[Pane]:
         """The panes that have been made."""

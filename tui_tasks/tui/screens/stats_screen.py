@@ -87,6 +87,7 @@ class Stats(Overlay):
     """The statistics screen."""
 
     NAME = "stats"
+    OF_LIST: ClassVar[bool] = True
     SCOPES: ClassVar[tuple[str, ...]] = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """

@@ -210,11 +210,17 @@ class FilterActions(Controller):
         return True
 
     def _list_named(self, term: Term) -> int | None:
-        """Return the list of a name, else the only list whose name begins with it."""
-        name = term.value.casefold()
-        lists = [home for home in self._context.state.lists.values() if home.name.casefold().startswith(name)]
+        """Return the list of a name, of several the one that is shown; else the only list whose name begins with it."""
+        name, state = term.value.casefold(), self._context.state
+        lists = [home for home in state.lists.values() if home.name.casefold().startswith(name)]
         same = [home.id for home in lists if home.name.casefold() == name]
-        return same[0] if same else lists[0].id if len(lists) == 1 else None
+        if len(same) > 1 and state.list_id not in same:
+            keys = " and ".join(self._context.keymap.key_of(action) for action in ("previous_list", "next_list"))
+            self._context.say(f"{len(same)} lists are called “{safe_line(term.value, 30)}”: {keys} show them")
+            return None
+        if same:
+            return state.list_id if state.list_id in same else same[0]
+        return lists[0].id if len(lists) == 1 else None
 
     def save(self, text: str) -> None:
         """Ask for a name, and save a filter under it."""

@@ -133,9 +133,10 @@ class Dialog(ClosesOnce, ResilientMessages, ModalScreen[R]):
 
 
 class Overlay(ClosesOnce, Actor, CellsScreen[None]):
-    """A screen that the App opens over a pane. `NAME` is what the help calls it."""
+    """A screen that the App opens over a pane. `NAME` is what the help calls it; `OF_LIST`: it is about the list."""
 
     NAME: ClassVar[str] = ""
+    OF_LIST: ClassVar[bool] = False
     SCOPES: ClassVar[tuple[str, ...]] = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
 
