@@ -145,11 +145,13 @@ def test_sparks_show_nothing_as_nothing_and_little_as_something():
 
 def test_columns_grow_from_the_bottom():
     assert charts.columns([4, 2, 1], 2, 2) == ["██    ", "████▄▄"]
+    assert charts.columns([4, 2, 1], 2, 1, 2) == ["█        ", "█  █  ▄  "]
 
 
 def test_bars_are_as_long_as_their_share():
-    assert [charts.bar(value, 4, 4) for value in (0, 1, 4, 9)] == ["", "█", "████", "████"]
-    assert charts.bar(1, 1_000, 4) == "▏"
+    assert [charts.bar(value, 4, 4) for value in (0, 1, 4, 9)] == ["", "▄", "▄▄▄▄", "▄▄▄▄"]
+    assert charts.bar(3, 8, 4) == "▄▄"
+    assert charts.bar(1, 1_000, 4) == "▄"
     assert charts.bar(3, 4, 4, ascii_only=True) == "###"
 
 
@@ -241,6 +243,8 @@ async def test_schedules_and_runs_are_told(plan, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "S")
         await until(pilot, lambda: "5, 1 failed, 1 late" in shown(app))
+        inks = dict(part for line in app.screen._lines._shown for part in line)
+        assert (inks[", 1 failed"], inks[", 1 late"]) == ("$state-failed", "$state-overdue"), "as they are elsewhere"
         assert "runs by hour" in shown(app)
 
 
@@ -252,6 +256,7 @@ async def test_all_charts_are_on_a_large_screen_and_the_first_are_whole_on_a_sma
         await until(pilot, lambda: "runs by hour" in shown(app))
         assert app.screen.query_one("#stats-scroll").max_scroll_y == 0
         assert "00  01  02" in shown(app) and "113 kept of 7 days" in shown(app)
+        assert any(re.fullmatch(r" +failed 2 +1", line.rstrip()) for line in lines(app)), "what is counted comes first"
         await pilot.resize_terminal(80, 24)
         whole = ["2", "4", "1", "5", "3", "5", "1"]
         await until(pilot, lambda: [line.split() for line in lines(app) if line.strip()][-2] == whole)

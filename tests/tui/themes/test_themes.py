@@ -11,6 +11,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 from tests.tui import idle
 from tests.tui.themes.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
 from tui_tasks.tui.painting import theme_file, theme_variables
+from tui_tasks.tui.painting.styles import StyleCache
 
 COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]
 
@@ -110,6 +111,16 @@ def test_rules_can_be_seen_and_states_differ(name: str) -> None:
     least = 3.0 if name.startswith("high-contrast") else 1.4
     assert contrast(colors["rule"], colors["background"]) >= least
     assert len({colors[state].hex for state in STATES}) == len(STATES)
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_large_surfaces_are_dimmer_than_text_and_can_be_seen(name: str) -> None:
+    theme = THEMES[name]
+    colors, styles = palette(theme), StyleCache(theme.to_color_system().generate() | theme.variables)
+    for color in ("primary", "state-done"):
+        bright, dim = (Color.from_rich_color(styles.style(f"{sign}{color}").color) for sign in "$~")
+        least = 3.0 if name.startswith("high-contrast") else 2.5
+        assert least <= contrast(dim, colors["background"]) < contrast(bright, colors["background"])
 
 
 # Machado, Oliveira and Fernandes (2009), full severity, on linear light.

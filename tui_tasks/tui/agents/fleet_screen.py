@@ -91,6 +91,8 @@ class Fleet(Overlay):
         self.reading = Reading(context)
         # The question that is drawn.
         self._shown: AskView | None = None
+        # Kept, as measuring it looks at all agents.
+        self._head_height = 0
         self._over: set[str] = set()
         self._left: set[str] = set()
         self._shows_gone = False
@@ -110,6 +112,7 @@ class Fleet(Overlay):
         """Read the agents."""
         self.listed.replace(self._read())
         self._rows.fit(self.members)
+        self._head_height = self._head.height(self.size)
         self.window.show(self.listed)
         self.window.focus()
         self.set_interval(LOOK_SECONDS, self._look_at_hook)
@@ -219,7 +222,7 @@ class Fleet(Overlay):
     def _note_room(self) -> tuple[int, int]:
         """Return how many lines the note has beside the first agents, and at most, for a question to be whole."""
         most = self.size.height // 2
-        left = self.size.height - self._head.height(self.size) - _AROUND
+        left = self.size.height - self._head_height - _AROUND
         return min(most, max(_LEAST_NOTE, left - min(_AGENTS_KEPT, len(self.listed.rows)))), most
 
     def _look_at_hook(self) -> None:
@@ -300,6 +303,7 @@ class Fleet(Overlay):
     def _take(self) -> set[str]:
         """Read all agents, and draw the lines of those that changed; return their names."""
         changed = self.listed.replace(self._read())
+        self._head_height = self._head.height(self.size)
         self.window.change(changed)
         if self._rows.fit(self.members):
             self.window.again()
@@ -320,6 +324,7 @@ class Fleet(Overlay):
 
     def on_resize(self) -> None:
         """Adapt the layout to the size."""
+        self._head_height = self._head.height(self.size)
         self.window.again()
         self._show()
 

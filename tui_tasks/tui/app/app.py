@@ -17,6 +17,7 @@ from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
+from textual.scrollbar import ScrollBar
 from typing_extensions import override
 
 from tui_tasks.core.engine.driver import READ_ERRORS
@@ -36,6 +37,7 @@ from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.user_keys import Keymap, renamed
 from tui_tasks.tui.painting import theme_file, theme_variables
+from tui_tasks.tui.painting.scroll_marks import ThinScrollBar
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock
@@ -60,6 +62,9 @@ _PACE: Final = 0.1
 
 _SHOWN_RENAMED_KEYS: Final = "renamed_keys"
 """The key under which `key_values` keeps the notices about renamed ids."""
+
+
+ScrollBar.renderer = ThinScrollBar
 
 
 class Changed(Message):

@@ -7,7 +7,6 @@ from typing import Final
 
 _EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
 _LETTERS: Final = " .:-=+*%#"
-_PARTS: Final = " ▏▎▍▌▋▊▉█"
 
 
 def spark(values: Sequence[float], *, ascii_only: bool = False) -> str:
@@ -15,8 +14,10 @@ def spark(values: Sequence[float], *, ascii_only: bool = False) -> str:
     return columns(values, 1, ascii_only=ascii_only)[0]
 
 
-def columns(values: Sequence[float], height: int, width: int = 1, *, ascii_only: bool = False) -> list[str]:
-    """Return `height` lines, the top first, with a bar `width` cells wide for each value.
+def columns(
+    values: Sequence[float], height: int, width: int = 1, gap: int = 0, *, ascii_only: bool = False
+) -> list[str]:
+    """Return `height` lines, the top first, with a bar `width` cells wide for each value, and `gap` cells after it.
 
     Bars grow by eighths of a line. The greatest value reaches the top, and a value above 0 is always visible.
     """
@@ -24,17 +25,14 @@ def columns(values: Sequence[float], height: int, width: int = 1, *, ascii_only:
     eighths = [_share(value, top, height * 8) for value in values]
     steps = _LETTERS if ascii_only else _EIGHTHS
     return [
-        "".join(steps[min(max(full - line * 8, 0), 8)] * width for full in eighths)
+        "".join(steps[min(max(full - line * 8, 0), 8)] * width + " " * gap for full in eighths)
         for line in range(height - 1, -1, -1)
     ]
 
 
 def bar(value: float, top: float, cells: int, *, ascii_only: bool = False) -> str:
     """Return a horizontal bar for `value` of `top`, in proportion to at most `cells` cells."""
-    if ascii_only:
-        return "#" * _share(value, top, cells)
-    full, rest = divmod(_share(value, top, cells * 8), 8)
-    return "█" * full + (_PARTS[rest] if rest else "")
+    return ("#" if ascii_only else "▄") * _share(value, top, cells)
 
 
 def _share(value: float, top: float, steps: int) -> int:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
@@ -142,23 +141,6 @@ WHEEL: Final = 3
 """The rows that one notch of the wheel scrolls."""
 FAR: Final = 2**31
 """More rows than anything has: it is scrolled to its end."""
-
-
-def thumb(height: int, shown: int, total: int, first: int) -> range:
-    """Return the lines of `height` that the scroll mark covers: `shown` of `total` rows, from row `first`.
-
-    Empty when all rows are shown.
-    """
-    if total <= shown:
-        return range(0)
-    size = max(1, height * shown // total)
-    top = min((height - size) * first // max(1, total - shown), height - size)
-    return range(top, top + size)
-
-
-def with_thumb(strip: Strip, width: int, style: Style) -> Strip:
-    """Return a line of `width` cells that ends with the scroll mark."""
-    return Strip([*strip.crop(0, width - 1), Segment("▐", style)], width)
 
 
 class WheelScrolling:

@@ -17,9 +17,10 @@ from tui_tasks.text.safe import cell_len
 Part = tuple[str, str]
 """Safe text and the name of its style: an empty string, `$state-done`, `$muted`, `$key bold` ...
 
-`@state-done` is a ground tinted with that colour.
+`@state-done` is a ground tinted with that colour, `~state-done` a dimmer tone of it for large surfaces.
 """
 _TINT: Final = 0.16
+_DIM: Final = 0.6
 # Each replacement is as wide as its glyph. Scroll bars are drawn in eighths of a cell.
 _LETTERS: Final = str.maketrans(
     {
@@ -91,6 +92,8 @@ class StyleCache:
         for word in name.split():
             if word.startswith("@"):
                 style += Style() if cursor else self._tinted(word[1:])
+            elif word.startswith("~"):
+                style += self._dimmed(word[1:])
             elif not word.startswith("$"):
                 style += self._word(word)
             elif not (cursor and word == "$muted"):
@@ -110,6 +113,13 @@ class StyleCache:
         if self.ground.ansi is not None or color.ansi is not None:
             return Style()
         return Style(bgcolor=self.ground.blend(color, _TINT).rich_color)
+
+    def _dimmed(self, name: str) -> Style:
+        """Return a colour that is nearer to the ground."""
+        color = Color.parse(self._variables[name])
+        if self.ground.ansi is not None or color.ansi is not None:
+            return Style(color=color.rich_color, dim=True)
+        return Style(color=self.ground.blend(color, _DIM).rich_color)
 
     @staticmethod
     def _word(words: str) -> Style:

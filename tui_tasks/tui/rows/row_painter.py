@@ -15,7 +15,8 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from tui_tasks.text.times import draw_again_in
-from tui_tasks.tui.painting.line_painter import Drawing, changed_span, strip_of, thumb, with_thumb
+from tui_tasks.tui.painting.line_painter import Drawing, changed_span, strip_of
+from tui_tasks.tui.painting.scroll_marks import thumb, with_thumb
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.rows.row_cache import RowCache
 

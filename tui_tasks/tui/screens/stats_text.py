@@ -30,6 +30,10 @@ _RIGHT_LABELS: Final = (14, 18)
 # The lines of the first charts at least and at most, and the title and two lines below them.
 _TALL: Final = (4, 6)
 _AROUND_CHARTS: Final = 3
+# In cells: the bars of the charts by day and by hour.
+_BAR: Final = 2
+# Stands before the numbers of failed runs, where there is room; the title of the chart names them too.
+_FAILED: Final = "failed "
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,8 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     finished = done + tally.failed
     arrow = "->" if ascii_only else "→"
     share = f"{tally.failed} of {finished}" + (f"   ({tally.failed / finished:.0%})" if finished else "")
-    wrong = [f"{count} {word}" for count, word in ((jobs.failing, "failed"), (jobs.late, "late")) if count]
+    of_jobs = ((jobs.failing, "failed", "$state-failed"), (jobs.late, "late", "$state-overdue"))
+    wrong = [(f", {count} {word}", ink) for count, word, ink in of_jobs if count]
     quiet = tally.quiet(figures.now)
     longest = f"{_span(figures.longest)}  {figures.longest_about}".rstrip()
     change, pace = f"{start} {arrow} {figures.now_open}", f"{done / DAYS:.1f}"
@@ -123,16 +128,16 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
         _number("longest quiet spell", _span(quiet or None)),
     ]
     half = (width - _GAP - 2) // 2
-    scheduled = ", ".join((str(jobs.total), *wrong))
     # The counts above the figures are of all lists.
     failed = f"failed in {figures.home}" if figures.home else "failed"
-    room = (width if width < _NARROW else width - half - _GAP) - cell_len(scheduled) - 3
+    scheduled = cell_len(f"{jobs.total}{''.join(text for text, _ in wrong)}")
+    room = (width if width < _NARROW else width - half - _GAP) - scheduled - 3
     label = max(_RIGHT_LABELS[0], min(cell_len(failed), room, _RIGHT_LABELS[1]))
     failed = safe_line(failed, label, ascii_only=ascii_only)
     right = [
         _number(failed, share, label, "$state-failed" if tally.failed else ""),
         _number("longest wait", longest, label),
-        _number("jobs", scheduled, label, "$state-failed" if jobs.failing else ""),
+        [*_number("jobs", str(jobs.total), label), *wrong],
     ]
     if figures.proven:
         checked = sum(figures.proven.values())
@@ -174,7 +179,7 @@ def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: 
     return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), style), (f"  {text}", "bold")]
 
 
-def _number(name: str, text: str, label: int = _LABEL, style: str = "") -> Drawn:
+def _number(name: str, text: str, label: int = _LABEL, style: str = "") -> list[Part]:
     return [(f" {name:<{label}} ", "$muted"), (text, style or "bold")]
 
 
@@ -209,19 +214,18 @@ def _burn_down(figures: Figures, width: int, tall: int, ascii_only: bool) -> lis
     margin = len(str(top)) + 2
     wide = max(1, min(2, (width - margin) // len(values)))
     lines = _titled("open tasks")
-    for at, line in enumerate(charts.columns(values, tall, wide, ascii_only=ascii_only)):
+    for at, line in enumerate(charts.columns(values, tall, 1, wide - 1, ascii_only=ascii_only)):
         label = f" {top if at == 0 else '':>{margin - 2}} "
-        lines.append([(label, "$muted"), (line, "$primary")])
+        lines.append([(label, "$muted"), (line, "~primary")])
     return [*lines, [(" " * margin + _weekdays(figures, QUARTERS * wide), "$muted")]]
 
 
 def _done(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
     values = figures.done_by_day
     cells = max(4, min(6, (width - 1) // DAYS))
-    bars = [charts.columns([value, max(values)], tall, cells - 1, ascii_only=ascii_only) for value in values]
     lines = _titled("done per day")
-    for at in range(tall):
-        lines.append([(" " + "".join(each[at][: cells - 1] + " " for each in bars), "$state-done")])
+    for line in charts.columns(values, tall, _BAR, cells - _BAR, ascii_only=ascii_only):
+        lines.append([(f" {line}", "~state-done")])
     counts = "".join(str(value or "").ljust(cells) for value in values)
     return [*lines, [(" " + _weekdays(figures, cells), "$muted")], [(f" {counts}", "")]]
 
@@ -237,7 +241,7 @@ def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> li
     for name, count in list(zip(_SPANS, counts, strict=True))[found[0] : found[-1] + 1]:
         bars = charts.bar(count, max(counts), room, ascii_only=ascii_only)
         name = name.replace("–", "-") if ascii_only else name
-        lines.append([(f" {name:<8}", "$muted"), (bars, "$primary"), (f" {count}" if count else "", "")])
+        lines.append([(f" {name:<8}", "$muted"), (bars, "~primary"), (f" {count}" if count else "", "")])
     return lines
 
 
@@ -252,15 +256,17 @@ def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     cells = max(2, min(4, (width - 9) // 24))
     title = f"runs by hour   {len(figures.runs):,} kept of {DAYS} days"
     lines: list[Drawn] = [[(f" {title}", "$muted"), *_failed_parts(failed.total(), "   ")]]
-    rows = charts.columns([started[hour] for hour in range(24)], 3, cells - 1, ascii_only=ascii_only)
-    for row in rows:
-        bars = "".join(row[hour * (cells - 1) : (hour + 1) * (cells - 1)] + " " for hour in range(24))
-        lines.append([(f" {bars}", "$primary")])
+    bar = min(_BAR, cells - 1)
+    rows = charts.columns([started[hour] for hour in range(24)], 3, bar, cells - bar, ascii_only=ascii_only)
+    lines += [[(f" {row}", "~primary")] for row in rows]
     hours = "".join((f"{hour:02}" if hour % (1 if cells > 2 else 3) == 0 else "").ljust(cells) for hour in range(24))
     lines.append([(f" {hours}", "$muted")])
     if failed.total():
         counts = "".join(str(failed[hour] or "")[: cells - 1].ljust(cells) for hour in range(24))
-        lines.append([(f" {counts}", "$state-failed"), (" failed" if width > 24 * cells + 8 else "", "$state-failed")])
+        blank = len(counts) - len(counts.lstrip())
+        if blank >= len(_FAILED):
+            counts = f"{' ' * (blank - len(_FAILED))}{_FAILED}{counts.lstrip()}"
+        lines.append([(f" {counts}", "$state-failed")])
     return lines
 
 
