@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import lines, opened, press, shown
+from tests.tui.driving import by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.test_work_screen import begun
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.operations.work import CountWork, WorkReady
 from tui_tasks.core.store import Store
 
@@ -51,3 +51,28 @@ async def test_what_matters_of_a_task_stands_before_its_description_and_its_log(
             places = [detail.index(text) for text in words]
             assert places == sorted(places), detail
             await press(app, pilot, "escape")
+
+
+async def test_a_priority_looks_in_the_detail_as_in_the_row_and_is_faint_once_the_task_is_over(plan, make_app, agent):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        app.navigation.go_to(plan[5])
+        await press(app, pilot, "enter")
+        parts = [part for line in app.pane.detail.text._shown for part in line]
+        assert (" !high", "$state-overdue") in parts and (" · #auth", "$muted") in parts
+        agent(EditTask(plan[5], {"status": "done"}))
+        await until(pilot, lambda: any(part == (" !high", "$muted") for part in app.pane.detail.text._shown[1]))
+
+
+async def test_the_detail_has_the_lines_that_the_rows_leave_and_gives_them_back(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        app.navigation.go_to(plan[5])
+        await press(app, pilot)
+        assert "Tests must pass before merge." in shown(app) and "Blocks  #6" in shown(app)
+        pane = app.pane.size.height
+        assert app.pane.detail.size.height <= pane // 2
+        by_agent(plan, "claude-1", *(AddTask(f"More {number}", plan.list_uid) for number in range(30)))
+        await until(pilot, lambda: "39 tasks" in shown(app))
+        await until(pilot, lambda: "More 5" in shown(app))
+        assert app.pane.row_list.cursor == plan[5]

@@ -31,6 +31,8 @@ from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
 # The least lines of the detail below the rows.
 _LEAST_DETAIL = 3
+# The rows left for tasks to come, before the detail gets what the rows leave.
+_SPARE = 3
 
 TasksInOrder: TypeAlias = TasksOfList | TasksByDue | SortedTasks
 
@@ -110,6 +112,7 @@ class ListPane(TaskPane):
         self._matches = MatchCounter(self)
         self._asking: set[str] = set()
         self._number_width = 0
+        self._detail_lines = 0
 
     def compose(self) -> ComposeResult:
         """Compose rule, list and detail."""
@@ -143,12 +146,16 @@ class ListPane(TaskPane):
         return 1 + frame.is_wide(self.app.size)
 
     def _detail_height(self) -> int:
-        """Return the lines of the detail below the rows: a quarter, less what is shown above the pane in its place."""
+        """Return the lines of the detail below the rows: a quarter, less what is shown above the pane in its place; up
+        to half of the pane of those that the rows leave.
+        """
         height = self.app.size.height - frame.AROUND
         most, home = _most_detail(height), self.context.state.current_list
         taken = height - self.size.height if self.size.height else self._lines_above()
-        blank = max(0, height - most - self._rows_around - (home.total if home is not None else 0))
-        return max(_LEAST_DETAIL, most - max(0, taken - blank))
+        rows = home.total if home is not None else 0
+        blank = max(0, height - most - self._rows_around - rows)
+        left = height - taken - self._rows_around - rows - _SPARE
+        return max(_LEAST_DETAIL, most - max(0, taken - blank), min(left, (height - taken) // 2))
 
     def _lines_above(self) -> int:
         """Return how many lines what needs the human will take above the pane, before there is a layout."""
@@ -182,7 +189,8 @@ class ListPane(TaskPane):
         side = side_width(self.context.state.current_list, self.app.size)
         self.set_class(bool(side), "-beside")
         self._side.styles.width = side or "1fr"
-        self._side.styles.height = "1fr" if side or self.is_open else self._detail_height()
+        self._detail_lines = self._detail_height()
+        self._side.styles.height = "1fr" if side or self.is_open else self._detail_lines
         self.detail.brief = self.detail.is_below = not side and not self.is_open
         self.screen.set_class(self.is_open and frame.is_compact(self.app.size), "-opened")
         self._lines.again()
@@ -204,7 +212,7 @@ class ListPane(TaskPane):
         if changes.all or asking != self._asking or wider != self._number_width:
             self._asking = asking
             self.row_list.again()
-        self._lay_out_if_emptied()
+        self._lay_out_if_changed()
         self.detail.changed(changes)
         self._lines.again()
 
@@ -227,7 +235,7 @@ class ListPane(TaskPane):
                 self.select(here)
         else:
             self.row_list.reload()
-        self._lay_out_if_emptied()
+        self._lay_out_if_changed()
         self.detail.refreshed()
         self._lines.again()
 
@@ -242,8 +250,9 @@ class ListPane(TaskPane):
         self.row_list.again()
         self._lines.again()
 
-    def _lay_out_if_emptied(self) -> None:
-        if self._is_empty != self.has_class("-empty"):
+    def _lay_out_if_changed(self) -> None:
+        """Adapt to a list that is empty now or no more, or leaves more or fewer lines to the detail."""
+        if self._is_empty != self.has_class("-empty") or self._detail_height() != self._detail_lines:
             self._lay_out()
 
     def _source(self, only: Filter) -> TasksInOrder:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.pages import list_pages
@@ -187,12 +186,19 @@ class DetailText(TextDrawing):
 
     @staticmethod
     def _more_facts(task: Task, room: int) -> list[Drawn]:
-        facts = [] if task.priority == vocab.MEDIUM else [vocab.priority_word(task.priority)]
+        urgency = task_text.priority_look(task)
+        facts = [] if urgency is None else [urgency[0]]
         facts += [f"#{tag}" for tag in task.tags[:MAX_TAGS]]
         facts += [f"{len(task.tags) - MAX_TAGS} more tags"] if len(task.tags) > MAX_TAGS else []
         facts += [task.domain] if task.domain else []
         facts += [f"claimed by {agent_text.who(task.claimed_by)}"] if task.claimed_by else []
-        return _block(" · ".join(facts), room, "$muted") if facts else []
+        lines = _block(" · ".join(facts), room, "$muted") if facts else []
+        if urgency is not None:
+            # Wrapped with the others, it stays the first word.
+            ((first, ink), *_), *rest = lines
+            end = 1 + len(urgency[0])
+            lines = [[(first[:end], urgency[1]), (first[end:], ink)], *rest]
+        return lines
 
     def _neighbours(self, title: str, tasks: list[TaskLine], room: int) -> list[Drawn]:
         lines: list[Drawn] = [()] if tasks else []

@@ -231,7 +231,13 @@ def last_words(context: Context, task: TaskLine, state: str) -> Part | None:
 
 def priority(task: TaskLine) -> Part | None:
     """Return the priority of an open task, unless it is the usual one."""
-    return None if task.finished_at else _PRIORITIES.get(task.priority)
+    return None if task.finished_at else priority_look(task)
+
+
+def priority_look(task: Task | TaskLine) -> Part | None:
+    """Return the priority of a task, unless it is the usual one; faint where the task is over."""
+    look_ = _PRIORITIES.get(min(task.priority, vocab.LOW))
+    return look_ if look_ is None or not task.finished_at else (look_[0], "$muted")
 
 
 class EmptiedNote:
