@@ -88,7 +88,7 @@ class Jobs:
             self._at(when, lambda now, step=step: step(self._store, now))
         self._status()
         self._audit()
-        self._drill()
+        self._restore()
         self._digest()
         self._report()
         with Store(plan.path) as store:
@@ -164,9 +164,9 @@ class Jobs:
         self._by_hand(2, at(20, 12, 43))
         self._answered(2, at(20, 13, 11), "success", "12 logins")
 
-    def _drill(self) -> None:
+    def _restore(self) -> None:
         dates = ("2026-11-21T19:50:00", "2026-12-19T19:50:00", "2027-01-16T19:50:00")
-        self._make(3, day(11, 16), "Backup drill", "planned", "Restore the last backup.", plan=dates)
+        self._make(3, day(11, 16), "Restore test", "planned", "Restore the last backup.", plan=dates)
 
     def _digest(self) -> None:
         daily = {"minute": "0", "hour": "16", "day": "*", "month": "*", "weekday": "*"}

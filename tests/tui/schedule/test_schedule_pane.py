@@ -41,7 +41,7 @@ async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, mak
         wanted = {
             "Server status": ("◐", "in 14m"),
             "Login audit": ("○", "in 1d"),
-            "Backup drill": ("!", "overdue 25m"),
+            "Restore test": ("!", "overdue 25m"),
         }
         wanted |= {"Digest mail": ("✗", "in 19h"), "Weekly report": ("–", "—")}
         for name, (mark, next_) in wanted.items():
@@ -56,7 +56,7 @@ async def test_schedules_are_told_in_words_with_how_it_went_and_the_history(jobs
         await settle(pilot, "g")
         assert "09:00 Mon–Fri" in row_of(app, "Login audit")
         assert "2m ago ok 28s" in row_of(app, "Login audit")
-        assert "never" in row_of(app, "Backup drill")
+        assert "never" in row_of(app, "Restore test")
         assert "✓✓✓✗✗" in row_of(app, "Digest mail")
         assert "✓✓✓✓✗✓✓✓" in row_of(app, "Server status")
 

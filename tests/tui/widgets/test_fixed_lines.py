@@ -16,7 +16,7 @@ from tui_tasks.core.read import screen_memory
 from tui_tasks.core.store import Store
 
 PLACES = ("1", "2", "3", "4", "a", "A", "D", "S")
-LATE = "! late      job Backup drill: due 19:50, no scheduler has started it"
+LATE = "! late      job Restore test: due 19:50, no scheduler has started it"
 
 
 async def heads(app, pilot) -> list[list[str]]:
@@ -51,7 +51,7 @@ async def test_no_screen_leaves_out_failures_and_what_is_late(plan, jobs, make_a
         rows = [" ".join(line.split()) for line in digest[3:]]
         assert sum("test_dst_gap: expected 02:30" in line for line in rows) == 1, "once, among its lines"
         assert sum("Digest mail smtp: 535" in line for line in rows) == 1
-        assert sum("late Backup drill" in line for line in rows) == 1
+        assert sum("late Restore test" in line for line in rows) == 1
         for head in others:
             said = [" ".join(line.split()) for line in head[3:9]]
             assert any("✗ failed task #3" in line and "test_dst_gap" in line for line in said), said

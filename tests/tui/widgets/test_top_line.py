@@ -76,8 +76,8 @@ async def test_a_stuck_agent_is_shown_with_the_reason_where_no_row_says_it(plan,
 @pytest.mark.parametrize(
     ("size", "line"),
     [
-        ((40, 12), " ◐ claude-1 #5  ? 2  ✗ 2  ! Backup … 25m"),
-        ((59, 24), " ◐ claude-1 #5 2m   ? 2   ✗ 2   ! Backup drill 25m"),
+        ((40, 12), " ◐ claude-1 #5  ? 2  ✗ 2  ! Restore… 25m"),
+        ((59, 24), " ◐ claude-1 #5 2m   ? 2   ✗ 2   ! Restore test 25m"),
     ],
 )
 async def test_the_only_line_of_a_small_screen_names_the_agent_and_what_is_late(plan, jobs, make_app, size, line):
