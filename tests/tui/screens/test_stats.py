@@ -244,7 +244,7 @@ async def test_schedules_and_runs_are_told(plan, make_app):
         await settle(pilot, "S")
         await until(pilot, lambda: "5, 1 failed, 1 late" in shown(app))
         inks = dict(part for line in app.screen._lines._shown for part in line)
-        assert (inks[", 1 failed"], inks[", 1 late"]) == ("$state-failed", "$state-overdue"), "as they are elsewhere"
+        assert (inks["1 failed"], inks["1 late"]) == ("$state-failed", "$state-overdue"), "as they are elsewhere"
         assert "runs by hour" in shown(app)
 
 

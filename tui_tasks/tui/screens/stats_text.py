@@ -118,7 +118,7 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     arrow = "->" if ascii_only else "→"
     share = f"{tally.failed} of {finished}" + (f"   ({tally.failed / finished:.0%})" if finished else "")
     of_jobs = ((jobs.failing, "failed", "$state-failed"), (jobs.late, "late", "$state-overdue"))
-    wrong = [(f", {count} {word}", ink) for count, word, ink in of_jobs if count]
+    wrong = [part for count, word, ink in of_jobs if count for part in ((", ", "$muted"), (f"{count} {word}", ink))]
     quiet = tally.quiet(figures.now)
     longest = f"{_span(figures.longest)}  {figures.longest_about}".rstrip()
     change, pace = f"{start} {arrow} {figures.now_open}", f"{done / DAYS:.1f}"
@@ -209,12 +209,13 @@ def _titled(title: str) -> list[Drawn]:
 
 
 def _burn_down(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
-    values = figures.tally.open(figures.now_open)
+    # A bar for each half of a day.
+    values = figures.tally.open(figures.now_open)[1::2]
     top = max(values, default=0)
     margin = len(str(top)) + 2
-    wide = max(1, min(2, (width - margin) // len(values)))
+    wide = max(1, min(2, (width - margin) // (2 * len(values))))
     lines = _titled("open tasks")
-    for at, line in enumerate(charts.columns(values, tall, 1, wide - 1, ascii_only=ascii_only)):
+    for at, line in enumerate(charts.columns(values, tall, wide, wide, ascii_only=ascii_only)):
         label = f" {top if at == 0 else '':>{margin - 2}} "
         lines.append([(label, "$muted"), (line, "~primary")])
     return [*lines, [(" " * margin + _weekdays(figures, QUARTERS * wide), "$muted")]]
