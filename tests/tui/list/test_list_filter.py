@@ -272,6 +272,25 @@ async def test_the_brackets_turn_no_list_that_is_not_on_screen(app, plan, agent,
         assert "no list is on screen here" in said(app)
 
 
+async def test_a_plan_named_as_another_list_is_told_from_it_by_its_id(app, plan, agent):
+    async with opened(app) as pilot:
+        assert "Plan   9 tasks" in shown(app)
+        made = agent(CreatePlan("Plan"))[0]
+        await until(pilot, lambda: f"Plan   plan {plan.list_uid[:8]}   9 tasks" in shown(app))
+        agent(AddTask("fake", made.uid))
+        await until(pilot, lambda: "1 other list: [ or ]" in shown(app))
+        await press(app, pilot, "right_square_bracket")
+        await until(pilot, lambda: f"Plan   plan {made.uid[:8]}   1 task" in shown(app))
+
+
+async def test_a_lists_name_has_no_gaps_that_part_it_like_what_stands_beside_it(app, agent):
+    made = agent(CreatePlan("Work   0 tasks   archived"))[0]
+    agent(AddTask("one", made.uid))
+    async with opened(app) as pilot:
+        await press(app, pilot, "right_square_bracket")
+        assert "Work 0 tasks archived   1 task" in shown(app)
+
+
 async def test_a_task_is_moved_to_another_list_and_back_by_undo(app, plan):
     async with opened(app) as pilot:
         await pilot.press("j", *named("move"))

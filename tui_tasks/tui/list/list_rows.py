@@ -34,6 +34,7 @@ from tui_tasks.tui.tasks.task_text import (
     standstill_lasts,
 )
 from tui_tasks.tui.widgets import frame
+from tui_tasks.tui.widgets.agent_line import one_line
 from tui_tasks.tui.widgets.screen_head import changed_parts
 
 # Other lists are counted up to this number.
@@ -177,10 +178,15 @@ class ListLines:
     def _name(self, home: TaskList, width: int) -> Sequence[Part]:
         """`Plan  9 tasks  2 other lists: [ or ]`: the other lists and the keys to them, if they fit."""
         context = self._context
-        name = safe_line(home.name, max(8, width - 44))
+        name = one_line(home.name, max(8, width - 44))
+        # Anybody can give a plan the name of another list.
+        is_alike = home.kind == "plan" and any(
+            other.name == home.name and other.id != home.id for other in context.state.shelf
+        )
+        plan = f"   plan {home.uid[:8]}" if is_alike else ""
         archived = "   archived" if home.archived else ""
         sorted_ = f"   {word}" if (word := sorted_by(self._sort())) else ""
-        parts = [(name, "bold"), (f"   {count(home.total, 'task')}{archived}{sorted_}", "$muted")]
+        parts = [(name, "bold"), (f"{plan}   {count(home.total, 'task')}{archived}{sorted_}", "$muted")]
         if marked := self._marked():
             parts.append((f"   {marked:,} marked", "$changed"))
         auto = context.state.autos.get(home.uid)
