@@ -146,10 +146,7 @@ class FleetNote(TextDrawing):
 
     def _ask(self, view: AskView, width: int) -> list[Drawn]:
         """Return the whole question and its options, on one line where they fit."""
-        lines: list[Drawn] = [
-            [(text, color or "$state-needs-you") for text, color in line]
-            for line in request_lines(view, width - 2, ascii_only=self.context.ascii_only)
-        ]
+        lines = request_lines(view, width - 2, ascii_only=self.context.ascii_only)
         if view.why_closed is not None:
             return [*lines, *block(view.why_closed, max(8, width - 2), "$state-needs-you")]
         options: list[Drawn] = []
