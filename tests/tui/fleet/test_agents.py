@@ -176,7 +176,7 @@ async def test_p_pauses_with_a_message_and_p_again_lets_it_go_on(plan, make_app)
         assert "paused" in row_of(app, "claude-1")
         await settle(pilot, "P")
         assert not ask_queries.agent(app.link.db, "claude-1").paused
-        assert "asking" in row_of(app, "claude-1")
+        assert "◐ claude-1 working" in row_of(app, "claude-1")
 
 
 async def test_leaving_the_question_of_a_pause_pauses_nobody(plan, make_app):
@@ -511,13 +511,14 @@ def asks_of(plan, agent: str):
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_one_that_asks_and_works_on_is_asking_and_shows_question_and_task(plan, make_app, size):
+async def test_one_that_asks_and_works_on_is_at_work_here_and_above_and_shows_question_and_task(plan, make_app, size):
     app = make_app(with_agents(plan).path)
     by_agent(plan, "claude-1", LogTask(plan[5], "tests 15/22"))
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
         row = row_of(app, "claude-1")
-        assert "? claude-1 asking" in row and "#4 jose" in row and "#5 Ship" in row
+        assert "◐ claude-1 #5" in lines(app)[2]
+        assert "◐ claude-1 working now" in row and "? 9m #4 jose" in row and "#5 Ship" in row
         assert "waiting" in row_of(app, "claude-2")
         assert lines(app)[1].startswith(" ? 2 ask ")
 

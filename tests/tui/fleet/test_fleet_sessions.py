@@ -146,7 +146,7 @@ async def test_an_agent_whose_work_is_ready_is_not_at_work(plan, make_app):
         await settle(pilot, "A")
         assert "⇡" in row_of(app, ready.agent) and "to review" in row_of(app, ready.agent)
         assert "3 files +41" in row_of(app, ready.agent)
-        assert "1 to review" in shown(app) and "1 working" not in shown(app)
+        assert "1 to review" in shown(app) and " 1 working" not in shown(app)
 
 
 async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(people, make_app):

@@ -111,9 +111,10 @@ def test_the_legend_has_every_glyph_of_the_pictures():
 async def test_the_legend_says_how_an_agent_that_waits_differs_from_one_that_asks(app):
     async with opened(app) as pilot:
         await settle(pilot, "question_mark")
-        await write(pilot, "asking")
+        await write(pilot, "until you answer")
         await settle(pilot)
-        assert "asking: an agent works on until you answer" in shown(app)
+        assert "waiting: an agent stands still until you answer" in shown(app)
+        assert "before a question: its agent works on until you answer" in shown(app)
         assert {look.mark() for look in agent_states.LOOKS_OF_STATES.values()} <= {
             line.mark for line in legend(ascii_only=False)
         }

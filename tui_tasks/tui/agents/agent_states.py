@@ -20,7 +20,7 @@ LOOKS_OF_STATES: Final = {
     "left": Look("·", "gone", ".", "$state-overdue"),
     "stopped": LOOKS["stopped"],
     "waiting": LOOKS["needs_you"]._replace(word="waiting"),
-    "asking": LOOKS["needs_you"]._replace(word="asking"),
+    "asking": LOOKS["in_progress"]._replace(word="working"),
     "failed": LOOKS["failed"],
     "quiet": LOOKS["quiet"],
     "interrupted": LOOKS["interrupted"],
@@ -32,7 +32,8 @@ LOOKS_OF_STATES: Final = {
     "finished": Look("·", "finished", ".", "$muted"),
 }
 """How the state of an agent is shown, the worst first. One that has `left` is gone from a task in progress; for
-`finished` see `has_finished`. One that is `asking` works on meanwhile; one that is `waiting` does not.
+`finished` see `has_finished`. One that is `asking` works on meanwhile, which the screen says; one that is `waiting`
+does not.
 """
 RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
 _FAILURE_LASTS: Final = HOUR

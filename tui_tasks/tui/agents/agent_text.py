@@ -191,8 +191,10 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     if asks and member.ask is not None:
         many = f"{member.questions} questions: " if member.questions > 1 else ""
         verb = "asks: " if state == "paused" and not many else ""
-        if state == "asking" and not many and (about := live_task(context.db, member.ask.task_uid or "")) is not None:
-            verb = f"#{about.number} "
+        if state == "asking":
+            verb = f"{look('needs_you').mark(ascii_only=context.ascii_only)} {age(member.ask.opened_at, now)} "
+            about = live_task(context.db, member.ask.task_uid or "") if not many else None
+            many, verb = f"{verb}{many}", f"#{about.number} " if about is not None else ""
         return f"{many}{verb}{request_line(member.ask, ascii_only=context.ascii_only)}", "$state-needs-you"
     if state in ("stuck", "failed") and member.stuck is not None:
         # A turn that ended at a limit of the model's service has failed, and waits.

@@ -170,6 +170,8 @@ class FleetRows(RowDrawing[FleetRow]):
             (f" {fit_ends(agent_text.who(row.name), sizes.who - 1)} ", old),
         ]
         began = row.stuck.since if state == "stuck" and row.stuck is not None else row.since
+        if state == "asking":
+            began = row.last_seen  # its question has its own age
         since = age(began, now) if began is not None else ""
         matter, task = self._matter(row, state, sizes), self._task_lines(row, sizes)
         if is_small:
@@ -294,7 +296,8 @@ class FleetRows(RowDrawing[FleetRow]):
 
     def _tick(self, row: Member, state: str, now: int) -> None:
         """Set how long the line stays true: until an age, the pulse or the quiet state changes."""
-        for then in (row.since, row.tool_since, row.stuck.since if row.stuck is not None else None):
+        seen = row.last_seen if state == "asking" else None
+        for then in (row.since, seen, row.tool_since, row.stuck.since if row.stuck is not None else None):
             if then is not None:
                 self.lasts(age_lasts(then, now))
         if now - row.last_seen < (PULSE_MINUTES + 1) * MINUTE:

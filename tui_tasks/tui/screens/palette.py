@@ -169,7 +169,7 @@ _SIGN_WORDS: Final = {
 }
 _OTHERS: Final = (
     LegendLine("?", "$state-needs-you", "waiting: an agent stands still until you answer"),
-    LegendLine("?", "$state-needs-you", "asking: an agent works on until you answer"),
+    LegendLine("?", "$state-needs-you", "before a question: its agent works on until you answer"),
     LegendLine("+", "$changed bold", "marked; in the log: new"),
     LegendLine("=", "$changed", "an answer or a decision, in the log"),
     LegendLine("~", "$muted", "an edit, in the log"),
