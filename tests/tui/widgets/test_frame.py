@@ -6,6 +6,7 @@ import pytest
 
 from tests.tui.driving import by_agent, lines, opened, press, settle, shown, until
 from tests.tui.plan import NOW, Plan
+from tests.tui.sessions import with_sessions
 from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import Process
@@ -64,6 +65,32 @@ async def test_the_foot_begins_with_what_waits_and_ends_with_the_help(app, plan)
         await until(pilot, lambda: lines(app)[-1].startswith(" s Status  n New  e Edit  / Filter  v Mark  a Inbox"))
         await pilot.resize_terminal(40, 12)
         await until(pilot, lambda: lines(app)[-1] == " s Status  / Filter  a Inbox  ? Help")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 24)])
+@pytest.mark.parametrize("key", ["a", "A", "D", "S"])
+async def test_the_foot_of_every_screen_ends_with_the_way_back_and_the_help(app, key, size):
+    async with opened(app, size) as pilot:
+        await press(app, pilot, key)
+        assert lines(app)[-1].endswith("  Esc Back  ? Help"), lines(app)[-1]
+
+
+async def test_the_foot_of_the_agents_has_the_help_where_there_is_room_for_little(app):
+    async with opened(app, (40, 12)) as pilot:
+        await press(app, pilot, "A")
+        assert lines(app)[-1] == " a Choose  . Seen  Esc Back  ? Help"
+
+
+async def test_where_keys_have_no_room_those_of_use_least_give_way_to_the_way_back_and_the_help(app, plan):
+    with_sessions(plan)
+    async with opened(app, (80, 24)) as pilot:
+        await press(app, pilot, "A")
+        app.screen.window.move_to("claude-3")
+        await settle(pilot)
+        foot = " a Question  . Seen  m Message  P Pause  x End turn  Esc Back  ? Help"
+        assert lines(app)[-1] == foot
+        await pilot.resize_terminal(100, 24)
+        await until(pilot, lambda: lines(app)[-1].endswith("x End turn  Enter Its log  Esc Back  ? Help"))
 
 
 async def test_a_click_on_a_key_of_the_foot_presses_it(app):

@@ -343,25 +343,25 @@ class Fleet(Overlay):
         self.call_after_refresh(self._note_painted)
         if self.is_on_gone:
             word = "Fold" if self._shows_gone else "Show them"
-            self.hint(self.hint_of("agent_log", word), self.hint_of("back", ""))
+            self.hint(self.hint_of("agent_log", word), *map(self.hint_of, ("back", "help")))
             return
         answers = answer_keys(self._shown) if self._shown is not None else ()
         answer_hints = self._answer_hints(self._shown, answers) if self._shown is not None else []
         if self._shown is None and self.member is not None and self.member.ask is not None:
             answer_hints = [self.hint_of("agent_ask", "Next question")]
         if self.small:
-            self.hint(*answer_hints, *map(self.hint_of, ("seen", "back", "agent_message")))
+            self.hint(*answer_hints, *map(self.hint_of, ("seen", "back", "agent_message", "help")))
         else:
             has_turn = self.member is not None and self.member.session is not None
             stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
             back = ("agent_give_back",) if self._can_give_back() else ()
-            keys = ["seen", "agent_message", "agent_pause", *back, *stop]
+            keys = ["seen", "back", "agent_message", "agent_pause", *back, *stop]
             is_ours = self.member is not None and work_queries.of_agent(self.context.db, self.member.name) is not None
             last = [self.hint_of("agent_peek")] if is_ours else []
             last.append(
                 self.hint_of("agent_log", "Review" if self.to_review is not None else "Terminal" if is_ours else "")
             )
-            self.hint(*answer_hints, *map(self.hint_of, keys), *last, self.hint_of("back"))
+            self.hint(*answer_hints, *map(self.hint_of, keys), *last, self.hint_of("help"))
 
     def _can_give_back(self) -> bool:
         """Return whether the agent does not go on with its task."""

@@ -119,7 +119,7 @@ class Stats(Overlay):
     def on_mount(self) -> None:
         """Start reading."""
         self.set_focus(self.query_one(VerticalScroll))
-        self.hint(("j/k", "Scroll", ""), self.hint_of("back"))
+        self.hint(("j/k", "Scroll", ""), *map(self.hint_of, ("back", "help")))
         self._begin()
 
     def _fit(self, room: int) -> None:

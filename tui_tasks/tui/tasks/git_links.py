@@ -173,7 +173,8 @@ class LinkText(Overlay):
     def on_mount(self) -> None:
         """Focus the text, and show the keys."""
         self.set_focus(self._text)
-        self.hint(("j/k", "Scroll", ""), self.hint_of("link_copy", f"Copy {self._copied}"), self.hint_of("back"))
+        copy = self.hint_of("link_copy", f"Copy {self._copied}")
+        self.hint(("j/k", "Scroll", ""), copy, *map(self.hint_of, ("back", "help")))
 
     def do_link_copy(self) -> None:
         """Copy the git command."""

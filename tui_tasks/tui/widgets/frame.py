@@ -197,7 +197,9 @@ class FootLine(FrameLine):
         return [(f" {as_of_words(self.context, as_of, width // 2)} ", "$state-overdue")]
 
     def _shown_hints(self, width: int) -> list[tuple[str, str, str]]:
-        """Return as many hints as fit; that of the help always does."""
+        """Return as many hints as fit, the first ones first; that of the help always does. Those of the way back and of
+        the help end the line.
+        """
         hints, used = self._possible_hints(width), 1 + sum(cell_len(text) for text, _ in self._moment(width))
         last = next((hint for hint in hints if hint[2] == "help"), None)
         used += _hint_size(last) if last else 0
@@ -209,7 +211,7 @@ class FootLine(FrameLine):
             if used - _HINT_GAP > width:
                 break
             shown.append(hint)
-        return [*shown, last] if last else shown
+        return [*sorted(shown, key=lambda hint: hint[2] == "back"), *([last] if last else [])]
 
     def _possible_hints(self, width: int) -> list[tuple[str, str, str]]:
         """Return the hints, without actions that would do nothing, and in a read-only screen without those that

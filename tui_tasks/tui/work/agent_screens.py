@@ -81,7 +81,8 @@ class Peek(Overlay):
 
     def on_mount(self) -> None:
         """Read the lines, again and again."""
-        self.hint(self.hint_of("peek_terminal"), self.hint_of("peek_record"), self.hint_of("peek_back", "Back"))
+        back = self.hint_of("peek_back", "Back")
+        self.hint(*map(self.hint_of, ("peek_terminal", "peek_record")), back, self.hint_of("help"))
         self.set_interval(PEEK_SECONDS, self._look)
         self.call_later(self._look)
 
@@ -241,6 +242,7 @@ class TranscriptScreen(Overlay):
             self.hint_of("record_open"),
             self.hint_of("work_terminal"),
             self.hint_of("back"),
+            self.hint_of("help"),
         )
 
     def on_virtual_list_moved(self) -> None:
