@@ -30,7 +30,7 @@ def url(machine, server_url):
         (("export", "jsonl"), '"Build"'),
         (("lists",), "1 open of 1"),
         (("prime",), "Open tasks: 1"),
-        (("agents",), "No agents."),
+        (("agents",), "No agents: `tui-tasks setup claude` connects one."),
         (("asks",), "No open questions."),
         (("show", "1"), "Build"),
         (("sync-file", "--once", "{folder}/team.jsonl"), ""),

@@ -479,7 +479,7 @@ def test_a_task_that_a_lapsed_claim_has_left_says_so_in_every_listing(run: Run, 
 
 
 def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> None:
-    assert run("jobs") == (0, "There are no jobs.\n")
+    assert run("jobs") == (0, "There are no jobs: `tui-tasks jobs new` makes one.\n")
     made = printed_json(run, "jobs new Audit 'Read the log' --when '9:00 mon-fri' --timezone UTC --process")
     assert (made["schedule"]["hour"], made["dedicated_context"]) == ("9", True)
     assert printed_json(run, "jobs new Once 'Do it'")["type"] == "adhoc"

@@ -277,7 +277,7 @@ async def test_the_palette_goes_to_the_task_whose_number_was_typed_in_any_list(a
         await press(app, pilot, "enter")
         assert (app.state.current_list.name, app.pane.target()) == ("Other", far.uid)
         await press(app, pilot, "colon", *"#99")
-        assert "nothing by that name" in shown(app)
+        assert "nothing by that name: type less of it" in shown(app)
 
 
 async def test_the_filter_and_the_search_in_all_lists_find_a_task_by_its_number(app, plan):

@@ -72,7 +72,7 @@ async def test_nothing_found_and_words_that_mean_nothing_are_told(plan, make_app
         assert "status:open" in shown(app)
         await write(pilot, "is:failed")
         await press(app, pilot)
-        assert "Nothing matches in any list." in shown(app)
+        assert "Nothing matches in any list: try fewer words." in shown(app)
         assert "no filter word 'is:'" in said(app)
         await press(app, pilot, "enter", "escape")
         assert app.state.current_list.name == "Plan"

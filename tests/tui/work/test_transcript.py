@@ -71,7 +71,7 @@ async def test_it_is_searched_and_escape_shows_all_again(plan, record, make_app)
         await settle(pilot, "escape")
         assert "All done." in shown(app)
         await settle(pilot, "slash", *"zzz", "enter")
-        assert "Nothing has these words." in shown(app)
+        assert "Nothing has these words: / searches for others." in shown(app)
 
 
 async def test_a_long_result_is_cut_until_it_is_opened(plan, record, make_app):

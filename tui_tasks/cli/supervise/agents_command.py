@@ -64,7 +64,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     for one in agents:
         print(_line(one, left.get(one["agent"], []), paused.get(one["agent"])))
     if not agents:
-        print("No agents.")
+        print("No agents: `tui-tasks setup claude` connects one.")
     return 0
 
 

@@ -105,7 +105,7 @@ def lines(found: Digest, now: int) -> Iterator[str]:
             text = line.words(lambda at: moment(at, None))
             yield f"  {who}{name}{safe_line(text, _WORDS)}  {ago(line.at, now)}{where}"
     if not found.lines:
-        yield "\nNothing has come to need you, and nothing was done."
+        yield "\nNothing has come to need you, and nothing was done: --since 7d looks further back."
 
 
 def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) -> Iterator[str]:

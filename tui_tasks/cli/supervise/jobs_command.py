@@ -66,7 +66,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         text = ", ".join(fact for fact in facts if fact.strip("-– "))
         print(f"{number:>4}  {safe_line(line.job.name, 60)}  [{safe_line(text)}]")
     if not jobs:
-        print("There are no jobs.")
+        print("There are no jobs: `tui-tasks jobs new` makes one.")
     return 0
 
 

@@ -288,7 +288,8 @@ class InboxRows(RowDrawing[InboxLine]):
             "   checks, held tasks and agents in trouble appear here.",
         )
         if self.filter:
-            text = (f"   Nothing here matches “{safe_line(self.filter, 40)}”.",)
+            back = self.context.keymap.key_of("back")
+            text = (f"   Nothing here matches “{safe_line(self.filter, 40)}”: {back} clears the filter.",)
         at = line if self.is_small else line - 1
         return [(text[at], "" if at == 0 else "$muted")] if 0 <= at < len(text) else ()
 

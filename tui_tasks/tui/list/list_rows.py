@@ -121,7 +121,8 @@ class TaskRows(RowDrawing[TaskLine]):
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw what to do next."""
         if self.is_filtered:
-            return [("   Nothing matches.", "$muted")] if line == 1 else ()
+            back = self.context.keymap.key_of("back")
+            return [(f"   Nothing matches: {back} clears the filter.", "$muted")] if line == 1 else ()
         context = self.context
         key_of, projects = context.keymap.key_of, context.state.projects
         new, lists = (key_of("new"), "add one"), (f"{key_of('palette')} list", "another list")

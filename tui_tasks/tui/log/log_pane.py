@@ -100,9 +100,11 @@ class LogPane(Pane):
         return self.context.state.number_width + 3
 
     def _why_empty(self) -> str:
+        key_of = self.context.keymap.key_of
         if not self._entries.only:
-            return "Nothing has happened yet."
-        return "Looking further back..." if self.row_list.is_searching else "Nothing matches."
+            return f"Nothing has happened yet: {key_of('new')} in the list adds a task."
+        nothing = f"Nothing matches: {key_of('back')} clears the filter."
+        return "Looking further back..." if self.row_list.is_searching else nothing
 
     @override
     def focus_target(self) -> Widget:

@@ -187,7 +187,8 @@ class DigestRows(RowDrawing[DigestRow]):
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw the text for a digest without lines."""
-        said = "Nothing has come to need you, and nothing was done." if self.is_read else "Reading the journal"
+        back = self.context.keymap.key_of("back")
+        said = f"Nothing new for you: {back} goes back." if self.is_read else "Reading the journal"
         return [(f"   {said}", "$muted")] if line == 1 else ()
 
 

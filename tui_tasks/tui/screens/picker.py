@@ -128,7 +128,7 @@ class EntryRows(RowDrawing[Numbered]):
     `empty` is shown where there is none; `keys_wide` is the width of the longest key in cells.
     """
 
-    def __init__(self, context: Context, empty: str = "nothing by that name") -> None:
+    def __init__(self, context: Context, empty: str = "nothing by that name: type less of it") -> None:
         super().__init__(context)
         self.empty = empty
         self.keys_wide = 0

@@ -95,7 +95,7 @@ class SearchAll(Picker):
         if not self._wanted and not self._found:
             self._drawing.empty = "words, #12, #tag, @agent, !priority, status:open, due:<3d, list:NAME"
         else:
-            self._drawing.empty = "Nothing matches in any list." if is_over else "Looking further..."
+            self._drawing.empty = "Nothing matches in any list: try fewer words." if is_over else "Looking further..."
         self.window.show(EntriesFound(entries, ""), cursor)
         count = f"{len(self._found)}{'' if is_over and len(self._found) < MAX_FOUND else '+'}"
         head = [(count, "found", "")] if self._found else []

@@ -52,7 +52,8 @@ class LastLines(TextDrawing):
         """Return the lines, cut to the width."""
         ascii_only = self.context.ascii_only
         if not self.texts:
-            return [[(" It has shown nothing yet.", "$muted")]]
+            key = self.context.keymap.key_of("peek_terminal")
+            return [[(f" It has shown nothing yet: {key} goes to its terminal.", "$muted")]]
         return [[(safe_line(text, max(1, width), ascii_only=ascii_only), "")] for text in self.texts[-max(1, height) :]]
 
 
@@ -226,7 +227,9 @@ class TranscriptScreen(Overlay):
             for part, parts in enumerate(lines):
                 rows.append(SideRow(f"{number}.{part}", len(rows), tuple(parts), number))
         if not rows:
-            text = self._problem or ("Nothing has these words." if self._words else "Nothing is recorded yet.")
+            key = self.context.keymap.key_of("record_search")
+            found = f"Nothing has these words: {key} searches for others." if self._words else ""
+            text = self._problem or found or "Nothing is recorded yet: it comes by itself."
             rows = [SideRow("none", 0, ((f" {safe_line(text, width)}", "$muted"),))]
         self.window.change(self._listed.replace(rows))
         if self._follows:

@@ -216,7 +216,7 @@ def _paths(title: str, paths: Sequence[str], room: int, style: str) -> list[Draw
 
 def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     if not facts.checks:
-        return [[], [(" No checks: nothing proves this tree.", "$muted")]]
+        return [[], [(" No check proves this tree: add [check.NAME] to the configuration file.", "$muted")]]
     lines: list[Drawn] = [[], [(" Checks on this tree", "bold")]]
     for check in facts.checks:
         shown = PROOF_LOOKS[check.state]
