@@ -209,8 +209,9 @@ def _titled(title: str) -> list[Drawn]:
 
 
 def _burn_down(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
-    # A bar for each half of a day.
-    values = figures.tally.open(figures.now_open)[1::2]
+    # A bar for each half of a day: the most that were open.
+    quarters = figures.tally.open(figures.now_open)
+    values = list(map(max, quarters[::2], quarters[1::2]))
     top = max(values, default=0)
     margin = len(str(top)) + 2
     wide = max(1, min(2, (width - margin) // (2 * len(values))))
