@@ -34,7 +34,7 @@ _ACTIVE: Final = Look("◐", "in progress", "i", "$state-in-progress")
 _DONE: Final = Look("✓", "done", "d", "$state-done")
 _FAILED: Final = Look("✗", "failed", "f", "$state-failed")
 _SKIPPED: Final = Look("–", "skipped", "s", "$state-skipped")
-_OVERDUE: Final = Look("!", "overdue", "!", "$state-overdue")
+_STUCK: Final = Look("!", "stuck", "!", "$state-overdue")
 _UNKNOWN: Final = Look("·", "", ".", "$muted")
 
 LOOKS: Final = {
@@ -48,10 +48,10 @@ LOOKS: Final = {
     "failed": _FAILED,
     "skipped": _SKIPPED,
     "cancelled": _SKIPPED._replace(word="cancelled", letter="c"),
-    "overdue": _OVERDUE,
-    "quiet": _OVERDUE._replace(word="quiet"),
-    "stuck": _OVERDUE._replace(word="stuck"),
-    "stopped": _OVERDUE._replace(word="stopped", letter="z"),
+    "overdue": Look("◷", "overdue", "@", "$state-overdue"),
+    "quiet": _STUCK._replace(word="quiet"),
+    "stuck": _STUCK,
+    "stopped": _STUCK._replace(word="stopped", letter="z"),
     # Jobs, and the results of their runs.
     "idle": _PENDING._replace(word="waiting", letter="w"),
     "running": _ACTIVE._replace(word="running", letter="r"),

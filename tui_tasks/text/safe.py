@@ -288,6 +288,15 @@ def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
     return safe_line(line, limit_cells - cell_len(tail), ascii_only=ascii_only) + tail
 
 
+def safe_words(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
+    """Return a safe line as `safe_line` does, but cut a long one between words; empty where not one word fits."""
+    line = safe_line(text, ascii_only=ascii_only)
+    if cell_len(line) <= limit_cells:
+        return line
+    words = _whole_words(line, max(0, limit_cells - 1))
+    return f"{words}{'~' if ascii_only else '…'}" if words else ""
+
+
 def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
     """Return a safe line as `safe_line` does, but cut a long one in the middle, between words where one ends near: it
     keeps its last sentence, or where there is room its last words, as these say what is asked.
@@ -312,8 +321,11 @@ def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> s
 
 def _whole_words(line: str, limit_cells: int) -> str:
     """Return the longest beginning of a safe line that ends with a word, of at most `limit_cells` cells."""
-    start = beginning(line, limit_cells)
-    return (start if line[len(start) : len(start) + 1].isspace() else start.rpartition(" ")[0]).rstrip()
+    at = len(beginning(line, limit_cells))
+    # Wide letters are words of their own.
+    while at and not line[at].isspace() and cell_len(line[at]) < 2:
+        at -= 1
+    return line[:at].rstrip()
 
 
 def fit_ends(text: str, cells: int, *, ascii_only: bool = False) -> str:

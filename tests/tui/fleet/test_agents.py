@@ -269,7 +269,7 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
         await settle(pilot)
         if size[0] > 60:
             assert "! 1 stuck" in lines(app)[1] and lines(app)[2].startswith(" ! claude-1 stuck #5 Ship auth flow")
-            assert "! claude-1  stuck: the same failure 3 times: pytest" in shown(app)
+            assert re.search(r"! #5  stuck: the same failure 3 times: pytest.* claude-1 ", shown(app))
         else:
             assert "! claude-1" in lines(app)[0]
         await settle(pilot, "A")
@@ -289,7 +289,7 @@ async def test_every_cause_stands_in_agents_and_above_the_panes_with_the_keys_th
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         assert lines(app)[2].startswith(" ! claude-1 stuck #5 ")
-        assert f"! claude-1  stuck: by {cause}" in shown(app)
+        assert re.search(rf"! #5  stuck: by {cause} +claude-1 ", shown(app))
         await settle(pilot, "A")
         assert f"by {cause}" in row_of(app, "claude-1")
         foot = shown(app).splitlines()[-1]
@@ -308,7 +308,7 @@ async def test_one_whose_turn_a_limit_has_ended_is_told_to_wait_for_it(plan, mak
     async with app.run_test(size=(160, 40)) as pilot:
         await settle(pilot)
         assert f"✗ {name} failed" in lines(app)[2]
-        assert re.search(rf"✗ {name} +failed: waits for a limit", shown(app))
+        assert re.search(rf"✗ .*failed: waits for a limit.* {name}", shown(app))
         await settle(pilot, "A")
         assert "waits for a limit: Your limit" in row_of(app, name)
 
@@ -515,9 +515,9 @@ async def test_one_that_asks_and_works_on_is_at_work_here_and_above_and_shows_qu
     app = make_app(with_agents(plan).path)
     by_agent(plan, "claude-1", LogTask(plan[5], "tests 15/22"))
     async with app.run_test(size=size) as pilot:
+        assert "◐ claude-1 #5" in lines(app)[2]
         await settle(pilot, "A")
         row = row_of(app, "claude-1")
-        assert "◐ claude-1 #5" in lines(app)[2]
         assert "◐ claude-1 working now" in row and "? 9m #4 jose" in row and "#5 Ship" in row
         assert "waiting" in row_of(app, "claude-2")
         assert lines(app)[1].startswith(" ? 2 ask ")

@@ -121,7 +121,7 @@ async def test_above_the_inbox_stands_how_the_agents_are_and_what_has_failed(pla
         if size[0] >= 60:
             assert re.match(" Inbox {4,}.*next #", lines(app)[0])
             assert "✗ 1 failed   ! 1 stuck" in lines(app)[1] and lines(app)[2].startswith(" ! claude-1 stuck #5")
-            assert re.match(r" ✗ failed  task #3 .*test_dst_gap: expected 02:30", lines(app)[3])
+            assert re.match(r" ✗ #3  .*test_dst_gap: expected 02:30", lines(app)[3])
 
 
 async def test_the_inbox_says_how_many_tasks_have_changed_since_the_human_looked(plan, make_app):
@@ -147,3 +147,32 @@ async def test_below_a_question_stands_what_its_agent_did_lately(plan, make_app)
         await settle(pilot, "a")
         below = shown(app).split("claude-1 lately")[1]
         assert "20:15  #5  running tests 14/22" in below
+
+
+async def test_questions_stand_in_one_order_above_the_panes_in_the_inbox_and_in_the_digest(plan, make_app):
+    asks = [("codex-1", 50), ("claude-2", 40), ("codex-1", 30), ("claude-1", 20)]
+    with Store(plan.path) as store:
+        for number, (who, seconds) in enumerate(asks):
+            store.commit(OpenAsk(f"Question {number}?"), actor=who, now=NOW - seconds * 1_000_000)
+        store.commit(OpenAsk("Question 4?"), OpenAsk("Question 5?"), actor="codex-1", now=NOW - 10_000_000)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 60)) as pilot:
+        found = []
+        for key in ("1", "a", "D"):
+            await settle(pilot, key)
+            rows = [line for line in lines(app) if line[:5].strip("> •").startswith("?")]
+            found.append([word for row in rows for word in re.findall(r"jose is|Approve|Question \d", row)[:1]])
+            await settle(pilot, *(["escape"] if key != "1" else []))
+    assert found[0] == ["jose is", "Approve", *(f"Question {number}" for number in range(6))]
+    assert found[1] == found[0] and found[2] == found[0]
+
+
+async def test_no_question_moves_when_an_agent_begins_to_wait_for_its_answer(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        before = [row.uid for row in app.screen.listed.rows]
+        with Store(plan.path) as store, store.db.transaction(write=True):
+            connections.end(store.db, "claude-1", Process(), NOW)
+        await until(pilot, lambda: "claude-1" not in {one.name for one in app.state.members if one.is_there})
+        assert [row.uid for row in app.screen.listed.rows][: len(before)] == before

@@ -133,7 +133,7 @@ async def test_attention_goes_from_what_needs_the_human_to_what_failed(app, plan
 async def test_attention_goes_through_all_that_is_counted_in_the_order_of_the_counts(app, plan, agent):
     agent(EditTask(plan[9], {"status": "pending", "due": "2026-11-01"}))
     async with opened(app) as pilot:
-        assert "✗ 1 failed" in shown(app) and "! 1 late" in shown(app)
+        assert "✗ 1 failed" in shown(app) and "◷ 1 late" in shown(app)
         seen = []
         for _ in range(4):
             await press(app, pilot, "exclamation_mark")
@@ -144,7 +144,7 @@ async def test_attention_goes_through_all_that_is_counted_in_the_order_of_the_co
 async def test_attention_names_the_jobs_that_are_counted_and_goes_to_the_schedule_for_them_alone(evening, make_app):
     app = make_app(evening.path)
     async with opened(app) as pilot:
-        assert "✗ 2 failed" in shown(app) and "! 1 late" in shown(app)
+        assert "✗ 2 failed" in shown(app) and "◷ 1 late" in shown(app)
         await press(app, pilot, "exclamation_mark")
         assert said(app).startswith("1 of 3: ") and said(app).endswith(". 4 shows 2 jobs more.")
         by_agent(evening, "human", *(EditTask(evening[at], {"status": "done"}) for at in (3, 4, 7)))

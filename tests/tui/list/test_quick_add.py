@@ -299,4 +299,4 @@ async def test_quick_add_takes_and_previews_what_is_due(app):
         row = task(app, app.pane.row_list.cursor)
         assert (row.name, row.due, row.estimate) == ("Ship", "2026-11-20", 90)
         await press(app, pilot, "escape")
-        assert "! 1d late" in shown(app)
+        assert "◷ 1d late" in shown(app)

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, lines, named, said, settle, shown, until
+from tests.tui.driving import SIZES, below, by_agent, lines, named, said, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import MINUTE, NOW, ZONE, at
 from tui_tasks.core import run_output
@@ -27,7 +27,7 @@ def job(app, uid):
 
 def row_of(app, name: str) -> str:
     """The row of a job; the lines above the panes may name it, too."""
-    return next(line for line in shown(app).split("\n") if re.search(rf"\bS\d+ +{name}", line))
+    return next(line for line in below(app) if re.search(rf"\bS\d+ +{name}", line))
 
 
 # What is shown
@@ -41,7 +41,7 @@ async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, mak
         wanted = {
             "Server status": ("◐", "in 14m"),
             "Login audit": ("○", "in 1d"),
-            "Restore test": ("!", "overdue 25m"),
+            "Restore test": ("◷", "overdue 25m"),
         }
         wanted |= {"Digest mail": ("✗", "in 19h"), "Weekly report": ("–", "—")}
         for name, (mark, next_) in wanted.items():

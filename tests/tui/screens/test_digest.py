@@ -169,8 +169,8 @@ async def test_whoever_comes_back_after_half_an_hour_is_shown_what_happened_mean
 async def test_each_line_of_the_digest_has_the_word_of_its_part(evening: Plan, make_app: MakeApp) -> None:
     async with opened(make_app(evening.path)) as pilot:
         await press(pilot.app, pilot, "D")
-        told = [line[2:17].strip() for line in lines(pilot.app) if line[2:3] in tuple("?✗✓!")]
-        assert told == [*["? needs you"] * 2, *["✗ failed"] * 2, "✓ ok again", "! late", "✓ done"]
+        told = [line[2:17].strip() for line in lines(pilot.app) if line[2:3] in tuple("?✗✓◷")]
+        assert told == [*["? needs you"] * 2, *["✗ failed"] * 2, "✓ ok again", "◷ late", "✓ done"]
 
 
 async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, make_app: MakeApp) -> None:
@@ -179,7 +179,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         (row,) = (line for line in lines(pilot.app)[1:] if "Server status" in line)
         assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "1h"
         assert "failed at 19:15 (no answer), ok since 19:30" in row
-        assert lines(pilot.app)[1].startswith(" ? 2 ask   ✗ 2 failed   ! 0 stuck   ! 1 late ")
+        assert lines(pilot.app)[1].startswith(" ? 2 ask   ✗ 2 failed   ! 0 stuck   ◷ 1 late ")
 
 
 async def test_late_jobs_and_tasks_are_named_in_the_digest_and_enter_goes_there(
@@ -189,7 +189,7 @@ async def test_late_jobs_and_tasks_are_named_in_the_digest_and_enter_goes_there(
         store.commit(EditTask(evening[8], {"due": "2026-11-20"}), actor="human", now=NOW)
     async with opened(make_app(evening.path)) as pilot:
         await press(pilot.app, pilot, "D")
-        job, task = (line for line in lines(pilot.app) if line[2:].startswith("! late"))
+        job, task = (line for line in lines(pilot.app) if line[2:].startswith("◷ late"))
         assert "Restore test" in job and "no scheduler has started" in job and job.split()[-1] == "25m"
         assert "#8 Backup restore drill" in task and "overdue 1d (Fri 2026-11-20)" in task
         at = [row.line.part for row in pilot.app.screen.listed.rows].index("late")

@@ -36,8 +36,8 @@ async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan
     [
         (160, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
         (120, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
-        (80, "next #8 Backup restore drill  ◷ in 14m"),
-        (60, "next #8 Backup resto…"),
+        (80, "next #8 Backup restore drill  ◷ Server… 14m"),
+        (60, "next #8 Backup…  ◷ 14m"),
     ],
 )
 async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs, make_app, width, words):

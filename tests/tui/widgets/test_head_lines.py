@@ -33,6 +33,7 @@ from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.widgets.agent_line import AgentEntries, agent_groups
 from tui_tasks.tui.widgets.frame import GroupLine
 
@@ -51,16 +52,16 @@ def fail_a_job(plan: Plan, name: str) -> None:
 
 async def test_a_job_that_has_failed_reaches_the_now_line(app, plan):
     async with opened(app) as pilot:
-        assert "✗ failed    task #3 Fix flaky" in above(app)
+        assert "✗ #3  Fix flaky" in above(app)
         fail_a_job(plan, "nightly")
-        await until(pilot, lambda: "✗ failed    job nightly: no paper" in above(app))
+        await until(pilot, lambda: "✗ S1  nightly: no paper" in above(app))
 
 
 async def test_the_only_thing_that_has_failed_is_named_and_a_click_goes_there(app, plan, agent):
     agent(EditTask(plan[3], {"status": "done"}))
     fail_a_job(plan, "nightly")
     async with opened(app) as pilot:
-        (line,) = (line for line in above(app).splitlines() if "job nightly: no paper" in line)
+        (line,) = (line for line in above(app).splitlines() if "S1  nightly: no paper" in line)
         await pilot.click("#needs", offset=(line.index("nightly"), above(app).splitlines().index(line) - 2))
         assert app.navigation.pane_name == "schedule"
 
@@ -78,7 +79,7 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
         await until(pilot, lambda: "claude-1 waiting" in above(app))
         assert lines(app)[1].startswith(" ? 3 questions   ✗ 1 failed   ! 0 stuck   • ")
         assert lines(app)[2] == " ? claude-1 waiting #4   ? claude-2 waiting #7"
-        assert "? claude-1  #5 Which port?" in above(app)
+        assert re.search(r"\? #5  Which port\? +claude-1 ", above(app))
 
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
@@ -110,26 +111,61 @@ def leave(plan: Plan, *agents: str) -> None:
             connections.end(store.db, agent, Process(), NOW)
 
 
-QUESTIONS = (
-    " ? claude-2  #7 Approve: delete the old GA property",
-    " ? claude-1  #4 jose is maintained but heavier; pyjwt is in the lockfile. Which one?",
-    " ✗ failed    task #3 Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30",
+ROWS = (
+    (" ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "claude-1", "9m"),
+    (" ? #7  Approve: delete the old GA property", "claude-2", "4m"),
+    (" ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "failed", "17m"),
 )
 
 
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
         assert lines(app)[1] == " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58: #3–#5 #7"
-        assert lines(app)[2] == ' ◐ claude-1 #5 Ship auth flow "running tests 14/22"   ? claude-2 waiting #7'
-        for line, words, waits in zip(above(app).splitlines()[2:], QUESTIONS, ("4m", "9m", "17m"), strict=True):
-            assert line.startswith(words) and line.endswith(f" {waits}")
+        assert lines(app)[2] == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22"'
+        for line, (words, aside, waits) in zip(above(app).splitlines()[2:], ROWS, strict=True):
+            assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
 
 
-async def test_a_long_question_goes_on_in_the_next_free_row(app):
-    async with opened(app, (80, 24)):
-        _, _, _, first, more, *_ = above(app).splitlines()
-        assert re.fullmatch(r" \? claude-1  #4 jose is maintained .* lockfile. +9m", first)
-        assert more == " " * 13 + "Which one?"
+@pytest.mark.parametrize("size", [(120, 40), (100, 30), (80, 24)])
+async def test_rows_of_what_needs_the_human_stand_in_the_columns_of_the_list_below_them(app, size):
+    async with opened(app, size):
+        first, second, third = above(app).splitlines()[2:]
+        assert {line.index(number) for line, number in ((first, "#4"), (second, "#7"), (third, "#3"))} == {3}
+        in_list = next(line for line in below(app) if "Migrate" in line)
+        assert second.rindex("claude-2") == in_list.rindex("claude-2")
+        assert {len(line) for line in (first, second, third, in_list)} == {size[0] - 1}
+
+
+async def test_only_the_mark_of_a_row_is_coloured_and_number_and_agent_stand_back(app):
+    async with opened(app, (120, 40)):
+        style = StyleCache.of(app).style
+        for row, color in enumerate(("$state-needs-you", "$state-needs-you", "$state-failed")):
+            parts = [segment for segment in app.query_one("#needs").render_line(row) if segment.text.strip()]
+            mark, number, text, aside = parts
+            assert mark.style.color == style(color).color
+            assert number.style.color == aside.style.color == style("$muted").color
+            assert text.style.color == style("").color
+
+
+async def test_an_agent_gives_way_to_its_question_which_then_goes_on_in_the_next_free_row(app, plan, agent):
+    async with opened(app, (80, 24)) as pilot:
+        first = above(app).splitlines()[2]
+        assert first == " ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?  9m"
+        agent(OpenAsk(f"{'May I drop the old table? ' * 3}Yes or no?", (), plan[5]))
+        await until(pilot, lambda: "May I" in above(app))
+        asked, more = above(app).splitlines()[4:6]
+        assert re.fullmatch(r" \? #5  May I drop the old table\? .* drop the +now", asked)
+        assert more == " " * 7 + "old table? Yes or no?"
+
+
+async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, make_app):
+    by_agent(
+        plan, "roamer", OpenAsk("May I look around in all of your folders, and in those of others as well, at once?")
+    )
+    async with opened(make_app(plan.path), (80, 24)) as pilot:
+        line, more = above(pilot.app).splitlines()[4:6]
+        assert re.fullmatch(r" \?     May I look around.* roamer +now", line)
+        assert more.startswith(" " * 7 + "of others")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 24), (80, 16)])
@@ -140,10 +176,10 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
         await press(app, pilot, "g")
         needs = above(app).splitlines()[2:]
         assert "? 2 ask" in lines(app)[1] and "✗ 1 failed" in lines(app)[1]
-        assert lines(app)[2].startswith(" ◐ claude-1 #5")
-        assert needs[0].startswith(" ? claude-2  #7")
+        assert lines(app)[2].startswith(" ? claude-2 waiting #7")
+        assert needs[0].startswith(" ? #4" if size[1] > 16 else " ? #7"), "which stands still"
         if size[1] > 16:
-            assert any(line.startswith(" ✗ failed") for line in needs)
+            assert any(line.startswith(" ✗ #3") for line in needs)
         else:
             assert needs[1] == " +2 more: 1 ask, 1 failed"
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
@@ -152,7 +188,7 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        ((120, 12), " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58  ◐ claude-1 #5 "),
+        ((120, 12), " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58  ? claude-2 waiting #7"),
         ((40, 24), " ◐ claude-1 #5 40s   ? 2   ✗ 1"),
     ],
 )
@@ -175,10 +211,10 @@ async def test_the_command_of_a_permission_stands_above_every_pane(plan, make_ap
     answer = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db) if ask.request is None]
     by_agent(plan, "human", *answer)
     async with opened(app, (120, 40)):
-        assert re.search(r"\? claude-3 +Bash: rm -rf build/", above(app))
+        assert re.search(r"\? +Bash: rm -rf build/.*  claude-3 ", above(app))
         assert "◐ claude-4" in lines(app)[2] and "◐ claude-1" in lines(app)[2]
     async with opened(make_app(plan.path, pane=pane), (80, 24)) as pilot:
-        assert re.search(r"\? claude-3 +Bash: rm", above(pilot.app))
+        assert re.search(r"\? +Bash: rm .*claude-3", above(pilot.app))
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
@@ -190,7 +226,7 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
         if size[0] > 60:
             assert "! 0 stuck, 1 gone" in lines(app)[1]
             assert lines(app)[2].startswith(" · claude-1 gone now #5 Ship auth")
-            assert "· claude-1  gone from #5 Ship auth flow" in above(app)
+            assert re.search(r"· #5  gone from Ship auth flow +claude-1 ", above(app))
         (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#5")
         assert "? Ship auth" in row
         assert ("claude-1 left" if size[0] > 60 else "claude-1 l") in row
@@ -220,7 +256,7 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
         if size[0] > 60:
             assert "! 0 stuck, 1 gone" in lines(app)[1]
             assert lines(app)[2].startswith(" · alpha gone 6m #8")
-            assert re.search(r"· alpha +gone from #8 Backup restore drill, its claim lapsed +6m", above(app))
+            assert re.search(r"· #8  gone from Backup restore drill, its claim lapsed +alpha +6m", above(app))
         await press(app, pilot, "full_stop")
         assert "alpha" not in shown(app)
         await press(app, pilot, "u")
@@ -270,7 +306,7 @@ async def test_a_task_whose_agent_is_stopped_says_so_until_it_goes_on(plan, make
         stop(plan, "claude-1", NOW)
         await until(pilot, lambda: lines(app)[2].startswith(" ! claude-1 stopped #5"))
         assert "! 0 stuck, 1 stopped" in lines(app)[1]
-        assert "! claude-1  stopped: its process is suspended" in above(app)
+        assert re.search(r"! #5  stopped: its process is suspended.*  claude-1", above(app))
         await until(pilot, lambda: "stopped: claude-1" in " ".join(shown(app).split()) or "stopped:   " in shown(app))
         stop(plan, "claude-1", None)
         await until(pilot, lambda: "stopped" not in shown(app))
@@ -326,7 +362,7 @@ async def test_more_agents_than_fit_are_counted(plan, make_app):
             connect(store, f"bot-{number}")
     for size in ((120, 40), (80, 24)):
         async with opened(make_app(plan.path), size) as pilot:
-            assert re.fullmatch(r" ◐ bot-0 #10 .*  ◐ bot-1 #11 .* \+\d", lines(pilot.app)[2])
+            assert re.fullmatch(r" \? claude-2 waiting #7  .*◐ bot-0 #10 .* \+\d", lines(pilot.app)[2])
             shown_agents = lines(pilot.app)[2].count("◐") + lines(pilot.app)[2].count("?")
             assert lines(pilot.app)[2].endswith(f" +{7 - shown_agents}")
 
@@ -343,7 +379,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     )
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in lines(pilot.app)[1]
-        assert "✗ failed    task #3 Fix flaky" in above(pilot.app)
+        assert "✗ #3  Fix flaky" in above(pilot.app)
         assert above(pilot.app).splitlines()[-1] == " +196 more: 196 ask"
         assert len(set(laid_out)) < 60
 
@@ -356,7 +392,7 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
         store.commit(*(EditTask(task.uid, {"due": "2026-01-02"}) for task in made), actor="human", now=NOW)
     async with opened(make_app(path), (120, 40)) as pilot:
         await until(pilot, lambda: "late" in above(pilot.app))
-        assert "! 100+ late" in lines(pilot.app)[1]
+        assert "◷ 100+ late" in lines(pilot.app)[1]
         assert "  and others" in above(pilot.app)
         assert "+99 more" not in above(pilot.app)
 
@@ -409,7 +445,7 @@ async def test_a_human_who_sets_a_task_failed_gives_its_reason(plan, make_app):
     by_agent(plan, "claude-1", LogTask(plan[5], "I went on"), now=NOW)
     app = make_app(plan.path)
     async with opened(app, (160, 40)):
-        assert "task #5 Ship auth flow: out of time" in above(app)
+        assert "✗ #5  Ship auth flow: out of time" in above(app)
         assert "out of time" in next(line for line in below(app)[1:] if line[1:6].strip() == "#5")
 
 
@@ -421,7 +457,7 @@ async def test_the_agents_have_a_line_of_their_own_those_in_trouble_first(app, p
         by_agent(plan, "system", NoteStuck("claude-2", "failure", "the same failure 3 times: pytest", NOW))
         await until(pilot, lambda: "! 1 stuck" in lines(app)[1])
         assert lines(app)[2].startswith(" ! claude-2 stuck #7 ") and "◐ claude-1 #5" in lines(app)[2]
-        assert "! claude-2  stuck: the same failure 3 times: pytest" in above(app)
+        assert re.search(r"! #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
 
 
 async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks, report):
@@ -430,7 +466,7 @@ async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks
     by_agent(plan, "human", *answers)
     app = make_app(plan.path)
     async with opened(app, (120, 24)):
-        assert "? check failed  #6 Write integration" in above(app)
+        assert re.search(r"\? #6  Write integration.* check failed", above(app))
 
 
 async def test_a_question_alone_is_told_whole(app, plan):
@@ -491,8 +527,8 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
         assert f"◐ {work.agent}" not in above(app)
         assert " ? 2 ask   ✗ 1 failed   ! 0 stuck   ⇡ 1 to review   • " in lines(app)[1]
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in lines(app)[2]
-        (line,) = (line for line in above(app).splitlines() if "to review  #9" in line)
-        assert line.startswith(f" ⇡ to review  #9 Old cookie banner  {work.agent}") and line.endswith(" now")
+        (line,) = (line for line in above(app).splitlines() if line.startswith(" ⇡ "))
+        assert re.fullmatch(rf" ⇡ #9  Old cookie banner  {work.agent} .*to review +now", line)
 
 
 @pytest.mark.parametrize("wrong", ["a failed job", "a late job", "a late task", "a question", "a failed task"])
@@ -517,8 +553,8 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
             by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}))
         words = {
             "a question": " ? 1 question   ✗ 0 failed   ! 0 stuck   • ",
-            "a late job": " nothing needs you   ✗ 0 failed   ! 0 stuck   ! 1 late   • ",
-            "a late task": " nothing needs you   ✗ 0 failed   ! 0 stuck   ! 1 late   • ",
+            "a late job": " nothing needs you   ✗ 0 failed   ! 0 stuck   ◷ 1 late   • ",
+            "a late task": " nothing needs you   ✗ 0 failed   ! 0 stuck   ◷ 1 late   • ",
         }
         said = words.get(wrong, " nothing needs you   ✗ 1 failed   ! 0 stuck   • ")
         await until(pilot, lambda: lines(app)[1].startswith(said))
@@ -530,8 +566,8 @@ async def test_late_tasks_are_told_above_the_pane_and_become_late_by_time_alone(
         assert "late" not in above(app)
         app.context.clock.now = lambda: NOW + 600_000_000
         app.frame.redraw()
-        await until(pilot, lambda: "! late      task #8 Backup restore drill: overdue 5m" in above(app))
-        assert "! 1 late" in lines(app)[1]
+        await until(pilot, lambda: "◷ #8  Backup restore drill: overdue 5m" in above(app))
+        assert "◷ 1 late" in lines(app)[1]
 
 
 async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_path, make_app):
@@ -562,8 +598,8 @@ async def test_which_tasks_have_changed_is_said_where_there_is_room(make_app, pl
 async def test_a_failed_check_has_fewer_words_before_since_when_gives_way(make_app, plan, jobs, report, width, words):
     report(plan[5], "failed")
     async with opened(make_app(plan.path), (width, 24)) as pilot:
-        counts = f" ? 2 ask  ✗ 2 failed  ! 0 stuck  ! 1 late  ? {words}  • 4 changed since 19:58"
-        assert lines(pilot.app)[1] == counts
+        counts = ("? 2 ask", "✗ 2 failed", "! 0 stuck", "◷ 1 late", f"? {words}", "• 4 changed since 19:58")
+        assert lines(pilot.app)[1] == f" {('   ' if width == 90 else '  ').join(counts)}"
 
 
 async def test_which_tasks_have_changed_is_not_said_of_many(make_app, plan):
@@ -573,15 +609,15 @@ async def test_which_tasks_have_changed_is_not_said_of_many(make_app, plan):
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
-    async with opened(make_app(plan.path, pane="schedule"), (80, 24)) as pilot:
+    async with opened(make_app(plan.path, pane="schedule"), (76, 24)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "jose" in line)
-        assert re.search(r"#4 jose is maintained.*… Which one\? +9m", line)
+        assert re.search(r"#4  jose is maintained.*… Which one\? +9m", line)
 
 
 async def test_a_reason_without_room_takes_that_of_the_name_of_its_task(make_app, plan, jobs):
-    async with opened(make_app(plan.path, pane="schedule"), (80, 24)) as pilot:
-        (line,) = (line for line in above(pilot.app).splitlines() if "task #3" in line)
-        assert re.search(r"failed +task #3 test_dst_gap: expected 02:30, got 03:30 +17m", line)
+    async with opened(make_app(plan.path, pane="schedule"), (70, 24)) as pilot:
+        (line,) = (line for line in above(pilot.app).splitlines() if "✗ #3" in line)
+        assert re.search(r"✗ #3  test_dst_gap: expected 02:30, got 03:30 +failed +17m", line)
 
 
 async def test_spaces_within_an_agents_text_do_not_part_it_like_two_entries(app, plan):
@@ -595,7 +631,7 @@ async def test_spaces_within_an_agents_text_do_not_part_it_like_two_entries(app,
 async def test_a_failed_job_is_told_with_its_age(app, plan):
     fail_a_job(plan, "nightly")
     async with opened(app):
-        (line,) = (line for line in above(app).splitlines() if "job nightly" in line)
+        (line,) = (line for line in above(app).splitlines() if "S1  nightly" in line)
         assert line.endswith(" now")
 
 

@@ -9,7 +9,7 @@ from tui_tasks.tui.painting.scroll_marks import ThinScrollBar
 BLOCKS = set("▁▂▃▄▅▆▇█▐")
 
 
-@pytest.mark.parametrize("keys", [("S",), ("a", "j")], ids=["figures", "a question"])
+@pytest.mark.parametrize("keys", [("S",), ("a", "j", "j")], ids=["figures", "a question"])
 async def test_a_part_of_textual_scrolls_by_a_mark_as_lists_have(evening, make_app, keys):
     by_agent(evening, "claude-1", OpenAsk("A long question, " * 90, ("one", "two")))
     app = make_app(evening.path)

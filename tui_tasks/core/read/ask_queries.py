@@ -82,8 +82,17 @@ def own_ask(db: Database, agent: str, reference: str) -> Ask:
 
 
 def open_asks(db: Database) -> list[Ask]:
-    """Return the questions that wait for the human, oldest first."""
-    return [_read(row) for row in db.all(_OPEN_ASKS)]
+    """Return the questions that wait for the human, in the order of `by_age`."""
+    return sorted(map(_read, db.all(_OPEN_ASKS)), key=by_age)
+
+
+def by_age(ask: Ask) -> tuple[int, int]:
+    """Return what questions are sorted by wherever they are listed: the oldest comes first.
+
+    Whether an agent waits for its answer changes without a change of the question, and would move rows under the
+    cursor.
+    """
+    return ask.opened_at, ask.id
 
 
 def is_asking(db: Database, agent: str) -> bool:

@@ -255,7 +255,16 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
         replace(line, at=min(line.at, now), number=numbers.get(line.task) if line.task else None) for line in lines
     ]
     order = {part: number for number, part in enumerate(PARTS)}
-    lines.sort(key=lambda line: (order[line.part], line.kind == "unchecked", line.is_over, line.at, line.key))
+    lines.sort(
+        key=lambda line: (
+            order[line.part],
+            line.kind == "unchecked",
+            line.is_over,
+            line.at,
+            line.entries[:1],
+            line.key,
+        )
+    )
     return Digest(since, now, after, newest, is_cut, len(needing) - len(new), tuple(lines))
 
 

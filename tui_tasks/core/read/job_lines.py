@@ -117,7 +117,7 @@ _OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"
 _OPEN_OF_JOB = Statement(lambda: RunRow.select(*_LINE).where(_OF_JOB & _OPEN).order_by(RunRow.id).limit(1))
 _NEXT_JOBS = Statement(
     lambda: (
-        JobRow.select(JobRow.name, JobRow.next_run)
+        JobRow.select(JobRow.id, JobRow.name, JobRow.next_run)
         .where((JobRow.deleted == SQL("0")) & JobRow.next_run.is_null(False) & (JobRow.enabled == SQL("1")))
         .order_by(JobRow.next_run)
         .limit(slot("limit"))
@@ -125,10 +125,13 @@ _NEXT_JOBS = Statement(
 )
 _FAILING_JOBS = Statement(
     lambda: (
-        JobRow.select(JobRow.name, JobRow.uid)
+        JobRow.select(JobRow.name, JobRow.uid, JobRow.id)
         .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == SQL("'error'"))))
         .order_by(JobRow.last_run.desc())
     )
+)
+_PLACE = Statement(
+    lambda: JobRow.select(fn.COUNT(JobRow.id)).where((JobRow.deleted == SQL("0")) & (JobRow.id <= slot("id")))
 )
 _NEWEST_ID: Final = 2**62
 
@@ -200,23 +203,39 @@ def newer(db: Database, job_uid: str, limit: int, than: int = -1) -> list[RunLin
     return [_read(row) for row in reversed(db.all(_NEWER, job=job_uid, id=than, limit=limit))]
 
 
-def next_jobs(db: Database, limit: int) -> list[tuple[str, int]]:
-    """Return the names and the due instants of the jobs that run next."""
-    return [(name, when) for name, when in db.all(_NEXT_JOBS, limit=limit)]
+class NextJob(NamedTuple):
+    """A job that runs next: its name, when it is due, and its place among all jobs, counted from 1."""
+
+    name: str
+    when: int
+    number: int
+
+
+def next_jobs(db: Database, limit: int) -> list[NextJob]:
+    """Return the jobs that run next."""
+    return [NextJob(name, when, place(db, id_)) for id_, name, when in db.all(_NEXT_JOBS, limit=limit)]
+
+
+def place(db: Database, id_: int) -> int:
+    """Return the place of a job among all jobs: its number on screen."""
+    return int(db.one(_PLACE, id=id_)[0])
 
 
 class FailingJob(NamedTuple):
-    """A job whose last run has failed: its name, why and when. Of all but the first, only the name is read."""
+    """A job whose last run has failed: its name, why, when, and its number. Of all but the first, only the name is
+    read.
+    """
 
     name: str
     why: str = ""
     at: int | None = None
+    number: int = 0
 
 
 def failing_jobs(db: Database) -> list[FailingJob]:
     """Return the jobs whose last run has failed, the most recent run first."""
     rows = db.all(_FAILING_JOBS)
     last = _one(db, _LAST_FAILURE, rows[0][1]) if rows else None
-    names = [name for name, _ in rows]
-    first = [FailingJob(names[0], last.why, last.ended_at)] if last is not None else []
+    names = [name for name, _, _ in rows]
+    first = [FailingJob(names[0], last.why, last.ended_at, place(db, rows[0][2]))] if last is not None else []
     return [*first, *map(FailingJob, names[len(first) :])]

@@ -1,4 +1,4 @@
-"""The lines of the inbox, in order: questions in groups by agent, and the rows of other kinds.
+"""The lines of the inbox, in order: questions, many of one agent folded, and the rows of other kinds.
 
 Each kind of row has a source: it reads its rows, says what helps to decide, and performs the actions on the row under
 the cursor.
@@ -164,19 +164,16 @@ MAX_SHOWN: Final = 3
 """How many questions of one agent are listed before the others are folded."""
 
 
-class AskGroups:
-    """Lists questions by agent, the agent that asked first before the others, each with its oldest questions."""
+class AskFolding:
+    """Folds the questions of an agent that asks many, but for its oldest ones."""
 
     def __init__(self) -> None:
-        # The order of the agents, which stays: a refresh moves no line.
-        self._ranks: dict[str, int] = {}
         self._unfolded: set[str] = set()
 
     def lines(self, asks: Sequence[Ask]) -> list[AskLine]:
         """Return the lines of open questions, which are given oldest first."""
         by_agent: dict[str, list[Ask]] = {}
         for ask in asks:
-            self._ranks.setdefault(ask.agent, len(self._ranks))
             by_agent.setdefault(ask.agent, []).append(ask)
         lines: list[AskLine] = []
         for agent, own in by_agent.items():
@@ -191,12 +188,6 @@ class AskGroups:
         """List all questions of an agent from now on."""
         self._unfolded.add(agent)
 
-    def order(self, line: AskLine) -> tuple[int, str, int, int]:
-        """Return what lines are sorted by."""
-        rank = self._ranks.get(line.agent, len(self._ranks))
-        at, id_ = (line.opened_at, line.id) if isinstance(line, Ask) else (_LAST, 0)
-        return rank, line.agent, at, id_
-
 
 class InboxLines:
     """Reads the lines. `listed`: the most urgent kind first, each kind from the oldest; then what is put off."""
@@ -206,7 +197,7 @@ class InboxLines:
         self._context = context
         self._sources = sources
         self._later = later
-        self._groups = AskGroups()
+        self._folding = AskFolding()
         self.filter = ""
         """The words that hide other lines."""
         self.listed: InMemorySource[InboxLine] = InMemorySource(lambda line: line.uid, self._order)
@@ -214,7 +205,7 @@ class InboxLines:
     def read(self, under: Ask | None = None) -> set[str]:
         """Read all lines; return the keys of those that have changed. `under`, a question, stays when it is closed."""
         words = self.filter.casefold().split()
-        lines: list[InboxLine] = [*self._groups.lines(self.asks())]
+        lines: list[InboxLine] = [*self._folding.lines(self.asks())]
         lines += [item for source in self._sources.values() for item in source.items()]
         rows = [line for line in lines if all(word in says(line) for word in words)]
         if under is not None and all(line.uid != under.uid for line in rows):
@@ -237,13 +228,13 @@ class InboxLines:
 
     def unfold(self, folded: FoldedAsks) -> None:
         """List each of the folded questions from now on."""
-        self._groups.unfold(folded.agent)
+        self._folding.unfold(folded.agent)
 
     def unfold_of(self, uid: str | None) -> None:
         """List each question of the agent that asks the one with a uid."""
         named = next((ask for ask in self.asks() if ask.uid == uid), None)
         if named is not None:
-            self._groups.unfold(named.agent)
+            self._folding.unfold(named.agent)
 
     def next_after(self, key: str | None, later: set[str]) -> str | None:
         """Return the key of the next line after one, then from the top, that waits and was not put off."""
@@ -256,7 +247,8 @@ class InboxLines:
         """Return what lines are sorted by: their urgency, then their age."""
         if isinstance(line, InboxItem):
             return line.rank, line.at, line.uid
-        return _LAST if line.uid in self._later else 0, *self._groups.order(line)
+        oldest = line if isinstance(line, Ask) else line.asks[0]
+        return _LAST if line.uid in self._later else 0, *ask_queries.by_age(oldest)
 
 
 def _waits(line: InboxLine, later: set[str]) -> bool:

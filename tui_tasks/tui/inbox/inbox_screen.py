@@ -1,7 +1,7 @@
 """The inbox: all that needs the human in one list, the most urgent kind first, each kind from the oldest; and the row
 under the cursor in full.
 
-Questions stand together by agent (docs: protocol, section 7, `ask`). Each other kind of row has a source.
+Of an agent that asks many questions, only the oldest have a line each. Each other kind of row has a source.
 
 An answer always goes to the question under the cursor. A question that is answered elsewhere or withdrawn stays under
 the cursor and shows that, until the human goes on.

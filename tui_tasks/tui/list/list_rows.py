@@ -239,7 +239,7 @@ class ListLines:
 
 
 def _short_late(text: str) -> str:
-    """Return `! 3d late` for `! overdue 3d`, which has no room in its column."""
+    """Return `◷ 3d late` for `◷ overdue 3d`, which has no room in its column."""
     before, late, how = text.partition("overdue ")
     return f"{before}{how} late" if late else text
 

@@ -39,13 +39,13 @@ LOG_MARKS: Final[dict[str, LogMark]] = {
     "fail": LogMark("failed", "$state-failed"),
     "status": LogMark("status"),
     "tell": LogMark("=", "$changed"),
-    "pause": LogMark("overdue", "$state-overdue"),
+    "pause": LogMark("stuck", "$state-overdue"),
     "resume": LogMark("=", "$changed"),
     "review": LogMark("=", "$changed"),
-    "stuck": LogMark("overdue", "$state-overdue"),
+    "stuck": LogMark("stuck", "$state-overdue"),
     "check": LogMark("=", "$changed"),
-    "refuse": LogMark("overdue", "$state-overdue"),
-    "terminal": LogMark("overdue", "$state-overdue"),
+    "refuse": LogMark("stuck", "$state-overdue"),
+    "terminal": LogMark("stuck", "$state-overdue"),
     SEEN: LogMark("rule", "$changed"),
     EARLIER: LogMark("rule"),
 }
@@ -63,7 +63,7 @@ def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
     ink = look(str(line.new.get("status"))).color if line.word == "status" else mark.ink
     if len(mark.mark) == 1:
         return mark.mark, ink
-    if mark.mark in ("needs_you", "failed", "overdue"):
+    if mark.mark in ("needs_you", "failed", "stuck"):
         return look(mark.mark).mark(ascii_only=ascii_only), ink
     return sign(mark.mark, ascii_only=ascii_only), ink
 

@@ -339,7 +339,7 @@ class DigestScreen(Overlay):
     def _late_lines(self) -> Iterator[DigestLine]:
         """Yield a line for each job that is late, and for the first tasks whose due dates are over."""
         context = self.context
-        for name, when in context.state.next_jobs:
+        for name, when, _ in context.state.next_jobs:
             if when < context.clock.now():
                 yield DigestLine("late", "job", name, name, "", "a job that no scheduler has started", when)
         now, field = task_fields.local_time(context.clock.now(), context.clock.zone), task_fields.FIELDS["due"]

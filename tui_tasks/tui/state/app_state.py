@@ -14,7 +14,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, screen_memory, work_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import LeftTask, Member
-from tui_tasks.core.read.job_lines import FailingJob
+from tui_tasks.core.read.job_lines import FailingJob, NextJob
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.screen_memory import Looked
@@ -68,7 +68,7 @@ class AppState:
     - `work_failed`: the uid of each pending task whose newest work failed, and why.
     - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
     - `has_work`: whether an agent was ever started on a task.
-    - `next_task`: the next task that can start. `next_jobs`: the names and the instants of the next jobs.
+    - `next_task`: the next task that can start. `next_jobs`: the jobs that run next.
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
     - `failed_last`: the tasks that failed last, each with the reason. `failing`: the jobs whose last run failed.
     - `spoke`: the instant at which each agent last wrote.
@@ -115,7 +115,7 @@ class AppState:
         self.has_work = False
         self.autos: dict[str, Auto] = {}
         self.next_task: Task | None = None
-        self.next_jobs: list[tuple[str, int]] = []
+        self.next_jobs: list[NextJob] = []
         self.failed_last: list[tuple[TaskLine, str]] = []
         self.failing: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []

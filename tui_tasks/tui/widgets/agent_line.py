@@ -14,7 +14,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
 from tui_tasks.text.times import SECOND, age, age_lasts
 from tui_tasks.tui.agents import agent_states, agent_text
 from tui_tasks.tui.painting.styles import Part
@@ -30,7 +30,7 @@ TROUBLE: Final = ("stuck", "gone", "stopped", "failed", "quiet")
 """The states of agents that need attention, most urgent first."""
 AT_WORK: Final = ("working", "paused")
 _TOLD: Final = ("stuck", "stopped", "failed")
-_RANKS: Final = (*TROUBLE, *AT_WORK, "waiting", "ready", "idle")
+_RANKS: Final = (*TROUBLE, "waiting", "ready", *AT_WORK, "idle")
 # In cells: what is worth showing of an agent's last word, and of its task's name.
 _LEAST_WORD: Final = 10
 _LEAST_NAME: Final = 10
@@ -95,16 +95,17 @@ class AgentEntry(msgspec.Struct, frozen=True):
     def parts(self, name: int, said: int, room: int, *, ascii_only: bool) -> list[Part]:
         """Return it with so many cells for the name of its task and for its last word, in `room` cells."""
         calm = "$muted" if self.state not in (*TROUBLE, "waiting", "ready") else self.color
-        who = " ".join(filter(None, (self.who, self.word)))
-        texts = (
+        who = safe_ends(" ".join(filter(None, (self.who, self.word))), max(1, room - 2), ascii_only=ascii_only)
+        left, shown = room - 2 - cell_len(who), ""
+        for text in (
             self.number,
-            safe_line(self.name, name, ascii_only=ascii_only) if name else "",
-            safe_line(self.said, said, ascii_only=ascii_only) if said else "",
-        )
-        rest = " ".join(filter(None, texts))
-        who = safe_ends(who, max(1, room - 2), ascii_only=ascii_only)
-        rest = safe_line(rest, max(0, room - cell_len(who) - 3), ascii_only=ascii_only) if rest else ""
-        return [(f"{self.mark} ", self.color), (who, calm), *([(f" {rest}", "")] if rest else [])]
+            safe_words(self.name, name, ascii_only=ascii_only),
+            _cut_said(self.said, said, ascii_only=ascii_only),
+        ):
+            if text and cell_len(text) < left:
+                shown += f" {text}"
+                left -= cell_len(text) + 1
+        return [(f"{self.mark} ", self.color), (who, calm), *([(shown, "")] if shown else [])]
 
 
 class AgentEntries:
@@ -141,7 +142,7 @@ class AgentEntries:
         return member.task is not None and member.task.uid in self.context.state.reviewable
 
     def _in_trouble(self, member: Member, shown: str, now: int, quiet_after: int) -> AgentEntry | None:
-        is_ready, about = self._is_ready(member), " ".join(_about(member.last_task))
+        is_ready, about = self._is_ready(member), "".join(_about(member.last_task)[1:])
         if member.lapsed_task is not None and member.task is None:
             about += ", its claim lapsed"
         if not is_ready and member.left_task(now, quiet_after) is not None:
@@ -165,7 +166,7 @@ class AgentEntries:
         if agent_states.is_starting(member.session):
             return self._not_started(member, member.session, now)
         if not is_ready and member.task is not None:
-            return self._at_prompt(member, member.session, member.task, now)
+            return self._at_prompt(member, member.session, now)
         return None
 
     def _not_started(self, member: Member, session: AgentSession, now: int) -> AgentEntry | None:
@@ -175,7 +176,7 @@ class AgentEntries:
         word = one_line(member.near or "may ask something in its terminal")
         return self._entry(member, "quiet", said=word, has_task=False, reason=word)
 
-    def _at_prompt(self, member: Member, session: AgentSession, task: TaskLine, now: int) -> AgentEntry | None:
+    def _at_prompt(self, member: Member, session: AgentSession, now: int) -> AgentEntry | None:
         """Return the entry of an agent that was started here and has ended its turn with nothing to review."""
         work = work_queries.of_agent(self.context.db, member.name)
         if work is None or work.state != "working":
@@ -185,8 +186,8 @@ class AgentEntries:
             self.lasts(rests_at + 1 - now)
             return None
         said = _quoted(session.last_message or "")
-        reason = " ".join(filter(None, ("waits at its prompt", f"#{task.number}", said)))
-        return self._entry(member, "quiet", "waits at its prompt", said=said, reason=reason)
+        words = "waits at its prompt"
+        return self._entry(member, "quiet", words, said=said, reason=" ".join(filter(None, (words, said))))
 
     def _calm(self, member: Member, shown: str, now: int) -> AgentEntry | None:
         """Return the entry of an agent that works, waits or does nothing; None of one that is not there."""
@@ -338,6 +339,14 @@ def one_line(text: str, cells: int = _MAX_WORDS, *, ascii_only: bool = False) ->
 
 def _about(task: TaskLine | None) -> tuple[str, ...]:
     return (f"#{task.number}", one_line(task.name, _MAX_NAME)) if task is not None else ()
+
+
+def _cut_said(text: str, cells: int, *, ascii_only: bool) -> str:
+    """Return a last word cut between words, with the end of its quote; empty where not one word fits."""
+    if cell_len(text) <= cells:
+        return text
+    shown = safe_words(text, cells - 1, ascii_only=ascii_only)
+    return shown + '"' * (shown.count('"') % 2)
 
 
 def _quoted(text: str | None) -> str:

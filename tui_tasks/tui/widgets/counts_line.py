@@ -14,13 +14,14 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import Look, look, sign
-from tui_tasks.text.safe import safe_ends
+from tui_tasks.text.safe import safe_ends, safe_words
 from tui_tasks.text.times import DAY, age, age_lasts, due
 from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
 from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, go_to, one_line
 from tui_tasks.tui.widgets.frame import NARROW, Act, Group, GroupLine, as_of_words, is_compact
 
 if TYPE_CHECKING:
+    from tui_tasks.core.read.job_lines import NextJob
     from tui_tasks.tui.painting.line_painter import LinePainter
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
@@ -36,11 +37,12 @@ _SHORT_NAME: Final = 16
 
 
 class _ShortStep(NamedTuple):
-    """What a small screen shows: the name of the agent at work, since when it was heard, and so many cells of the name
-    of what is late or next.
+    """What a small screen shows: so many cells of the name of what is late or next, since when it is late, the name of
+    the agent at work, and since when that was heard.
     """
 
     name: int
+    has_since: bool = True
     has_who: bool = True
     has_age: bool = False
 
@@ -50,55 +52,34 @@ _SHORT_STEPS: Final = (
     *(_ShortStep(name) for name in range(_SHORT_NAME, 4, -1)),
     _ShortStep(0, has_age=True),
     _ShortStep(0),
+    _ShortStep(0, has_since=False),
     _ShortStep(0, has_who=False, has_age=True),
     _ShortStep(0, has_who=False),
 )
 
 
 class Count(NamedTuple):
-    """A number of things: with its words, without them, with what they are, since when they are counted, which, and in
-    brief words.
+    """A number of things: the mark of what they are, the number with words, the longest first, and without words.
+
+    `briefs` are the words where there is no room for any of `forms`.
     """
 
-    text: str
+    mark: Part
+    forms: Sequence[str]
     short: str
-    color: str
     act: Act | None = None
-    long: str = ""
-    since: str = ""
-    which: str = ""
-    brief: str = ""
+    briefs: Sequence[str] = ()
 
-    def words(self, step: _Step) -> str:
-        """Return its words."""
-        words = (self.long if step.is_long else self.brief if step.is_brief else "") or self.text
-        return f"{words}{self.since if step.has_since else ''}{self.which if step.has_which else ''}"
-
-
-class _Step(NamedTuple):
-    """How much of their words the counts have, and the gap between them. `bare`: how many of the last have none."""
-
-    gap: str
-    is_long: bool = False
-    has_since: bool = False
-    has_which: bool = False
-    is_brief: bool = False
-    bare: int = 0
+    def parts(self, words: str) -> list[Part]:
+        """Return its mark and words; only the mark is coloured, and a number that is zero stands back."""
+        zero, comma, others = words.partition(", ")
+        if words.startswith("0 ") and others:
+            return [self.mark, (zero, "$muted"), (f"{comma}{others}", "")]
+        is_calm = words in (_NOTHING, "0") or words.startswith("0 ")
+        return [self.mark, (words, "$muted" if is_calm else "")]
 
 
-_STEPS: Final = (
-    _Step("   ", is_long=True, has_since=True, has_which=True),
-    _Step("  ", is_long=True, has_since=True, has_which=True),
-    _Step("  ", has_since=True, has_which=True),
-    _Step("   ", is_long=True, has_since=True),
-    _Step("  ", is_long=True, has_since=True),
-    _Step("  ", has_since=True),
-    _Step("  ", has_since=True, is_brief=True),
-    _Step("  ", has_which=True),
-    _Step("   ", is_long=True),
-    _Step("  ", is_long=True),
-    _Step("  "),
-)
+_NOTHING: Final = "nothing needs you"
 
 
 def counts_line(context: Context, *, id: str) -> GroupLine:
@@ -117,12 +98,11 @@ class Counts:
         self._agents = AgentEntries(context, line.lasts)
 
     def groups(self, width: int, *, is_alone: bool) -> list[Group]:
-        """`? 2 ask   ✗ 2 failed   ! 0 stuck   • 6 tasks changed since 19:58: #3–#8`; alone, what agents do as well."""
+        """`? 2 ask   ✗ 2 failed   ! 0 stuck   ◷ 1 late   • 6 tasks changed`; alone, what agents do as well."""
         entries = self._agents.entries()
         if is_alone and width < NARROW:
             return self._in_short(entries, width)
-        counts = list(self._counts(entries))
-        groups = _fitting([count._replace(which="") for count in counts] if is_alone else counts, width)
+        groups = _fitting(list(self._counts(entries, is_alone=is_alone)), width)
         if is_alone:
             if self._context.link.as_of is not None:
                 groups.insert(0, self._moment())
@@ -130,7 +110,7 @@ class Counts:
             groups += agent_groups(self._context, [entry.with_reason for entry in entries], width - used)
         return _first_fitting(groups, width)
 
-    def _counts(self, entries: Sequence[AgentEntry]) -> Iterator[Count]:
+    def _counts(self, entries: Sequence[AgentEntry], *, is_alone: bool) -> Iterator[Count]:
         state = self._context.state
         asks, failed_agents = len(state.asks), sum(entry.state == "failed" for entry in entries)
         word = ("question" if asks == 1 else "ask") if asks == len({ask.agent for ask in state.asks}) else "questions"
@@ -139,7 +119,7 @@ class Counts:
         if waits:
             yield self._count(asks, "ask" if not asks else word, "needs_you", "asks")
         else:
-            yield Count("nothing needs you", "nothing needs you", "$muted", self._act("asks"))
+            yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
         failed = state.failed + len(state.failing) + failed_agents
         yield self._count(failed, "failed", "failed", "attention" if state.failed else "pane_schedule")
         if is_known and state.members:
@@ -155,24 +135,22 @@ class Counts:
         if number := len(state.unproven):
             checks = f"check{'s' * (number != 1)}"
             count = self._count(number, f"{checks} failed", "needs_you", "asks")
-            yield count._replace(brief=f"{count.short} {checks}")
+            yield count._replace(briefs=(f"{count.short} {checks}",))
         if is_known:
-            yield self._changed()
+            yield self._changed(is_alone=is_alone)
 
     def _count(self, number: int, words: str, kind: str, action: str) -> Count:
         looks = look(kind)
-        color = looks.color if number else "$muted"
-        short = f"{self._mark(looks)} {number:,}"
-        return Count(f"{short} {words}", short, color, self._act(action))
+        mark = self._mark(looks, looks.color if number else "$muted")
+        return Count(mark, (f"{number:,} {words}",), f"{number:,}", self._act(action))
 
     def _stuck(self, states: Sequence[str]) -> Count:
         """Return how many agents are stuck, and how many have other trouble; agents that failed are counted as such."""
         others = [f"{states.count(one)} {one}" for one in TROUBLE if one in states and one not in ("stuck", "failed")]
         looks, number = look("stuck"), states.count("stuck")
-        short = f"{self._mark(looks)} {number}"
-        text = ", ".join((f"{short} stuck", *others))
-        color = looks.color if number or others else "$muted"
-        return Count(text, text if others else short, color, self._act("agents"))
+        text = ", ".join((f"{number} stuck", *others))
+        mark = self._mark(looks, looks.color if number or others else "$muted")
+        return Count(mark, (text,), text if others else str(number), self._act("agents"))
 
     def _late(self) -> Count | None:
         """Return how many tasks and jobs are late."""
@@ -181,21 +159,24 @@ class Counts:
             return None
         looks, number = look("overdue"), len(tasks) + len(jobs)
         more = or_more(len(tasks)) or or_more(len(jobs), MAX_NEXT_JOBS)
-        short = f"{self._mark(looks)} {number}{more}"
         act = (lambda: go_to(self._context, tasks[0])) if tasks else self._act("pane_schedule")
-        return Count(f"{short} late", short, looks.color, act)
+        return Count(self._mark(looks, looks.color), (f"{number}{more} late",), f"{number}{more}", act)
 
-    def _changed(self) -> Count:
-        """Return `• 4 tasks changed, 1 deleted since 19:58`: what agents have done that the human has not seen."""
-        parts, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
+    def _changed(self, *, is_alone: bool) -> Count:
+        """Return `• 4 tasks changed, 1 deleted since 19:58: #3–#6`: what agents have done that the human has not seen;
+        on a small screen without which tasks.
+        """
+        text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
         mark = sign("changed", ascii_only=self._context.ascii_only)
-        if not parts:
-            return Count(f"{mark} 0 changed", f"{mark} 0", "$muted")
+        if not text:
+            return Count((f"{mark} ", "$muted"), ("0 changed",), "0")
         # At midnight, "since 19:58" needs its day.
         self._line.lasts(DAY)
         since = f" since {self._context.clock.time_of(self._context.state.looked.at)}"
-        short, which = f"{mark} {parts.partition(' ')[0]}", self._which_changed()
-        return Count(f"{mark} {parts}", short, "", long=f"{mark} {long}", since=since, which=which)
+        which = "" if is_alone else self._which_changed()
+        forms = (f"{long}{since}{which}", f"{text}{since}{which}", f"{long}{since}", f"{text}{since}")
+        briefs = (f"{text}{since}", f"{text}{which}", long, text)
+        return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
 
     def _which_changed(self) -> str:
         """Return `: #3–#5 #7`; empty where too many tasks have changed to name them."""
@@ -206,8 +187,8 @@ class Counts:
         dash = "-" if self._context.ascii_only else "–"
         return f": {' '.join(_ranges(sorted(task.number for task in tasks if task is not None), dash))}"
 
-    def _mark(self, looks: Look) -> str:
-        return looks.mark(ascii_only=self._context.ascii_only)
+    def _mark(self, looks: Look, color: str) -> Part:
+        return f"{looks.mark(ascii_only=self._context.ascii_only)} ", color
 
     def _act(self, action: str) -> Act:
         return lambda: self._context.do(action)
@@ -215,18 +196,18 @@ class Counts:
     # With room for marks and numbers
 
     def _in_short(self, entries: Sequence[AgentEntry], width: int) -> list[Group]:
-        """Return ` ◐ claude-1 #5  ? 2  ✗ 2  ! Backup … 25m`: the first agents, the counts, and what is late or next."""
+        """Return ` ◐ claude-1 #5  ? 2  ✗ 2  ◷ S3 25m late`: the first agents, the counts, what is late or next."""
         groups: list[Group] = []
         for step in _SHORT_STEPS:
-            groups = [*self._short_agents(entries, step), *self._short_counts(entries), *self._short_job(step.name)]
+            groups = [*self._short_agents(entries, step), *self._short_counts(entries), *self._short_job(step)]
             for gap in ("   ", "  "):
                 if sum(group.size + len(gap) for group in groups) - len(gap) + 1 <= width:
                     return [group._replace(gap=gap) for group in groups]
         return _first_fitting(groups, width)
 
     def beside_title(self, room: int) -> list[Part]:
-        """Return `? 2  ✗ 2  ! 25m`, as many as fit in so many cells: a small screen with a title has no other line."""
-        groups = [*self._short_counts(self._agents.entries()), *self._short_job(0)]
+        """Return `? 2  ✗ 2  ◷ S3 25m late`, as many as fit in so many cells: a small screen has no line for them."""
+        groups = [*self._short_counts(self._agents.entries()), *self._short_job(_ShortStep(0))]
         shown = _first_fitting([group._replace(gap="  ") for group in groups], room)
         return [part for group in shown for part in (*group.parts, ("  ", ""))]
 
@@ -267,35 +248,47 @@ class Counts:
         ):
             if number:
                 looks = look(kind)
-                yield Group([(f"{self._mark(looks)} {number:,}", looks.color)], self._act(action))
+                yield Group([self._mark(looks, looks.color), (f"{number:,}", "")], self._act(action))
 
-    def _short_job(self, cells: int) -> Iterator[Group]:
-        """Yield what is late, else the next job, with up to so many cells of its name, and since or until when."""
+    def _short_job(self, step: _ShortStep) -> Iterator[Group]:
+        """Yield `◷ S3 Restore test 25m late`, else the next job and when it runs."""
         context, now = self._context, self._context.clock.now()
         tasks, jobs = late_tasks(context, self._line.lasts), late_jobs(context, self._line.lasts)
-        mark, color, act = self._mark(look("overdue")), "$state-overdue", self._act("pane_schedule")
-        if tasks:
-            name, since = self._late_task(tasks[0], now)
-            act = partial(go_to, context, tasks[0])
-        elif context.state.next_jobs:
-            name, when = context.state.next_jobs[0]
-            self._line.lasts(age_lasts(when, now))
-            since = due(when, now).removeprefix("in ").removeprefix("overdue ")
-            if not jobs:
-                mark, color = sign("scheduled", ascii_only=context.ascii_only), ""
-        else:
+        looks, act = look("overdue"), self._act("pane_schedule")
+        if not tasks and not jobs:
+            yield from self._short_next(step.name, act)
             return
+        if tasks:
+            number, name, since = self._late_task(tasks[0], now)
+            act = partial(go_to, context, tasks[0])
+        else:
+            job = jobs[0]
+            self._line.lasts(age_lasts(job.when, now))
+            number, name, since = f"S{job.number}", job.name, age(job.when, now)
         others = len(tasks) + len(jobs) - 1
-        more = f" +{others}{or_more(len(tasks)) or or_more(len(jobs), MAX_NEXT_JOBS)}" if others > 0 else ""
-        shown = f"{one_line(name, cells, ascii_only=context.ascii_only)} " if cells else ""
-        yield Group([(f"{mark} {shown}{since}{more}", color)], act)
+        more = f"+{others}{or_more(len(tasks)) or or_more(len(jobs), MAX_NEXT_JOBS)}" if others else ""
+        shown = safe_words(one_line(name), step.name, ascii_only=context.ascii_only)
+        words = (number, shown, since if step.has_since else "", "late", more)
+        yield Group([self._mark(looks, looks.color), (" ".join(filter(None, words)), "")], act)
 
-    def _late_task(self, uid: str, now: int) -> tuple[str, str]:
+    def _short_next(self, cells: int, act: Act) -> Iterator[Group]:
+        """Yield the next job, with up to so many cells of its name, and in how long it runs."""
+        context, now = self._context, self._context.clock.now()
+        for job in context.state.next_jobs[:1]:
+            self._line.lasts(age_lasts(job.when, now))
+            words = (
+                safe_words(one_line(job.name), cells, ascii_only=context.ascii_only),
+                due(job.when, now).removeprefix("in "),
+            )
+            mark = sign("scheduled", ascii_only=context.ascii_only)
+            yield Group([(f"{mark} ", "$muted"), (" ".join(filter(None, words)), "")], act)
+
+    def _late_task(self, uid: str, now: int) -> tuple[str, str, str]:
         """Return a late task's number and name, and since when it is late."""
         task, field = list_pages.line(self._context.db, uid), task_fields.FIELDS["due"]
         local = task_fields.local_time(now, self._context.clock.zone)
         since = field.short(dict(self._context.state.due)[uid], local).removeprefix("overdue ")
-        return f"#{task.number} {task.name}" if task is not None else "", since
+        return (f"#{task.number}", task.name, since) if task is not None else ("", "", since)
 
 
 def _ranges(numbers: Sequence[int], dash: str) -> Iterator[str]:
@@ -329,12 +322,12 @@ def late_tasks(context: Context, lasts: Callable[[int], None]) -> list[str]:
     return [uid for uid, due in context.state.due if due_dates.is_overdue(due, now)]
 
 
-def late_jobs(context: Context, lasts: Callable[[int], None]) -> list[tuple[str, int]]:
-    """Return the names and the due instants of the jobs that nothing has started in time."""
+def late_jobs(context: Context, lasts: Callable[[int], None]) -> list[NextJob]:
+    """Return the jobs that nothing has started in time."""
     now = context.clock.now()
-    late = [(name, when) for name, when in context.state.next_jobs if when < now]
-    for _, when in context.state.next_jobs[len(late) : len(late) + 1]:
-        lasts(when - now + 1)
+    late = [job for job in context.state.next_jobs if job.when < now]
+    for job in context.state.next_jobs[len(late) : len(late) + 1]:
+        lasts(job.when - now + 1)
     return late
 
 
@@ -346,13 +339,26 @@ def or_more(late: int, most: int = MAX_DUE) -> str:
 def _fitting(counts: Sequence[Count], width: int) -> list[Group]:
     """Return the counts with as many of their words as there is room for; the last ones lose theirs first."""
     groups: list[Group] = []
-    for step in (*_STEPS, *(_Step("  ", is_brief=True, bare=at) for at in range(len(counts)))):
-        words, marks = counts[: len(counts) - step.bare], counts[len(counts) - step.bare :]
-        texts = [one.words(step) for one in words] + [one.short for one in marks]
-        groups = [Group([(text, one.color)], one.act, step.gap) for text, one in zip(texts, counts, strict=True)]
-        if sum(group.size + len(step.gap) for group in groups) - len(step.gap) + 2 <= width:
+    for gap, texts in _ways(counts):
+        groups = [Group(count.parts(text), count.act, gap) for count, text in zip(counts, texts, strict=True)]
+        if sum(group.size + len(gap) for group in groups) - len(gap) + 2 <= width:
             break
     return groups
+
+
+def _ways(counts: Sequence[Count]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the gap and the words of each way to show the counts, the longest first."""
+    briefs = [count.briefs or count.forms[-1:] for count in counts]
+    for texts in (*_in_step([count.forms for count in counts]), *_in_step(briefs)):
+        yield from ((gap, texts) for gap in ("   ", "  "))
+    for words in range(len(counts) - 1, -1, -1):
+        yield "  ", [*(brief[-1] for brief in briefs[:words]), *(count.short for count in counts[words:])]
+
+
+def _in_step(forms: Sequence[Sequence[str]]) -> Iterator[list[str]]:
+    """Yield the first form of each, the second, and so on; of one that has no more, its last."""
+    for at in range(max(map(len, forms))):
+        yield [each[min(at, len(each) - 1)] for each in forms]
 
 
 def _first_fitting(groups: Sequence[Group], width: int) -> list[Group]:

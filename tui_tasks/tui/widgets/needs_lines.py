@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
 from textual.geometry import Size
 
-from tui_tasks.text.safe import cell_len, fit_ends, safe_line, safe_question
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.widgets.agent_line import WHO
-from tui_tasks.tui.widgets.frame import Act, is_compact
+from tui_tasks.tui.widgets.frame import WIDE, Act, is_compact
 from tui_tasks.tui.widgets.needs_entries import ALL, MORE, Entry, NeedsEntries
 
 if TYPE_CHECKING:
@@ -29,8 +29,23 @@ ROWS_AND_DETAIL: Final = 14
 """The rows that a screen keeps which shows a detail below its list."""
 _MOST_OF_ONE: Final = 4
 """The most lines of one text."""
-# In cells: an age with the gap before it.
-_AGE: Final = 6
+# In cells, as in a list's rows: what stands around a number, an agent or a word, and an age with the margin after it.
+_AROUND_NUMBER: Final = 5
+_ASIDE: Final = 8
+_WIDE_ASIDE: Final = 10
+_AGE: Final = 5
+
+
+class _Columns(NamedTuple):
+    """The widths in cells of the number, of the words with nothing beside them, and of what stands beside them."""
+
+    number: int
+    words: int
+    aside: int
+
+    def room_beside(self, aside: str) -> int:
+        """Return how many cells the words have beside an agent or a word."""
+        return max(1, self.words - max(self.aside, cell_len(aside)) - 4) if aside else self.words
 
 
 def rows_for_needs(size: Size, below: int) -> int:
@@ -61,26 +76,34 @@ class NeedsText(TextDrawing):
         kinds = self._kinds()
         entries = [entry for entry in self._entries.entries() if entry.kind in kinds]
         shown = _chosen(entries, rows)
-        label = min(WHO, max((cell_len(entry.label) for entry in shown), default=0))
-        room = max(8, width - label - _AGE - 6)
-        texts = [self._wrapped(entry, room) for entry in shown]
+        number = max((2, *(cell_len(entry.number) for entry in shown)))
+        room = max(8, width - number - _AROUND_NUMBER - _AGE)
+        columns = _Columns(number, room, _WIDE_ASIDE if width >= WIDE else _ASIDE)
+        texts = [self._fitted(entry, columns) for entry in shown]
         rest = [entry for entry in entries if entry not in shown]
-        shared = self._shared([len(text) for text in texts], rows - bool(rest))
+        shared = self._shared([len(text) for text, _ in texts], rows - bool(rest))
         drawn: list[Drawn] = []
-        for entry, text, number in zip(shown, texts, shared, strict=True):
-            lines = self._row(entry, text, number, label, room)
+        for entry, (text, aside), most in zip(shown, texts, shared, strict=True):
+            lines = self._row(entry, text, aside, most, columns)
             drawn += lines
             self.acts += [entry.act] * len(lines)
         if rest:
-            drawn.append([(f" {safe_line(_more(rest), width - 2)}", rest[0].color)])
+            drawn.append([(f" {safe_line(_more(rest), width - 2)}", "$muted")])
             self.acts.append(rest[0].act)
         return drawn
 
-    def _wrapped(self, entry: Entry, room: int) -> Sequence[str]:
-        text = wrapped(entry.text, room, ascii_only=self.context.ascii_only)
-        if len(text) > 1 and entry.brief:
-            return wrapped(entry.brief, room, ascii_only=self.context.ascii_only)
-        return text
+    def _fitted(self, entry: Entry, columns: _Columns) -> tuple[Sequence[str], str]:
+        """Return the lines of an entry's words, and what stands beside them.
+
+        That gives way to the words, unless no number says what the entry is about.
+        """
+        ascii_only, aside = self.context.ascii_only, safe_ends(entry.aside, WHO, ascii_only=self.context.ascii_only)
+        for text in filter(None, (entry.text, entry.brief)):
+            for beside in dict.fromkeys((aside, "" if entry.number else aside)):
+                lines = wrapped(text, columns.room_beside(beside), ascii_only=ascii_only)
+                if len(lines) == 1:
+                    return lines, beside
+        return lines, beside
 
     @staticmethod
     def _shared(wanted: Sequence[int], rows: int) -> list[int]:
@@ -92,30 +115,33 @@ class NeedsText(TextDrawing):
             left -= shared[-1] - 1
         return shared
 
-    def _row(self, entry: Entry, text: Sequence[str], number: int, label: int, room: int) -> list[Drawn]:
-        """Return `? claude-1  #4 Which one?   9m`, and below it the rest of its words."""
+    def _row(self, entry: Entry, text: Sequence[str], aside: str, most: int, columns: _Columns) -> list[Drawn]:
+        """Return `? #4  Which one?   claude-1   9m`, and below it the rest of its words, in so many lines at most."""
         ascii_only, now = self.context.ascii_only, self.context.clock.now()
-        since = ""
+        since, room = "", columns.room_beside(aside)
         if entry.since is not None:
             self.lasts(age_lasts(entry.since, now))
             since = age(entry.since, now)
-        shown = list(text[:number])
-        if len(text) > number:
+        shown = list(text[:most])
+        if len(text) > most:
             cut = safe_question if entry.is_question else safe_line
-            shown[-1] = cut(" ".join(text[number - 1 :]), room, ascii_only=ascii_only)
+            shown[-1] = cut(" ".join(text[most - 1 :]), room, ascii_only=ascii_only)
+        beside = f"  {aside}{' ' * (columns.aside - cell_len(aside))}  " if aside else ""
         head: list[Part] = [
-            (f" {entry.mark} {fit_ends(entry.label, label, ascii_only=ascii_only)}  ", entry.color),
+            (f" {entry.mark} ", entry.color),
+            (f"{entry.number:<{columns.number}}  ", "$muted"),
             (shown[0], ""),
-            (" " * max(0, room - cell_len(shown[0])) + f"{since:>{_AGE}} ", "$muted"),
+            (f"{' ' * (room - cell_len(shown[0]))}{beside}{since:>{_AGE - 1}} ", "$muted"),
         ]
-        return [head, *([(" " * (label + 5), ""), (line, "")] for line in shown[1:])]
+        indent = " " * (columns.number + _AROUND_NUMBER)
+        return [head, *([(indent, ""), (line, "")] for line in shown[1:])]
 
 
 def _more(rest: Sequence[Entry]) -> str:
     """Return `+3 more: 2 ask, 1 failed`."""
     counts: Counter[str] = Counter()
     for entry in rest:
-        counts[entry.word or entry.label] += entry.number
+        counts[entry.word or entry.aside] += entry.count
     return f"+{counts.total():,} more: {', '.join(f'{number:,} {word}' for word, number in counts.items())}"
 
 
@@ -125,9 +151,9 @@ def _chosen(entries: Sequence[Entry], rows: int) -> list[Entry]:
     """
     if len(entries) <= rows:
         return list(entries)
-    kinds, agents = [entry.kind for entry in entries], [(entry.kind, entry.label) for entry in entries]
+    kinds, agents = [entry.kind for entry in entries], [(entry.kind, entry.aside) for entry in entries]
     # One entry stands for the questions beyond the first of them.
-    is_first = [agents.index(agents[at]) == at and entry.label != MORE for at, entry in enumerate(entries)]
+    is_first = [agents.index(agents[at]) == at and entry.aside != MORE for at, entry in enumerate(entries)]
     blocking = [at for at, entry in enumerate(entries) if entry.blocks and is_first[at]][: rows // 2]
     order = sorted(
         range(len(entries)), key=lambda at: (at not in blocking, kinds.index(kinds[at]) != at, not is_first[at])

@@ -5,12 +5,13 @@ and what needs the human by its words; and the rule below them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
 
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.text.times import SECOND, age_lasts, due, duration
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
@@ -32,8 +33,8 @@ _BEHIND_SECONDS: Final = 2.0
 
 
 class _Step(NamedTuple):
-    """What the right side of the first line shows: the width of the task's name and of the job's, 0: without its name,
-    None: no job; and whether there is a file.
+    """What the right side of the first line shows: the most cells of the task's name and of the job's, 0: without its
+    name, None: no job; and whether there is a file.
     """
 
     task: int
@@ -43,12 +44,14 @@ class _Step(NamedTuple):
 
 _TASK: Final = 40
 _JOB: Final = 24
-# The file gives way first, then the name of the job, that of the task, and last the job.
+_LEAST_TASK: Final = 12
+_LEAST_JOB: Final = 10
+# The file gives way first, then both names, the job's down to a word, and last the job.
 _STEPS: Final = (
     _Step(_TASK, _JOB, has_file=True),
-    *(_Step(_TASK, job) for job in range(_JOB, 6, -1)),
-    *(_Step(task, 0) for task in range(_TASK, 11, -1)),
-    *(_Step(task) for task in range(_TASK, 5, -1)),
+    *(_Step(_TASK, job) for job in range(_JOB, _LEAST_JOB, -1)),
+    *(_Step(task, _LEAST_JOB) for task in range(_TASK, _LEAST_TASK, -1)),
+    *(_Step(task, 0) for task in range(_TASK, 5, -1)),
     _Step(0, 0),
     _Step(0),
 )
@@ -85,18 +88,20 @@ class TopLine(FrameLine):
         context = self.context
         if note := self._note():
             return [(f"{note} ", "$state-needs-you bold")]
-        room = width - sum(cell_len(text) for text, _ in self._title(width)) - 3
-        if is_compact(self.app.size) and (counts := self._counts(room)):
+        title = _size(self._title(width))
+        if is_compact(self.app.size) and (counts := self._counts(width - title - 3)):
             return counts
         if width < NARROW:
             return ()
+        # What the panes have room for, so that screens say the same.
+        room = width - max(title, _size(_tabs(context, width))) - 1
         if context.link.as_of is not None:
-            return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
+            return [(f"{as_of_words(context, context.link.as_of, room - 2)} ", "$state-overdue")]
         ways = (
-            [*self._place(has_file=step.has_file), *self._next_task(step.task), *self._next_job(step.job)]
+            [*self._place(has_file=step.has_file), *self._next_task(step.task), *self._next_job(step.job, width)]
             for step in _STEPS
         )
-        fitting = (parts for parts in ways if sum(cell_len(text) for text, _ in parts) <= room)
+        fitting = (parts for parts in ways if _size(parts) <= room)
         return [*next(fitting, self._place(has_file=False)), (" ", "")]
 
     def _place(self, *, has_file: bool) -> list[Part]:
@@ -124,20 +129,26 @@ class TopLine(FrameLine):
         if task is None:
             is_left = any(home.pending for home in self.context.state.of_project)
             return [("  no task is ready" if cells else "  next none", "$muted")] if is_left else []
-        name = f" {one_line(task.name, cells, ascii_only=self.context.ascii_only)}" if cells else ""
-        return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
+        ascii_only = self.context.ascii_only
+        name = safe_words(one_line(task.name), cells, ascii_only=ascii_only) or one_line(
+            task.name, cells, ascii_only=ascii_only
+        )
+        return [("  next ", "$muted"), (f"#{task.number}{' ' * bool(name)}{name}", "")]
 
-    def _next_job(self, cells: int | None) -> list[Part]:
+    def _next_job(self, cells: int | None, width: int) -> list[Part]:
         """Return the next job that is due, and when; its name takes up to so many cells, 0: none; None: no job."""
         now = self.context.clock.now()
-        job = next((job for job in self.context.state.next_jobs if job[1] >= now), None)
+        job = next((job for job in self.context.state.next_jobs if job.when >= now), None)
         if job is None or cells is None:
             return []
-        name, when = job
-        self.lasts(age_lasts(when, now))
-        ascii_only = self.context.ascii_only
-        words = f"{one_line(name, cells, ascii_only=ascii_only)} " if cells else ""
-        return [(f"  {sign('scheduled', ascii_only=ascii_only)} {words}{due(when, now)}", "$muted")]
+        self.lasts(age_lasts(job.when, now))
+        ascii_only, when = self.context.ascii_only, due(job.when, now)
+        words = (
+            sign("scheduled", ascii_only=ascii_only),
+            safe_words(one_line(job.name), cells, ascii_only=ascii_only),
+            when if width >= WIDE else when.removeprefix("in "),
+        )
+        return [(f"  {' '.join(filter(None, words))}", "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
@@ -148,17 +159,22 @@ class TopLine(FrameLine):
 
 def pane_tabs(context: Context, *, id: str) -> TopLine:
     """Return the line of the panes; a click shows one."""
+    panes = list(PANES)
+    return TopLine(context, partial(_tabs, context), id=id, on_part=lambda at: context.navigation.show_pane(panes[at]))
 
-    def tabs(width: int) -> Sequence[Part]:
-        """` [1 List]  2 Board ...`; closer together where what is next needs the room."""
-        parts: list[Part] = []
-        gap = "  " if width >= WIDE else " "
-        for number, (name, title) in enumerate(PANES.items(), 1):
-            here = name == context.navigation.pane_name
-            parts.append((f" [{number} {title}]" if here else f"{gap}{number} {title}", "bold" if here else "$muted"))
-        return parts
 
-    return TopLine(context, tabs, id=id, on_part=lambda at: context.navigation.show_pane(list(PANES)[at]))
+def _tabs(context: Context, width: int) -> list[Part]:
+    """` [1 List]  2 Board ...`; closer together where what is next needs the room."""
+    parts: list[Part] = []
+    gap = "  " if width >= WIDE else " "
+    for number, (name, title) in enumerate(PANES.items(), 1):
+        here = name == context.navigation.pane_name
+        parts.append((f" [{number} {title}]" if here else f"{gap}{number} {title}", "bold" if here else "$muted"))
+    return parts
+
+
+def _size(parts: Sequence[Part]) -> int:
+    return sum(cell_len(text) for text, _ in parts)
 
 
 class ChangesRule(FrameLine):
@@ -196,14 +212,16 @@ class ScreenHead:
         kinds: Callable[[], Collection[int]] = lambda: ALL,
         below: int = ROWS_BELOW,
         note: Callable[[], str] = lambda: "",
+        has_agents: bool = True,
     ) -> None:
         """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `below` rows are kept
-        for the screen. `note`: see `TopLine`.
+        for the screen. `note`: see `TopLine`. `has_agents`: whether there is the line of agents.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title)
         self._counts = counts_line(context, id=f"{id}-now")
-        self._agents = agent_line(context, id=f"{id}-agents", has_reasons=lambda: AGENTS not in kinds())
+        agents = agent_line(context, id=f"{id}-agents", has_reasons=lambda: AGENTS not in kinds())
+        self._agents = [agents] if has_agents else []
         self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below)
         self._rule = ChangesRule(context, id=f"{id}-rule")
 
@@ -215,15 +233,19 @@ class ScreenHead:
         """Compose the lines."""
         yield self.title
         yield self._counts
-        yield self._agents
+        yield from self._agents
         yield self._needs
         yield self._rule
 
     def height(self, screen: Size) -> int:
         """Return the number of lines on a screen of a size."""
-        return 4 - is_compact(screen) + self._needs.get_content_height(screen, screen, screen.width)
+        return (
+            3
+            + len(self._agents) * (not is_compact(screen))
+            + self._needs.get_content_height(screen, screen, screen.width)
+        )
 
     def again(self) -> None:
         """Draw the lines again."""
-        for line in (self.title, self._needs, self._counts, self._agents):
+        for line in (self.title, self._needs, self._counts, *self._agents):
             line.again()
