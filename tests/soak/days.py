@@ -282,7 +282,7 @@ class Times:
     def _log(self) -> bool:
         """The newest entry stands with the time of day that it is now in Berlin."""
         shown = "\n".join(self._screen.screen.display)
-        told = re.findall(r"(\d\d:\d\d):\d\d .*what time is it\?", shown)
+        told = re.findall(r"(\d\d:\d\d) .*what time is it\?", shown)
         return bool(told) and told[-1] in (
             self._clock.time_of_day(),
             self._clock.time_of_day(self._clock.now - 30 * SECOND),

@@ -521,7 +521,7 @@ async def test_files_take_the_lines_that_they_need_and_the_diff_the_others(plan,
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
         assert app.screen.files.size.height == 3
-        assert app.screen.diff.size.height == 8
+        assert app.screen.diff.size.height == 9
 
 
 async def test_on_a_wide_screen_commits_and_checks_stand_below_the_files(plan, place, make_app):
@@ -530,7 +530,7 @@ async def test_on_a_wide_screen_commits_and_checks_stand_below_the_files(plan, p
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         left = "\n".join(line.split("│")[0] for line in lines(app))
-        for words in ("Keys are rotated", "2 commits ahead of main", "Keep the fresh key", "No checks"):
+        for words in ("Keys are rotated", "2 commits ahead of main", "Keep the fresh key", "No check proves"):
             assert words in left
 
 

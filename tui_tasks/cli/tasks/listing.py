@@ -103,9 +103,7 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
             facts = [words for words in (waits, proof) if words]
             print(_line(task, home, width, session.clock(), facts, ascii_only=ascii_only, needs=needs))
     if not count:
-        has_no_words = filter_ == EVERYTHING and not statuses
-        first = "no tasks: tui-tasks add 'TITLE' makes one"
-        print(first if has_no_words else "no task matches: try fewer words", file=sys.stderr)
+        print("no tasks" if filter_ == EVERYTHING and not statuses else "no task matches", file=sys.stderr)
 
 
 def _may_be_left(task: Task) -> bool:
