@@ -66,6 +66,19 @@ async def test_the_only_thing_that_has_failed_is_named_and_a_click_goes_there(ap
         assert app.navigation.pane_name == "schedule"
 
 
+async def test_a_failure_that_was_seen_is_counted_and_has_its_row_again_when_it_is_not_or_another_comes(app, plan):
+    async with opened(app) as pilot:
+        assert "✗ #3  Fix flaky" in above(app)
+        await press(app, pilot, ".")
+        assert "#3  Fix flaky" not in above(app) and "✗ 1 failed" in above(app)
+        await press(app, pilot, "u")
+        assert "✗ #3  Fix flaky" in above(app)
+        await press(app, pilot, ".")
+        fail_a_job(plan, "nightly")
+        await until(pilot, lambda: "✗ S1  nightly: no paper" in above(app))
+        assert "#3  Fix flaky" not in above(app) and "✗ 2 failed" in above(app)
+
+
 async def test_where_there_is_no_room_failed_tasks_and_jobs_are_counted_together(app, plan):
     fail_a_job(plan, "nightly")
     async with opened(app, (40, 12)):

@@ -179,10 +179,14 @@ class NeedsEntries:
         text = "  ".join(filter(None, (name, agent_text.who(agent, WHO), one_line(counts)))) + _more(len(reviewable))
         yield self._entry(REVIEW, "reviewable", number, text, "to review", "asks", count=len(reviewable), since=since)
 
+    def _has_seen(self, at: int | None) -> bool:
+        """Return whether the human has said since an instant that all was seen."""
+        return at is not None and at < self.context.state.seen_at
+
     def _failed(self) -> Iterator[Entry]:
         """Yield why the tasks have failed that failed last, and how many others did."""
         state = self.context.state
-        if not state.failed:
+        if not state.failed or (state.failed_last and self._has_seen(state.failed_last[0][0].updated_at)):
             return
         shown, more = state.failed_last, _more(state.failed - len(state.failed_last) + 1)
         named = (f"#{task.number} {_with_reason(one_line(task.name, _NAME), reason)}" for task, reason in shown)
@@ -204,7 +208,7 @@ class NeedsEntries:
     def _failed_jobs(self) -> Iterator[Entry]:
         """Yield which jobs have failed last, why the first of them has, and how many others have."""
         failing = self.context.state.failing
-        if not failing:
+        if not failing or self._has_seen(failing[0].at):
             return
         named = (_with_reason(one_line(job.name, _SHORT_NAME), job.why) for job in failing[:MAX_FAILED])
         text = f"{'; '.join(named)}{_more(len(failing) - MAX_FAILED + 1)}"
