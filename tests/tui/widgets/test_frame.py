@@ -114,7 +114,7 @@ async def test_the_foot_answers_from_a_row_with_a_question_and_the_inbox_opens_o
 async def test_a_screen_that_only_reads_offers_no_key_that_marks_all_as_seen(plan, make_app):
     app = make_app(plan.path, read_only=True)
     async with opened(app, (120, 40)):
-        assert "tasks changed since" in shown(app) and ". Seen" not in lines(app)[-1]
+        assert "since 19:58: #3 failed" in shown(app) and ". Seen" not in lines(app)[-1]
 
 
 async def test_a_message_that_is_too_long_for_a_line_is_read_to_its_end_and_nothing_moves(plan, make_app):

@@ -30,10 +30,13 @@ from tui_tasks.core.operations.tasks import (
 from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import activity, session_queries
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import StyleCache
+from tui_tasks.tui.state.app_state import AppState
+from tui_tasks.tui.widgets import changes_text
 from tui_tasks.tui.widgets.agent_line import AgentEntries, agent_groups
 from tui_tasks.tui.widgets.frame import GroupLine
 
@@ -97,14 +100,14 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert "• 4 tasks changed since 19:58" in lines(app)[1]
+        assert lines(app)[1].endswith("• since 19:58: #3 failed, #4 #7 ask, #5 started")
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: "• 4 tasks changed, 1 deleted since 19:58" in lines(app)[1])
+        await until(pilot, lambda: lines(app)[1].endswith("• since 19:58: #3 failed, #4 #7 ask, #5 started, 1 deleted"))
         with Store(plan.path) as store:
             store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
-        await until(pilot, lambda: "• 4 tasks changed since 19:58" in lines(app)[1])
+        await until(pilot, lambda: lines(app)[1].endswith("• since 19:58: #3 failed, #4 #7 ask, #5 started"))
         agent(DeleteTask(plan[9]))
         await until(pilot, lambda: "1 deleted" in lines(app)[1])
         await press(app, pilot, "full_stop")
@@ -133,7 +136,7 @@ ROWS = (
 
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
-        assert lines(app)[1] == " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58: #3–#5 #7"
+        assert lines(app)[1] == " ? 2 ask   ✗ 1 failed   ! 0 stuck   • since 19:58: #3 failed, #4 #7 ask, #5 started"
         assert lines(app)[2] == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22"'
         for line, (words, aside, waits) in zip(above(app).splitlines()[2:], ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
@@ -596,7 +599,8 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "• 6 tasks changed since 19:58: #3–#5 #7–#9"),
+        (120, "• since 19:58: #3 failed, #4 #7 ask, #5 started, #8 #9 noted"),
+        (90, "• 6 tasks changed since 19:58: #3–#5 #7–#9"),
         (66, "• 6 tasks changed since 19:58"),
         (61, "• 6 changed since 19:58"),
     ],
@@ -615,10 +619,45 @@ async def test_a_failed_check_has_fewer_words_before_since_when_gives_way(make_a
         assert lines(pilot.app)[1] == f" {('   ' if width == 90 else '  ').join(counts)}"
 
 
-async def test_which_tasks_have_changed_is_not_said_of_many(make_app, plan):
+@pytest.mark.parametrize(
+    ("width", "says"),
+    [
+        (120, "• since 19:58: 1 failed, 2 ask, 1 started, 9 new"),
+        (80, "• 13 tasks changed since 19:58"),
+    ],
+)
+async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):
     by_agent(plan, "claude-2", *(AddTask(f"more {number}", plan.list_uid) for number in range(9)))
-    async with opened(make_app(plan.path), (120, 40)) as pilot:
-        assert lines(pilot.app)[1].endswith("• 13 tasks changed since 19:58")
+    async with opened(make_app(plan.path), (width, 24)) as pilot:
+        assert lines(pilot.app)[1].endswith(says)
+
+
+async def test_no_task_is_read_to_say_that_thousands_have_changed(make_app, plan, monkeypatch):
+    by_agent(plan, "claude-2", *(AddTask(f"more {number}", plan.list_uid) for number in range(5_000)))
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)):
+        read = []
+        monkeypatch.setattr(list_pages, "line", lambda db, uid: read.append(uid))
+        monkeypatch.setattr(AppState, "named_changes", lambda _: read.append("all"))
+        assert changes_text.what_changed(app.context) == "1 failed, 2 ask, 1 started, 5,000 new"
+        assert changes_text.which_changed(app.context) == "" and read == []
+
+
+async def test_the_last_status_of_a_task_says_more_than_a_note_and_what_was_seen_is_forgotten(plan, make_app, agent):
+    app = make_app(plan.path, pane="schedule")
+    async with opened(app, (160, 40)) as pilot:
+        agent(EditTask(plan[8], {"description": "In the cellar."}))
+        await until(pilot, lambda: "#8 edited" in lines(app)[1])
+        agent(LogTask(plan[8], "looked"))
+        await until(pilot, lambda: "#8 noted" in lines(app)[1])
+        agent(EditTask(plan[8], {"status": "skipped"}), LogTask(plan[8], "later"))
+        await until(pilot, lambda: "#8 skipped" in lines(app)[1])
+        agent(DeleteTask(plan[9]))
+        await until(pilot, lambda: lines(app)[1].endswith("#5 started, #8 skipped, 1 deleted"))
+        await press(app, pilot, "full_stop")
+        await until(pilot, lambda: lines(app)[1].endswith("• 0 changed"))
+        agent(LogTask(plan[8], "again"))
+        await until(pilot, lambda: lines(app)[1].endswith(": #8 noted"))
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
@@ -656,7 +695,7 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     app = make_app(plan.path, pane=pane if pane != "agents" else "list")
     async with opened(app, size) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
-        words = "• 4 tasks changed since 19:58" if size[0] > 60 else "• 4 changed"
+        words = {120: "• since 19:58: #3 failed, ", 80: "• 4 tasks changed since 19:58"}.get(size[0], "• 4 changed")
         assert words in shown(app)
         assert ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")

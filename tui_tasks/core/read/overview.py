@@ -27,7 +27,8 @@ _MOVES = frozenset({"task.created", "task.deleted", "task.restored", "task.moved
 class Change(msgspec.Struct, frozen=True, gc=False):
     """What one journal entry touched, without the values.
 
-    `list_id`, `rank` and `status` are the task's current ones; `was` is its list and rank before it was moved.
+    `list_id`, `rank` and `status` are the task's current ones; `was` is its list and rank before it was moved, `become`
+    the status that the entry gave it.
     """
 
     seq: int
@@ -41,6 +42,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     rank: str | None = None
     status: str | None = None
     was: tuple[int, str] | None = None
+    become: str | None = None
 
     def places(self) -> list[tuple[int, str]]:
         """Return where the entry added, removed or moved a task, after and before: (list id, rank)."""
@@ -69,6 +71,7 @@ _CHANGES = Statement(
             TaskRow.rank,
             TaskRow.status,
             Case(None, [(J.kind == "task.moved", J.old)]),
+            Case(None, [(J.kind == "task.updated", journal.value_of(J.new, "status"))]),
         )
         .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task))
         .where(J.seq > slot("since"))
@@ -125,13 +128,13 @@ def changes(db: Database, since: int, limit: int) -> list[Change]:
 
 
 def _read_change(row: Any) -> Change:
-    seq, at, actor, kind, entity, uid, task, list_id, rank, status, old = row
+    seq, at, actor, kind, entity, uid, task, list_id, rank, status, old, become = row
     try:
         before = None if old is None else _moved(old)
     except msgspec.DecodeError:
         before = None
     was = None if before is None else (before.list_id or list_id, before.rank or rank)
-    return Change(seq, at, actor, kind, entity, uid, task, list_id, rank, status, was)
+    return Change(seq, at, actor, kind, entity, uid, task, list_id, rank, status, was, become)
 
 
 def list_touched_last(db: Database) -> int | None:

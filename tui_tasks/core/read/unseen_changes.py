@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -12,13 +13,32 @@ from tui_tasks.core.vocab import HUMAN
 
 MAX_NEW: Final = 10_000
 """At most so many tasks are noted."""
+ASK: Final = "ask"
+"""The word for a task with an open question, which comes before what has happened to it."""
+_OF_STATUSES: Final = {
+    "failed": "failed",
+    "done": "done",
+    "in_progress": "started",
+    "pending": "reopened",
+    "skipped": "skipped",
+    "cancelled": "cancelled",
+}
+_OF_KINDS: Final = {"task.logged": "noted", "task.created": "new"}
+WORDS: Final = ("failed", ASK, *list(_OF_STATUSES.values())[1:], "new", "noted", "edited")
+"""What has happened to a task, in a word, the most important first: the last of its statuses counts more than notes."""
+_RANKS: Final = {word: WORDS.index(word) for word in ("new", "noted", "edited")}
 
 
 class UnseenChanges:
-    """Notes these tasks, each with its list. `deleted` is without those that agents had created since."""
+    """Notes these tasks, each with its list and in a word what has happened to it.
+
+    `deleted` is without those that agents had created since. `counts`: how many tasks there are of a list and a word.
+    """
 
     def __init__(self) -> None:
         self.new: dict[str, int] = {}
+        self.words: dict[str, str] = {}
+        self.counts: Counter[tuple[int, str]] = Counter()
         self.deleted: dict[str, int] = {}
         self._made: set[str] = set()
 
@@ -26,7 +46,10 @@ class UnseenChanges:
         """Return these changes with later ones."""
         joined = UnseenChanges()
         deleted = self.deleted | {uid: home for uid, home in later.deleted.items() if uid not in self._made}
-        joined.new = {uid: home for uid, home in self.new.items() if uid not in later.deleted} | later.new
+        for changes in (self, later):
+            for uid, home in changes.new.items():
+                if uid not in later.deleted:
+                    joined._put(uid, home, changes.words[uid])
         joined.deleted = {uid: home for uid, home in deleted.items() if uid not in later.new}
         joined._made = self._made | later._made
         return joined
@@ -37,15 +60,30 @@ class UnseenChanges:
             if entry.task is None or entry.list_id is None:
                 continue
             if entry.actor != HUMAN:
-                self._note_one(entry.kind, entry.task, entry.list_id)
+                word = _OF_STATUSES.get(entry.become or "") or _OF_KINDS.get(entry.kind, "edited")
+                self._note_one(entry.kind, entry.task, entry.list_id, word)
             elif entry.kind == "task.deleted":
-                self.new.pop(entry.task, None)
+                self.forget(entry.task)
             elif entry.kind == "task.restored":
                 self.deleted.pop(entry.task, None)
 
-    def _note_one(self, kind: str, uid: str, list_id: int) -> None:
+    def forget(self, uid: str) -> None:
+        """Forget a task, which the human has seen."""
+        if (home := self.new.pop(uid, None)) is not None:
+            self.counts[home, self.words.pop(uid)] -= 1
+
+    def _put(self, uid: str, home: int, word: str) -> None:
+        """Note a task; a word that says less does not replace another."""
+        before = self.words.get(uid, word)
+        if uid in self.new:
+            self.counts[self.new[uid], before] -= 1
+        says_less = word in _RANKS and (before not in _RANKS or _RANKS[before] < _RANKS[word])
+        self.new[uid], self.words[uid] = home, before if says_less else word
+        self.counts[home, self.words[uid]] += 1
+
+    def _note_one(self, kind: str, uid: str, list_id: int, word: str) -> None:
         if kind == "task.deleted":
-            self.new.pop(uid, None)
+            self.forget(uid)
             if uid not in self._made and len(self.deleted) < MAX_NEW:
                 self.deleted[uid] = list_id
             return
@@ -53,7 +91,7 @@ class UnseenChanges:
         if kind == "task.created" and len(self._made) < MAX_NEW:
             self._made.add(uid)
         if len(self.new) < MAX_NEW or uid in self.new:
-            self.new[uid] = list_id
+            self._put(uid, list_id, word)
 
 
 def since_looked(db: Database) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Final
@@ -20,7 +21,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.screen_memory import Looked
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.held_queries import HeldTask
-from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
+from tui_tasks.core.read.unseen_changes import ASK, MAX_NEW, UnseenChanges
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HUMAN, MAY_NEED, RESERVED_AGENTS
@@ -198,6 +199,28 @@ class AppState:
     def changed_tasks(self) -> list[str]:
         """Return the uids of the tasks in `new` whose lists are still there."""
         return [uid for uid, number in self.new.items() if number in self.lists]
+
+    def change_counts(self) -> Counter[str]:
+        """Return how many of these tasks have each of the words of `unseen_changes`."""
+        found: Counter[str] = Counter()
+        for (number, word), tasks in self._unseen.counts.items():
+            if number in self.lists:
+                found[word] += tasks
+        for uid in self.asking:
+            if self.new.get(uid) in self.lists:
+                found[self._unseen.words[uid]] -= 1
+                found[ASK] += 1
+        return +found
+
+    def named_changes(self) -> Iterator[tuple[str, str]]:
+        """Yield the uid of each of these tasks with its word."""
+        for uid in self.changed_tasks():
+            yield uid, ASK if uid in self.asking else self._unseen.words[uid]
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there are such tasks, or deleted ones."""
+        return bool(self.deleted or self.change_counts())
 
     def unsee(self) -> Looked | None:
         """Bring back what `all_seen` marked; return what to remember. None: the human has changed something since."""
@@ -390,7 +413,7 @@ class AppState:
         """
         seen = set() if changes.all else {uid for uid in on_screen if uid in self.new and uid not in was_new}
         for uid in seen:
-            del self.new[uid]
+            self._unseen.forget(uid)
         return seen
 
     def _note_new(self, entries: Iterable[Change]) -> None:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
-# The most changed tasks that are named by their numbers.
-_MAX_NAMED: Final = 12
 # In cells: the name of an agent in trouble on a small screen.
 _SHORT_WHO: Final = 8
 
@@ -163,29 +159,25 @@ class Counts:
         return Count(self._mark(looks, looks.color), (f"{number}{more} late",), f"{number}{more}", act)
 
     def _changed(self, *, is_alone: bool) -> Count:
-        """Return `• 4 tasks changed, 1 deleted since 19:58: #3–#6`: what agents have done that the human has not seen;
-        on a small screen without which tasks.
+        """Return `• since 19:58: #3 failed, #4 #7 ask`, down to `• 3 changed`: what agents have done that the human has
+        not seen; on a small screen without which tasks.
         """
-        text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
         mark = sign("changed", ascii_only=self._context.ascii_only)
-        if not text:
+        if not self._context.state.has_changes:
             return Count((f"{mark} ", "$muted"), ("0 changed",), "0")
+        # Imported here, as nothing may have changed when a screen begins.
+        from tui_tasks.tui.widgets.changes_text import changed_words, what_changed, which_changed
+
+        text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
         # At midnight, "since 19:58" needs its day.
         self._line.lasts(DAY)
         since = f" since {self._context.clock.time_of(self._context.state.looked.at)}"
-        which = "" if is_alone else self._which_changed()
-        forms = (f"{long}{since}{which}", f"{text}{since}{which}", f"{long}{since}", f"{text}{since}")
+        what, numbers = ("", "") if is_alone else (what_changed(self._context), which_changed(self._context))
+        which = f": {numbers}" if numbers else ""
+        told = [f"{since.strip()}: {what}"] if what else []
+        forms = (*told, f"{long}{since}{which}", f"{text}{since}{which}", f"{long}{since}", f"{text}{since}")
         briefs = (f"{text}{since}", f"{text}{which}", long, text)
         return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
-
-    def _which_changed(self) -> str:
-        """Return `: #3–#5 #7`; empty where too many tasks have changed to name them."""
-        uids = self._context.state.changed_tasks()
-        if not 0 < len(uids) <= _MAX_NAMED:
-            return ""
-        tasks = (list_pages.line(self._context.db, uid) for uid in uids)
-        dash = "-" if self._context.ascii_only else "–"
-        return f": {' '.join(_ranges(sorted(task.number for task in tasks if task is not None), dash))}"
 
     def _mark(self, looks: Look, color: str) -> Part:
         return f"{looks.mark(ascii_only=self._context.ascii_only)} ", color
@@ -289,28 +281,6 @@ class Counts:
         local = task_fields.local_time(now, self._context.clock.zone)
         since = field.short(dict(self._context.state.due)[uid], local).removeprefix("overdue ")
         return (f"#{task.number}", task.name, since) if task is not None else ("", "", since)
-
-
-def _ranges(numbers: Sequence[int], dash: str) -> Iterator[str]:
-    """Yield `#3–#5` and `#7` for ascending numbers."""
-    for _, run in groupby(enumerate(numbers), lambda place: place[1] - place[0]):
-        found = [number for _, number in run]
-        if len(found) > 2:
-            yield f"#{found[0]}{dash}#{found[-1]}"
-        else:
-            yield from (f"#{number}" for number in found)
-
-
-def changed_words(context: Context, *, is_long: bool) -> str:
-    """Return `4 tasks changed, 1 deleted`, or `4 changed, 1 deleted`: how many tasks agents have changed that the human
-    has not seen; empty for none.
-    """
-    words: list[str] = []
-    for number, word in ((len(context.state.changed_tasks()), "changed"), (len(context.state.deleted), "deleted")):
-        if number:
-            what = f"task{'s' * (number != 1)} " if is_long and not words else ""
-            words.append(f"{number:,}{'+' * (number >= MAX_NEW)} {what}{word}")
-    return ", ".join(words)
 
 
 def late_tasks(context: Context, lasts: Callable[[int], None]) -> list[str]:

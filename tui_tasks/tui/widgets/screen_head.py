@@ -17,7 +17,7 @@ from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.panes import PANES
 from tui_tasks.tui.widgets.agent_line import agent_line, one_line
-from tui_tasks.tui.widgets.counts_line import Counts, changed_words, counts_line
+from tui_tasks.tui.widgets.counts_line import Counts, counts_line
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, as_of_words, is_compact
 from tui_tasks.tui.widgets.needs_entries import AGENTS, ALL
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
@@ -193,8 +193,12 @@ class ChangesRule(FrameLine):
 
 def changed_parts(context: Context) -> list[Part]:
     """Return `• 4 changed, 1 deleted` for a small screen; nothing where nothing has."""
+    if not context.state.has_changes:
+        return []
+    from tui_tasks.tui.widgets.changes_text import changed_words
+
     words = changed_words(context, is_long=False)
-    return [(f"{sign('changed', ascii_only=context.ascii_only)} {words}", "$changed")] if words else []
+    return [(f"{sign('changed', ascii_only=context.ascii_only)} {words}", "$changed")]
 
 
 class ScreenHead:

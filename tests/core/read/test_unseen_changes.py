@@ -1,0 +1,56 @@
+"""What has happened to the tasks that agents have changed since the human looked."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.unseen_changes import UnseenChanges
+
+
+def noted(*entries: tuple[str, str, str | None], home: int = 1) -> UnseenChanges:
+    unseen = UnseenChanges()
+    unseen.note(
+        Change(seq, 0, "agent", kind, "task", task, task, home, become=become)
+        for seq, (task, kind, become) in enumerate(entries)
+    )
+    return unseen
+
+
+def agree(unseen: UnseenChanges) -> None:
+    assert unseen.new.keys() == unseen.words.keys()
+    assert +unseen.counts == Counter((unseen.new[uid], unseen.words[uid]) for uid in unseen.new)
+
+
+def test_the_last_status_says_more_than_being_new_and_that_more_than_notes_and_edits() -> None:
+    unseen = noted(
+        ("a", "task.logged", None),
+        ("a", "task.updated", None),
+        ("b", "task.created", None),
+        ("b", "task.logged", None),
+        ("c", "task.updated", "in_progress"),
+        ("c", "task.updated", "done"),
+        ("c", "task.logged", None),
+        ("d", "task.moved", None),
+    )
+    assert unseen.words == {"a": "noted", "b": "new", "c": "done", "d": "edited"}
+    agree(unseen)
+
+
+def test_what_was_seen_or_deleted_has_no_word_and_begins_anew() -> None:
+    unseen = noted(("a", "task.updated", "failed"), ("b", "task.updated", "done"), ("b", "task.deleted", None))
+    agree(unseen)
+    unseen.forget("a")
+    assert not unseen.words and not +unseen.counts
+    unseen.note([Change(9, 0, "agent", "task.logged", "log", "x", "a", 1)])
+    assert unseen.words == {"a": "noted"}
+    agree(unseen)
+
+
+def test_changes_that_are_joined_count_each_task_once_in_the_list_that_it_is_in_now() -> None:
+    joined = noted(("a", "task.updated", "done"), ("b", "task.created", None)).followed_by(
+        noted(("a", "task.logged", None), ("c", "task.logged", None), home=2)
+    )
+    assert joined.words == {"a": "done", "b": "new", "c": "noted"}
+    assert joined.new == {"a": 2, "b": 1, "c": 2}
+    agree(joined)
