@@ -24,7 +24,7 @@ from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.mcp_server.async_sessions import AsyncSessions
 from tui_tasks.mcp_server.server import make_server
-from tui_tasks.mcp_server.tools import NOT_OVER_MCP
+from tui_tasks.mcp_server.tool_descriptions import NOT_OVER_MCP
 
 
 def command(db: Path, *options: str) -> mcp.StdioServerParameters:

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from tui_tasks.channel import replies, request_fields, stored_replies
-from tui_tasks.channel.pending_request import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
+from tui_tasks.channel.request_reader import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
 from tui_tasks.channel.waits import Waiting
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction

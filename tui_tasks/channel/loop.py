@@ -19,8 +19,8 @@ from itertools import chain
 from typing import Final
 
 from tui_tasks.channel.line_splitter import LineSplitter
-from tui_tasks.channel.pending_request import Line
 from tui_tasks.channel.replies import LongLine, ReplyLine, whole
+from tui_tasks.channel.request_reader import Line
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed

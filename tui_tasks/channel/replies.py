@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import msgspec
 
-from tui_tasks.channel.pending_request import PendingRequest
+from tui_tasks.channel.request_reader import PendingRequest
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound, Refusal

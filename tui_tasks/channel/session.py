@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tui_tasks.channel.executor import RequestExecutor, refusal_of, refused_batch
-from tui_tasks.channel.pending_request import Line, RequestReader
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.replies import ReplyEncoder, ReplyLine, newest_seq, refused, whole
+from tui_tasks.channel.request_reader import Line, RequestReader
 from tui_tasks.channel.subscription import MessageDelivery, Subscription
 from tui_tasks.channel.waits import Waiting, Waits
 from tui_tasks.clock import Uptime, uptime_beside

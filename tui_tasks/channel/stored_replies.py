@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.channel.pending_request import PendingRequest
 from tui_tasks.channel.replies import ReplyEncoder, whole
+from tui_tasks.channel.request_reader import PendingRequest
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidRequest
 from tui_tasks.dialects.base import Wait

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.channel.pending_request import PendingRequest
+from tui_tasks.channel.request_reader import PendingRequest
 from tui_tasks.core.agent_snapshots import HumanMessage
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.transaction import Reading, Transaction

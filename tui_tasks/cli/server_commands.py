@@ -135,15 +135,15 @@ def _declare_mcp(command: argparse.ArgumentParser) -> None:
 
 def _serve_mcp(options: argparse.Namespace) -> int:
     try:
-        from tui_tasks.mcp_server import stdio, tools
-        from tui_tasks.mcp_server.tools import NOT_OVER_MCP
+        from tui_tasks.mcp_server import stdio, tool_descriptions
+        from tui_tasks.mcp_server.tool_descriptions import NOT_OVER_MCP
     except ImportError:
         print_missing_extra("tui-tasks mcp", "mcp")
         return REFUSED
     from tui_tasks.dialects.requests import confinement
 
     if options.tokens:
-        print(tools.text(options.tools))
+        print(tool_descriptions.text(options.tools))
         return 0
     if not options.http and (sys.__stdin__ is None or sys.__stdout__ is None):
         print("tui-tasks mcp: standard input and output must be open", file=sys.stderr)

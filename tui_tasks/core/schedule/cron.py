@@ -1,7 +1,7 @@
 """Five-field cron expressions on the wall clock, without zones: parse, enumerate, and describe in English.
 
 The fields and their errors are those of the `scheduler` tools (`schedule` of `create_scheduled_task`); their meaning is
-that of Vixie cron. `schedule` says what a time means where clocks change. croniter and cron_descriptor take tens of
+that of Vixie cron. `fire_times` says what a time means where clocks change. croniter and cron_descriptor take tens of
 milliseconds to import, so they are imported where they are used.
 """
 
