@@ -353,6 +353,21 @@ async def test_a_filter_may_name_another_list(app, plan, agent):
         assert app.pane.row_list.row.name == "elsewhere"
 
 
+async def test_of_two_lists_of_one_name_each_is_found_by_its_id(app, plan, agent):
+    uids = [agent(CreatePlan("Twice"))[0].uid for _ in range(2)]
+    for uid in uids:
+        agent(AddTask(f"of {uid[:8]}", uid))
+    async with opened(app) as pilot:
+        for uid in uids:
+            await press(app, pilot, "slash")
+            await write(pilot, "list:twice")
+            await until(pilot, lambda: f"“twice”: list:{uids[0][:8]} or list:{uids[1][:8]}" in said(app))
+            await press(app, pilot, "escape", "slash")
+            await write(pilot, f"list:{uid[:8]}")
+            await until(pilot, lambda uid=uid: f"of {uid[:8]}" in shown(app))
+            await press(app, pilot, "escape")
+
+
 async def test_of_two_lists_of_the_name_the_one_shown_stays_and_none_is_chosen_from_another(app, plan, agent):
     with Store(plan.path) as store:
         for _ in range(2):
@@ -361,7 +376,7 @@ async def test_of_two_lists_of_the_name_the_one_shown_stays_and_none_is_chosen_f
     async with opened(app) as pilot:
         await press(app, pilot, "slash")
         await write(pilot, "list:twice")
-        await until(pilot, lambda: "2 lists are called “twice”: [ and ] show them" in said(app))
+        await until(pilot, lambda: "2 lists are called “twice”: list:" in said(app))
         assert app.state.current_list.name == "Plan"
         assert app.pane.row_list.keys_on_screen == []
         await press(app, pilot, "escape")

@@ -20,6 +20,7 @@ import msgspec
 from tui_tasks import clock, terminal
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.engine.driver import storage_errors
+from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.default_paths import is_replica
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths
@@ -132,7 +133,8 @@ def run(
 
     Raises:
         DatabaseRefused, StorageFailed: the database cannot be used or read.
-        InvalidArgument, Conflict: the journal has no such moment.
+        InvalidArgument, Conflict: the journal has no such moment, or two plans have the title that is named.
+        NotFound: there is no list of the name.
     """
     path, file = paths.database(db), paths.configuration()
     settings, problems = _settings(file, ascii_only=ascii_only)
@@ -141,18 +143,47 @@ def run(
         link = _link(path, at, read_only=identity.read_only)
     except Left:
         return 0
-    others = [*_who_else(path, file), *_other_settings(link, file, settings)]
+    try:
+        shown, unclear = _named_list(link, identity.list)
+    except (NotFound, Conflict):
+        link.stop()
+        raise
+    others = [*_who_else(path, file), *_other_settings(link, file, settings), *unclear]
     claimed = _claim_terminal()
     if claimed is None:
         link.stop()
         return 1
     _log_to(claimed.log_fd, (*problems, *others))
     problems += _keymap_problems(file, settings)
-    options = {"pane": pane, "list_name": identity.list, "project": project, "problems": (*problems, *others)}
+    options = {"pane": pane, "list_name": shown, "project": project, "problems": (*problems, *others)}
     with _once_painted(path, settings.sessions.waits(), scheduler=scheduler, writes=not identity.read_only) as painted:
         app = _make_app(link, settings, file, painted=painted, **options)
         with _channel(claimed, path, identity):
             return terminal.run(app)
+
+
+def _named_list(link: DatabaseLink, name: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """Return the uid of the list to show first, and what to say about the name.
+
+    A channel beside the screen makes the list by its first task, so it is refused nothing.
+
+    Raises:
+        NotFound, Conflict: there is no such list, or there are several; nobody writes on a channel.
+    """
+    if name is None:
+        return None, ()
+    from tui_tasks.cli.tasks.lookup import find_list
+
+    try:
+        return find_list(link.db, name).uid, ()
+    except NotFound:
+        if os.isatty(0):
+            raise
+        return None, ()
+    except Conflict as refused:
+        if os.isatty(0):
+            raise
+        return None, (refused.message,)
 
 
 def _make_app(link: DatabaseLink, settings: config.Config, file: Path, **options: Any) -> Any:

@@ -179,12 +179,13 @@ class Navigation:
     # Lists
 
     def first_list(self, name: str | None = None) -> int:
-        """Return the number of the list to start with: the named one, else the one changed last, else any.
+        """Return the number of the list to start with: that of the uid or name, else the one changed last, else any.
 
         Lists with tasks come before empty ones.
         """
         lists = self._state.lists
-        wanted = next((home.id for home in lists.values() if name in (home.name, home.uid)), None)
+        named = [home for home in lists.values() if name in (home.uid, home.name)]
+        wanted = next((home.id for home in sorted(named, key=lambda home: home.uid != name)), None)
         touched = overview.list_touched_last(self._link.db)
         # An archived list is shown only when it is named.
         shelf = [home.id for home in sorted(self._state.of_project, key=lambda home: not home.total)]

@@ -19,7 +19,7 @@ from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.filter_actions import sorted_by
+from tui_tasks.tui.tasks.filter_actions import ID_CHARS, sorted_by
 from tui_tasks.tui.tasks.task_text import (
     EmptiedNote,
     after_text,
@@ -184,7 +184,7 @@ class ListLines:
         is_alike = home.kind == "plan" and any(
             other.name == home.name and other.id != home.id for other in context.state.shelf
         )
-        plan = f"   plan {home.uid[:8]}" if is_alike else ""
+        plan = f"   plan {home.uid[:ID_CHARS]}" if is_alike else ""
         archived = "   archived" if home.archived else ""
         sorted_ = f"   {word}" if (word := sorted_by(self._sort())) else ""
         parts = [(name, "bold"), (f"{plan}   {count(home.total, 'task')}{archived}{sorted_}", "$muted")]

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # The most tasks that can be marked, and changed as one change.
 MAX_MARKED: Final = 10_000
+ID_CHARS: Final = 8
+"""The first characters of a plan's id, by which plans of one name are told apart."""
 PAUSE: Final = 0.005
 """Seconds between two stretches of a long search, for keys to be handled."""
 
@@ -152,6 +154,8 @@ class SortActions(Controller):
 
 # The most lists offered for `list:`, newest first.
 _MAX_LISTS: Final = 200
+# Of several lists of one name, how many are named.
+_MAX_NAMED: Final = 3
 
 
 class FilterActions(Controller):
@@ -210,16 +214,21 @@ class FilterActions(Controller):
         return True
 
     def _list_named(self, term: Term) -> int | None:
-        """Return the list of a name, of several the one that is shown; else the only list whose name begins with it."""
+        """Return the list of a name or id, of several of the name the one that is shown; else the only list whose name
+        begins with it.
+        """
         name, state = term.value.casefold(), self._context.state
+        by_id = [home.id for home in state.lists.values() if len(name) >= ID_CHARS and home.uid.startswith(name)]
+        if len(by_id) == 1:
+            return by_id[0]
         lists = [home for home in state.lists.values() if home.name.casefold().startswith(name)]
-        same = [home.id for home in lists if home.name.casefold() == name]
+        same = {home.id: home.uid for home in lists if home.name.casefold() == name}
         if len(same) > 1 and state.list_id not in same:
-            keys = " and ".join(self._context.keymap.key_of(action) for action in ("previous_list", "next_list"))
-            self._context.say(f"{len(same)} lists are called “{safe_line(term.value, 30)}”: {keys} show them")
+            ids = " or ".join(f"list:{uid[:ID_CHARS]}" for uid in list(same.values())[:_MAX_NAMED])
+            self._context.say(f"{len(same)} lists are called “{safe_line(term.value, 30)}”: {ids}")
             return None
         if same:
-            return state.list_id if state.list_id in same else same[0]
+            return state.list_id if state.list_id in same else next(iter(same))
         return lists[0].id if len(lists) == 1 else None
 
     def save(self, text: str) -> None:
