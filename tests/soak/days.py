@@ -276,8 +276,8 @@ class Times:
     def _since(self) -> bool:
         looked, now = (datetime.fromtimestamp(at / SECOND, PLACE) for at in (self._looked, self._clock.now))
         day = "" if looked.date() == now.date() else f"{looked:%a} {looked.day} {looked:%b} "
-        # Behind it the tasks are named, where they are few.
-        return any(self._screen.shows(f"changed since {day}{looked:%H:%M}{end}") for end in (" ", ": #"))
+        # Behind it are the tasks with what has happened to them, where there is room.
+        return any(self._screen.shows(f"since {day}{looked:%H:%M}{end}") for end in (" ", ": "))
 
     def _log(self) -> bool:
         """The newest entry stands with the time of day that it is now in Berlin."""

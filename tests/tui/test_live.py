@@ -138,7 +138,7 @@ def test_quitting_while_the_agent_waits_for_an_answer_hangs_nobody(start: Start)
     screen = start(piped=True)
     agent = Agent(screen)
     agent.send(1, "ask", question="May I?")
-    screen.wait_for(lambda: screen.shows("? agent  May I?"))
+    screen.wait_for(lambda: screen.shows("?     May I?"))
     screen.type("q")
     assert screen.ends() == 0
     screen.assert_given_back()
@@ -228,7 +228,7 @@ def test_a_terminal_without_focus_is_called_and_no_escape_of_an_agents_gets_in(
     agent = Agent(screen)
     screen.wait_for(lambda: screen.shows("No tasks yet"))
     agent.send(1, "ask", question="Seen?")
-    screen.wait_for(lambda: screen.shows("? agent  Seen?"))
+    screen.wait_for(lambda: screen.shows("?     Seen?"))
     painted = len(screen.raw)
     screen.type("\x1b[O")
     screen.wait_for(lambda: b"tui-tasks demo" in screen.raw[painted:])  # all is painted anew once the focus is lost

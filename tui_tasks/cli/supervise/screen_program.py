@@ -133,8 +133,7 @@ def run(
 
     Raises:
         DatabaseRefused, StorageFailed: the database cannot be used or read.
-        InvalidArgument, Conflict: the journal has no such moment, or two plans have the title that is named.
-        NotFound: there is no list of the name.
+        InvalidArgument, Conflict: the journal has no such moment.
     """
     path, file = paths.database(db), paths.configuration()
     settings, problems = _settings(file, ascii_only=ascii_only)
@@ -143,11 +142,7 @@ def run(
         link = _link(path, at, read_only=identity.read_only)
     except Left:
         return 0
-    try:
-        shown, unclear = _named_list(link, identity.list)
-    except (NotFound, Conflict):
-        link.stop()
-        raise
+    shown, unclear = _named_list(link, identity.list)
     others = [*_who_else(path, file), *_other_settings(link, file, settings), *unclear]
     claimed = _claim_terminal()
     if claimed is None:
@@ -163,27 +158,18 @@ def run(
 
 
 def _named_list(link: DatabaseLink, name: str | None) -> tuple[str | None, tuple[str, ...]]:
-    """Return the uid of the list to show first, and what to say about the name.
-
-    A channel beside the screen makes the list by its first task, so it is refused nothing.
-
-    Raises:
-        NotFound, Conflict: there is no such list, or there are several; nobody writes on a channel.
-    """
+    """Return the uid of the list to show first, and what the screen says where it is not clear which one is named."""
     if name is None:
         return None, ()
     from tui_tasks.cli.tasks.lookup import find_list
 
     try:
         return find_list(link.db, name).uid, ()
-    except NotFound:
-        if os.isatty(0):
-            raise
-        return None, ()
-    except Conflict as refused:
-        if os.isatty(0):
-            raise
-        return None, (refused.message,)
+    except NotFound as missing:
+        # A channel beside the screen makes the list by its first task.
+        return None, (missing.message,) if os.isatty(0) else ()
+    except Conflict as unclear:
+        return None, (unclear.message,)
 
 
 def _make_app(link: DatabaseLink, settings: config.Config, file: Path, **options: Any) -> Any:
