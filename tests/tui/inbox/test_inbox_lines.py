@@ -97,6 +97,30 @@ async def test_the_entry_under_the_cursor_has_one_row_as_the_detail_has_all_of_i
         assert app.screen.window.size.height == high
 
 
+@pytest.mark.parametrize("size", [*SIZES, (80, 16), (120, 20)])
+async def test_of_every_entry_the_text_and_choices_are_on_screen_or_it_says_that_more_is_below(
+    every_kind, make_app, size
+):
+    with Store(every_kind.path) as store:
+        store.commit(OpenAsk(LONG, ("memory", "disk")), actor="codex-1", now=NOW)
+    app = make_app(every_kind.path)
+    told = set()
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a")
+        for _ in app.screen.listed.rows:
+            scroll = app.screen._both.scroll
+            while scroll.scroll_y < scroll.max_scroll_y:
+                assert "more below ^d" in shown(app)
+                told.add(True)
+                await settle(pilot, "ctrl+d")
+            assert "more below" not in shown(app)
+            assert not app.screen.window.size.height or app.screen.window.cursor in [
+                row.uid for row in app.screen.window.rows_on_screen
+            ]
+            await settle(pilot, "j")
+    assert told or size[1] > 30
+
+
 async def test_an_inbox_of_many_entries_has_a_line_for_each(plan, make_app):
     with Store(plan.path) as store:
         for number in range(40):

@@ -26,7 +26,7 @@ from tui_tasks.tui.agents.answering import AskView, Reading, decided_block, requ
 from tui_tasks.tui.inbox.ask_views import AskedTasks
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.painting.line_painter import rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, block, wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -266,12 +266,25 @@ class RowsAndDetail(Container):
         self._rows = rows
         self._detail = detail
         self.scroll = VerticalScroll(detail, can_focus=False)
+        self._rule = FrameLine(context, self._rule_parts)
+        self._has_more = False
 
     def compose(self) -> ComposeResult:
         """Compose the rows and the text, with a rule between them."""
         yield self._rows
-        yield rule(self.context)
+        yield self._rule
         yield self.scroll
+
+    def _rule_parts(self, width: int) -> list[Part]:
+        key = self.context.keymap.key_of("page_down")
+        more: list[Part] = [("more below ", "$changed"), (key, "$key")] if self._has_more else []
+        return rule_parts(self.context, width, right=more)
+
+    def painted(self) -> None:
+        """Show in the rule whether the text goes on below what is on screen."""
+        if (has_more := self.scroll.scroll_y < self.scroll.max_scroll_y) != self._has_more:
+            self._has_more = has_more
+            self._rule.again()
 
     def show_beginning(self) -> None:
         """Scroll to the beginning at once, as the text is another."""

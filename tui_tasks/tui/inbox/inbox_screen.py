@@ -141,7 +141,8 @@ class Inbox(Overlay):
         first = next((line.uid for line in self.listed.rows if line.uid not in self.unsent.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
         self.window.focus()
-        self.watch(self._both.scroll, "scroll_y", self._paint_soon, init=False)
+        for what in ("scroll_y", "virtual_size"):
+            self.watch(self._both.scroll, what, self._paint_soon, init=False)
         self.set_interval(LOOK_SECONDS, self._look)
         self._show()
 
@@ -252,6 +253,7 @@ class Inbox(Overlay):
     def _note_painted(self) -> None:
         # What changes below a dialog cannot be read.
         if self.is_active and self.is_mounted:
+            self._both.painted()
             self._rows_read.painted(self.item, self._shown, self._asked)
 
     def _has_stood(self, item: InboxItem) -> bool:
