@@ -21,7 +21,9 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import PauseAgent
+from tui_tasks.core.operations.jobs import CreateJob, DisableJob
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeletePlan, EditTask, EnsureList, SetListRule
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
@@ -333,6 +335,22 @@ def test_one_who_goes_back_is_asked_all_the_same_about_a_list_that_was_made(shel
     assert names(shell.store) == []
     task_changes.undo(shell, as_json=False, asks=True)
     assert task_queries.find_list(shell.store.db, "sprint") is not None
+
+
+def test_one_who_goes_back_is_asked_all_the_same_before_a_job_is_switched_on_again(
+    shell: Session, clock, answering, capsys
+) -> None:
+    fields = {"type": "adhoc", "system_prompt": "", "prompt": "go", "timezone": "UTC"}
+    (job,) = shell.store.commit(CreateJob(name="nightly", **fields), actor="shell", now=shell.clock())
+    shell.store.commit(DisableJob(job.uid), actor="shell", now=shell.clock())
+    add(shell, "one")
+    clock.forward(720)
+    answering("y\nn\n")
+    task_changes.undo(shell, as_json=False, asks=True)
+    assert names(shell.store) == []
+    task_changes.undo(shell, as_json=False, asks=True)
+    assert not job_queries.job(shell.store.db, job.uid).enabled
+    assert "Undo “job nightly: enabled”, 12m ago? [y/N]" in capsys.readouterr().err
 
 
 def test_a_fresh_change_is_undone_at_once_but_one_that_made_a_list_is_asked(shell: Session, answering, capsys) -> None:

@@ -14,6 +14,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.widgets.frame import FootLine
 
 LONG = (
     "/home/you/.local/share/tui-tasks/worktrees/api/12-rotate-keys exists already: remove it, or set [work] worktree to"
@@ -129,3 +130,18 @@ async def test_a_message_that_is_too_long_for_a_line_is_read_to_its_end_and_noth
         await settle(pilot)
         assert lines(app) == [*before[:-1], lines(app)[-1]]
         assert lines(app)[-1].strip() == "Done."
+
+
+async def test_the_second_line_of_a_message_is_painted_again_when_another_of_two_lines_follows(
+    app: TaskApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(app, (40, 12)) as pilot:
+        app.frame.say("first " * 12)
+        await pilot.pause()
+        painted = []
+        render = FootLine.render_line
+        monkeypatch.setattr(FootLine, "render_line", lambda self, y: painted.append(y) or render(self, y))
+        app.frame.say("first " * 6 + "then another end")
+        await pilot.pause()
+        assert 1 in painted
+        assert lines(app)[-1].endswith("another end")

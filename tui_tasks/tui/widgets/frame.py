@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.timer import Timer
 from typing_extensions import override
@@ -143,6 +143,8 @@ class FootLine(FrameLine):
         self._quiet = self.set_timer(seconds, self.hush) if text else None
         self.set_class(cell_len(text) > self.size.width - 2 > 0, "-two")
         self.again()
+        if self.has_class("-two"):
+            self.refresh(Region(0, 1, self.size.width, 1))
 
     def hush(self) -> None:
         """Show the keys again."""

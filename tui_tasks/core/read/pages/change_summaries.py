@@ -166,12 +166,14 @@ def undo_question(db: Database, change: int, now: int, *, goes_on: bool) -> str:
     """Return what to ask a person before the undo of a change; empty if it is done at once.
 
     Asked is what is not of the last minutes, and what deletes a job or an empty list. `goes_on`: the person has just
-    undone a later change, and is asked about jobs and lists alone.
+    undone a later change, and is not asked about older changes of tasks alone.
     """
-    made = [part for page in journal.of_change(db, change) for part in page if part.kind.endswith(".created")]
-    has_tasks = any(part.kind == "task.created" for part in made)
+    kinds = {part.kind for page in journal.of_change(db, change) for part in page}
+    # The first task of a list makes the list.
+    is_of_tasks = "task.created" in kinds or all(kind.startswith("task.") for kind in kinds)
+    deletes = not is_of_tasks and any(kind.endswith(".created") for kind in kinds)
     at = journal.entry(db, change).at
-    if (goes_on or now - at < _RECENT) and (has_tasks or not made):
+    if (now - at < _RECENT and not deletes) or (goes_on and is_of_tasks):
         return ""
     return f"Undo “{description(db, change, undone=False)}”, {ago(at, now)}?"
 
