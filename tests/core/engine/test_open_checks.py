@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 
@@ -33,11 +34,18 @@ def test_a_file_that_is_not_fit_is_refused_and_left_byte_for_byte_as_it_was_with
     assert contents(tmp_path) == before
 
 
-def locks(folder: Path) -> list[list[str]]:
-    """The locks of this process on the files of a folder: threads of other tests may hold some elsewhere."""
+def locks(folder: Path) -> set[tuple[str, ...]]:
+    """Return the locks of this process on the files of a folder.
+
+    The files' own lists are read, as /proc/locks repeats and omits some while other processes lock and unlock.
+    """
     inodes = {str(file.stat().st_ino) for file in folder.iterdir()}
-    held = [line.split()[1:] for line in Path("/proc/locks").read_text().splitlines()]
-    return sorted(lock for lock in held if lock[3] == str(os.getpid()) and lock[4].split(":")[-1] in inodes)
+    held = set()
+    for of_file in Path("/proc/self/fdinfo").iterdir():
+        with suppress(FileNotFoundError):
+            lines = of_file.read_text().splitlines()
+            held |= {tuple(line.split()[2:]) for line in lines if line.startswith("lock:")}
+    return {lock for lock in held if lock[3] == str(os.getpid()) and lock[4].split(":")[-1] in inodes}
 
 
 @pytest.mark.parametrize("what", ["another program's", "a newer version"])
