@@ -263,6 +263,23 @@ async def test_the_head_tells_that_there_are_other_lists_and_how_to_come_to_them
         await until(pilot, lambda: "2 other lists: [ or ]" in shown(app))
 
 
+@pytest.mark.parametrize("pane", ["1", "2"])
+async def test_a_bracket_leaves_a_filter_that_names_a_list_and_keeps_another(app, plan, agent, pane):
+    agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "task").uid))
+    async with opened(app) as pilot:
+        await until(pilot, lambda: sum(bool(home.total) for home in app.state.lists.values()) == 2)
+        await press(app, pilot, pane, "slash")
+        await write(pilot, "list:task else")
+        await until(pilot, lambda: app.state.current_list.name == "task")
+        await press(app, pilot, "enter", "right_square_bracket")
+        await until(pilot, lambda: app.state.current_list.name == "Plan")
+        assert not app.pane.filter_bar.is_open and "Pick JWT lib" in shown(app)
+        await press(app, pilot, "slash")
+        await write(pilot, "jwt")
+        await press(app, pilot, "enter", "right_square_bracket")
+        assert app.state.current_list.name == "task" and app.pane.filter_bar.text == "jwt"
+
+
 @pytest.mark.parametrize("where", ["a", "A", "D", "3", "4"])
 async def test_the_brackets_turn_no_list_that_is_not_on_screen(app, plan, agent, where):
     agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "task").uid))

@@ -50,7 +50,7 @@ def _hints_here(inbox: Inbox) -> Sequence[Hint]:
 
 def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     hint = inbox.hint_of
-    pick = [("1-9", "Choose", "")] if _has_options(view) else []
+    pick = [("1-9", "Choose", "")] if view.options else []
     before = ["ask_before"] if view.given else []
     if view.takes_several:
         send = hint("ask_approve", f"Send {len(view.picked)} chosen")
@@ -64,15 +64,11 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
 def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     """Return what fits on a small screen: `1-9 pick  y/n  r  z later  Esc`."""
     key_of = inbox.context.keymap.key_of
-    pick = [("1-9", "pick", "")] if _has_options(view) else []
+    pick = [("1-9", "pick", "")] if view.options else []
     keys = "/".join(map(key_of, answer_keys(view)))
     both = [(keys, "", "")] if keys else []
     later = inbox.hint_of("ask_later", "later")
     return *pick, *both, (key_of("ask_reply"), "", "ask_reply"), later, (key_of("back"), "", "back")
-
-
-def _has_options(view: AskView) -> bool:
-    return bool(view.options) or view.ask.request is None
 
 
 class RowActions(Controller):

@@ -90,6 +90,11 @@ class FilterBar(ResilientMessages, Horizontal):
         return self._words.value if self._words is not None else ""
 
     @property
+    def names_list(self) -> bool:
+        """Whether the filter goes to a list."""
+        return any(not term.negated for term in self._parsed.lists)
+
+    @property
     def is_open(self) -> bool:
         """Whether there is a filter or one is being typed."""
         return self.has_class("-open")

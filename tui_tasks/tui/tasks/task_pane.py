@@ -334,6 +334,11 @@ class TaskPane(Pane):
     # The filter and quick add
 
     @override
+    def list_turned(self) -> None:
+        if self.filter_bar.names_list:
+            self.filter_bar.clear()
+
+    @override
     def filter_by(self, text: str) -> None:
         self.filter_actions.open(text)
 

@@ -92,6 +92,9 @@ class Pane(Actor, TransparentContainer):
     def go_to(self, uid: str) -> None:
         """Put the cursor on a task of the current list; remove a filter that hides it."""
 
+    def list_turned(self) -> None:
+        """Handle that a key has turned to another list: a filter that names a list does not apply to it."""
+
     def filter_by(self, text: str) -> None:
         """Show the matches of a filter."""
 
