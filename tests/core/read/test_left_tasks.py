@@ -191,6 +191,18 @@ def test_of_two_claims_that_lapsed_each_task_says_so(scene):
     assert scene.left().keys() == uids
 
 
+def test_one_that_wrote_much_about_other_tasks_before_it_died_has_left_its_task_all_the_same(scene):
+    uid = scene.claim()
+    other = add(scene.talk, "another")
+    for number in range(70):
+        scene.talk.ok("tasklist:log_task_progress", {"agent": "alpha"}, uid=other, message=f"step {number}")
+    scene.kill()
+    killed = scene.clock()
+    scene.later(LEASE)
+    assert scene.left() == {uid: LeftTask("alpha", killed, has_lapsed=True)}
+    assert scene.state() == "left"
+
+
 def test_a_day_later_nobody_is_told_of_it(scene):
     scene.claim()
     scene.kill()

@@ -44,16 +44,13 @@ _BEGINS: Final = {
 
 
 class NewestEntries(msgspec.Struct, frozen=True, gc=False):
-    """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's;
-    `claims` is as `lapsed_claims.claims_of` returns it.
-    """
+    """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's."""
 
     seq: int
     at: int
     word: Word | None
     began: dict[str, int]
     pulse: tuple[int, ...]
-    claims: tuple[str, ...] = ()
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
@@ -207,7 +204,7 @@ class _Found:
 
     def __init__(self, db: Database, since: int, seen_at: int, *, knows_presence: bool) -> None:
         self._knows_presence = knows_presence
-        self._left_out_before, self._seen_at = since, seen_at
+        self._seen_at = seen_at
         self.speakers = {name: (seq, at) for name, seq, at in activity.speakers(db)}
         self._db = db
         self._sessions = {seen.session.uid: seen for seen in session_queries.everyone(db, since)}
@@ -226,6 +223,7 @@ class _Found:
         self._stopped = {name: connections.stopped_since(each) for name, each in open_connections.items()}
         self._paused = paused(db)
         self._near = work_queries.near_limits(db)
+        self._lapsed_claims = lapsed_claims.by_agent(db, since)
         self._tasks = activity.working(db)
         self._stuck = {one.uid: one for one in activity.stuck_now(db)}
         self._open_asks = ask_queries.open_by_agent(db)
@@ -285,13 +283,13 @@ class _Found:
             questions=len(self._open_asks.get(name, ())),
             near=self._near.get(name),
             goes_on=seen is None and self._goes_on(name, task),
-            lapsed=self._lapsed(name, newest) if newest.claims else (),
+            lapsed=self._lapsed(name, newest) if name in self._lapsed_claims else (),
         )
 
     def _lapsed(self, name: str, newest: NewestEntries) -> tuple[LapsedClaim, ...]:
         seen = self._sessions.get(name)
         heard_at = max(newest.at, self._opened.get(name, 0), seen.activity.last_seen if seen is not None else 0)
-        return lapsed_claims.lapsed(self._db, newest.claims, heard_at, self._seen_at, self._left_out_before)
+        return lapsed_claims.lapsed(self._db, self._lapsed_claims[name], heard_at, self._seen_at)
 
     def _goes_on(self, name: str, task: TaskLine | None) -> bool:
         """Return whether an agent of the channel was heard since it asked, and asks nothing about its own task."""
@@ -345,7 +343,7 @@ def _read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
         if 0 <= minutes < PULSE_MINUTES:
             counts[-1 - minutes] += 1
     word = next(iter(activity.words(db, name, 1)), None)
-    return NewestEntries(seq, at, word, began, tuple(counts), lapsed_claims.claims_of(db, name))
+    return NewestEntries(seq, at, word, began, tuple(counts))
 
 
 def pulse_at(member: Member, now: int, minutes: int) -> list[int]:

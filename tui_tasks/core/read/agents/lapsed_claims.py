@@ -1,6 +1,6 @@
 """Tasks that agents had claimed, and left: the leases ended, and nothing was heard of the agents since.
 
-Of an agent's claims, those are found whose tasks are among its newest entries in the journal, so the cost is bounded.
+Claims are found by the entries that say that they lapsed, of which there are few, whatever their agents wrote.
 """
 
 from __future__ import annotations
@@ -17,23 +17,13 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import Claim
 
-# How many of an agent's newest entries are looked at, and how many of the newest claims of each of their tasks.
-_LOOKED_AT: Final = 60
-_CLAIMS_OF_TASK: Final = 20
-_CLAIMS: Final = f"""
-SELECT uid FROM claim WHERE agent = ?1 AND state IN ('active', 'lapsed') AND id IN (
-    SELECT (
-        SELECT id FROM (
-            SELECT id, agent FROM claim WHERE task_uid = touched.task ORDER BY id DESC LIMIT {_CLAIMS_OF_TASK}
-        ) WHERE agent = ?1 LIMIT 1
-    )
-    FROM (
-        SELECT DISTINCT task FROM (
-            SELECT task FROM journal WHERE actor = ?1 ORDER BY seq DESC LIMIT {_LOOKED_AT}
-        ) WHERE task IS NOT NULL
-    ) AS touched
-)
-ORDER BY id DESC
+LOOKED_AT: Final = 2_000
+"""How many of the system's newest entries are looked at; it writes those on lapsed claims."""
+_LAPSED: Final = f"""
+SELECT claim.agent, claim.uid, newest.at FROM (
+    SELECT at, kind, uid FROM journal WHERE actor = '{vocab.SYSTEM}' ORDER BY seq DESC LIMIT {LOOKED_AT}
+) AS newest JOIN claim ON claim.uid = newest.uid
+WHERE newest.kind = 'claim.lapsed' AND newest.at >= ?1 AND claim.state = 'lapsed'
 """
 
 
@@ -48,29 +38,27 @@ class LapsedClaim(msgspec.Struct, frozen=True, gc=False):
     is_open: bool
 
 
-def claims_of(db: Database, agent: str) -> tuple[str, ...]:
-    """Return the uids of an agent's newest claims that are active or have lapsed, newest first."""
-    return tuple(uid for (uid,) in db.sql(_CLAIMS, (agent,)).fetchall())
+def by_agent(db: Database, since: int) -> dict[str, list[tuple[str, int]]]:
+    """Return the claims that lapsed after an instant, by agent: the uid of each and when it lapsed, newest first."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for agent, uid, at in db.sql(_LAPSED, (since,)).fetchall():
+        found.setdefault(agent, []).append((uid, at))
+    return found
 
 
-def lapsed(db: Database, claims: Iterable[str], heard_at: int, seen_at: int, since: int) -> tuple[LapsedClaim, ...]:
-    """Return those claims of an agent that have lapsed without a word from it afterwards, the open ones first.
+def lapsed(db: Database, claims: Iterable[tuple[str, int]], heard_at: int, seen_at: int) -> tuple[LapsedClaim, ...]:
+    """Return those claims of an agent that lapsed without a word from it afterwards, the open ones first.
 
     Args:
         db: the database.
-        claims: as `claims_of` returns them.
+        claims: those of the agent, as `by_agent` returns them.
         heard_at: when the agent was last heard.
         seen_at: when the human said last that all was seen.
-        since: claims that lapsed before are left out.
     """
     found = []
-    for uid in claims:
-        claim = task_records.find(db, uid)
-        if claim is None or claim.state != "lapsed" or (task := list_pages.line(db, claim.task_uid)) is None:
-            continue
-        # Changes of others may hide when it lapsed; the lease ended no later.
-        at = task.updated_at if task.updated_by == vocab.SYSTEM else claim.expires_at
-        if heard_at < at >= since:
+    for uid, at in claims:
+        claim = task_records.find(db, uid) if heard_at < at else None
+        if claim is not None and (task := list_pages.line(db, claim.task_uid)) is not None:
             found.append(LapsedClaim(task, at, at > seen_at and _is_free(db, claim, task)))
     return tuple(sorted(found, key=lambda one: not one.is_open))
 
