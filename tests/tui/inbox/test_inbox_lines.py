@@ -144,7 +144,8 @@ async def test_above_the_inbox_stands_how_the_agents_are_and_what_has_failed(pla
         assert "claude-1" in above and "✗ 1" in above
         if size[0] >= 60:
             assert re.match(" Inbox {4,}.*next #", lines(app)[0])
-            assert "✗ 1 failed   ! 1 stuck" in lines(app)[1] and lines(app)[2].startswith(" ! claude-1 stuck #5")
+            assert re.search(" [?] 0 questions +✗ 1 failed +! 1 stuck +•", lines(app)[1])
+            assert lines(app)[2].startswith(" ! claude-1 stuck #5")
             assert re.match(r" ✗ #3  .*test_dst_gap: expected 02:30", lines(app)[3])
 
 

@@ -8,7 +8,7 @@ from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import by_agent, lines, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
-from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest import needs_you
@@ -79,3 +79,36 @@ async def test_one_asked_without_a_task_in_progress_stays_without_one(plan, make
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         assert ask.uid not in app.state.asked_about and plan[8] not in app.state.asking
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_inbox_rows_above_and_log_name_the_task_asked_about_when_its_agent_has_taken_another(
+    plan, ask, make_app, size
+):
+    by_agent(plan, "claude-1", EditTask(plan[5], {"status": "done"}))
+    by_agent(plan, "claude-1", EditTask(plan[8], {"status": "in_progress", "agent": "claude-1"}))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        rows = [line for line in lines(app) if "may I drop" in line]
+        assert len(rows) == 2 and all("#5" in row for row in rows), rows
+        await settle(pilot, "a")
+        app.screen.window.move_to(ask)
+        await settle(pilot)
+        assert [line for line in lines(app) if line.startswith(">•? #5  may I drop")], shown(app)
+        assert "claude-1 asks about #5 Ship auth flow, and now works on #8 Backup" in shown(app).replace("\n ", " ")
+        assert "asks while working on" not in shown(app)
+
+
+async def test_the_log_says_of_a_question_that_nobody_answered_which_it_was(plan, ask, make_app):
+    by_agent(plan, "system", CloseAsk(ask, "withdrawn"))
+    timed = by_agent(plan, "claude-3", OpenAsk("which order?"))[0].uid
+    by_agent(plan, "system", CloseAsk(timed, "timeout"))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        closed = [" ".join(line.split()[1:]) for line in lines(app) if " close " in line]
+        assert closed == [
+            "x close system #5 Ship auth flow withdrawn: may I drop the old table?",
+            "x close system no answer in time: which order?",
+        ]

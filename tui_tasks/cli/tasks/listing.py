@@ -131,10 +131,10 @@ _NONE: Final = _Why("", is_for_you=False)
 
 def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, _Why]:
     """Return why tasks need the human, by uid: their agent has left, or somebody asks about them."""
-    from tui_tasks.core.read.agents import activity  # few listings need it
+    from tui_tasks.core.read.agents import activity, asked_tasks  # few listings need it
 
     db = session.store.db
-    about = activity.asked_about(db, asks, activity.working(db))
+    about = asked_tasks.asked_about(db, asks, activity.working(db))
     asked = reversed([ask for ask in asks if ask.uid in about])
     who = {about[ask.uid]: _Why(f"{agent_names.shown(ask.agent, 16)} asks") for ask in asked}
     left = left_now(db, session.clock())

@@ -312,3 +312,17 @@ def _back_to(db: Database, seq: int, instant: int) -> int:
     while seq > 0 and db.one(_ANY_LATER, low=seq - STRETCH, high=seq, at=instant):
         seq -= STRETCH
     return max(seq, 0)
+
+
+# How many entries from an instant on are searched for one that was written then.
+_NEAR: Final = 10_000
+
+
+def seq_of(db: Database, kind: str, uid: str, at: int) -> int | None:
+    """Return the seq of the entry of that kind about a row, written at an instant; None if it was compacted away."""
+    start = seq_before(db, at)
+    row = db.sql(
+        "SELECT seq FROM journal WHERE seq > ? AND seq <= ? AND kind = ? AND uid = ? LIMIT 1",
+        (start, start + _NEAR, kind, uid),
+    ).fetchone()
+    return row[0] if row else None

@@ -17,7 +17,7 @@ from tui_tasks.core.agent_snapshots import CheckDefinition
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import activity, asked_tasks
 from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest_entries import (
     PARTS,
@@ -43,7 +43,7 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
     `left`: as `fleet.left_now` returns it. A task with a question or a failed check has no second line for it.
     """
     asks = ask_queries.open_asks(db)
-    about = activity.asked_about(db, asks, activity.working(db))
+    about = asked_tasks.asked_about(db, asks, activity.working(db))
     for ask in asks:
         entries = _entry_of(db, "ask.opened", ask.uid, ask.opened_at)
         yield _line("ask", ask.uid, ask.question, ask.agent, "asks you", ask.opened_at, entries, about.get(ask.uid))
@@ -96,12 +96,8 @@ def _failed_check(db: Database, uid: str, known: Sequence[CheckDefinition]) -> D
 
 def _entry_of(db: Database, kind: str, uid: str, at: int) -> tuple[int, ...]:
     """Return the seq of the entry of that kind about a row, written at an instant; empty if it was compacted away."""
-    start = journal.seq_before(db, at)
-    row = db.sql(
-        "SELECT seq FROM journal WHERE seq > ? AND seq <= ? AND kind = ? AND uid = ? LIMIT 1",
-        (start, start + _NEAR, kind, uid),
-    ).fetchone()
-    return (row[0],) if row else ()
+    seq = journal.seq_of(db, kind, uid, at)
+    return () if seq is None else (seq,)
 
 
 def _entries_of_task(db: Database, uid: str, kind: str) -> tuple[int, ...]:

@@ -193,7 +193,8 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         verb = "asks: " if state == "paused" and not many else ""
         if state == "asking":
             verb = f"{look('needs_you').mark(ascii_only=context.ascii_only)} {age(member.ask.opened_at, now)} "
-            about = live_task(context.db, member.ask.task_uid or "") if not many else None
+            uid = context.state.asked_about.get(member.ask.uid, "")
+            about = live_task(context.db, uid) if not many else None
             many, verb = f"{verb}{many}", f"#{about.number} " if about is not None else ""
         return f"{many}{verb}{request_line(member.ask, ascii_only=context.ascii_only)}", "$state-needs-you"
     if state in ("stuck", "failed") and member.stuck is not None:

@@ -204,7 +204,8 @@ class GlobalActions(Controller):
         """Take back the newest undo."""
         (_, change), *_rest = await self._context.link.commit(Redo())
         self._select_restored(change)
-        self._context.say("Done again.")
+        undone = journal.entry(self._context.db, change).undoes or change
+        self._context.say(f"Redone: {self._described(undone)}. {self._context.keymap.key_of('undo')} undoes it.")
 
     def _select_restored(self, change: int) -> None:
         """Put the cursor on the first of the tasks that were deleted by a change that was taken back."""

@@ -176,10 +176,13 @@ class AskDetail(TextDrawing):
             what = f"wants to use {tool}" if tool else "asks"
             return f"{who} {what}{place}:"
         about, working = self._about, self._working
-        while_ = f"while working on {self._titled(working)}" if working is not None else ""
-        if about is None or (working is not None and working.uid == about.uid):
-            return f"{who} asks {while_}".rstrip() + ":"
-        return f"{who} asks about {self._titled(about)}{f', {while_}' if while_ else ''}:"
+        if about is None:
+            return f"{who} asks:"
+        if working is None:
+            return f"{who} asks about {self._titled(about)}:"
+        if working.uid == about.uid:
+            return f"{who} asks while working on {self._titled(about)}:"
+        return f"{who} asks about {self._titled(about)}, and now works on {self._titled(working)}:"
 
     @staticmethod
     def _is_of_tool(request: dict[str, Any]) -> bool:

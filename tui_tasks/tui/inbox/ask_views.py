@@ -19,17 +19,21 @@ class AskedTasks:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._found: dict[str, TaskLine] = {}
+        # The uid of the task of each question, which is kept for one that has been closed.
+        self._uids: dict[str, str] = {}
 
     def of(self, ask: Ask) -> TaskLine | None:
         """Return the task that a question is about; None when it is about none, or that is deleted."""
-        if ask.task_uid is None:
+        uid = ask.task_uid or self._context.state.asked_about.get(ask.uid) or self._uids.get(ask.uid)
+        if uid is None:
             return None
-        if ask.task_uid not in self._found:
-            task = agent_text.live_task(self._context.db, ask.task_uid)
+        self._uids[ask.uid] = uid
+        if uid not in self._found:
+            task = agent_text.live_task(self._context.db, uid)
             if task is None:
                 return None
-            self._found[ask.task_uid] = task
-        return self._found[ask.task_uid]
+            self._found[uid] = task
+        return self._found[uid]
 
     def number(self, ask: Ask) -> str:
         """Return the number of a question's task as `#4`; empty without a task."""

@@ -33,6 +33,7 @@ LOG_MARKS: Final[dict[str, LogMark]] = {
     "link": LogMark("~"),
     "save": LogMark("~"),
     "ask": LogMark("needs_you", "$state-needs-you"),
+    "close": LogMark("x"),
     "answer": LogMark("="),
     "claim": LogMark("~"),
     "run": LogMark("scheduled"),
@@ -127,8 +128,11 @@ def _of_people(line: LogLine) -> str:
     new = line.new
     if line.kind in ("message", "message.sent"):
         return f"to {new.get('to') or new.get('agent')}: {new.get('text')}"
+    if line.word == "close":
+        why = "no answer in time" if line.kind == "ask.timeout" else new.get("reason") or "withdrawn"
+        return f"{why}: {line.asked or 'a question'}"
     if line.kind.startswith("ask."):
-        return str(new.get("question") or new.get("answer") or line.kind.removeprefix("ask."))
+        return str(new.get("question") or new.get("answer") or "a question")
     if line.word == "review":
         reason = f": {new['decline_reason']}" if new.get("decline_reason") else ""
         return f"{line.kind.partition('.')[2]}{reason}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
@@ -57,8 +57,8 @@ class AppState:
       `places`: the places of tasks in their lists.
     - `number_width`: how many digits the number of the newest task has.
     - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
-    - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about;
-      of one that names none, the task that its agent was at work on. `asking`: the uids of these tasks.
+    - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about.
+      `asking`: the uids of these tasks.
     - `held`: how many tasks and jobs wait for the human to accept them; `first_held`: the oldest.
     - `members`: every agent, without those that are gone for a day and have left nothing open.
     - `left`: the tasks in progress whose agent is gone, by uid. `lapsed`: the tasks that are pending again since a
@@ -101,6 +101,7 @@ class AppState:
         self.projects = Projects(db, lambda: self.lists, project)
         self.asks: list[Ask] = []
         self.asked_about: dict[str, str] = {}
+        self._about: dict[str, str | None] = {}
         self.asking: set[str] = set()
         self.held = 0
         self.first_held: HeldTask | None = None
@@ -270,9 +271,20 @@ class AppState:
         self.lapsed = fleet.lapsed_tasks(self.members)
         self.stopped = fleet.stopped_tasks(self._db, self.members)
         tasks = {member.name: member.task for member in self.members if member.task is not None}
-        self.asked_about = activity.asked_about(self._db, self.asks, tasks)
+        self.asked_about = self._read_asked_about(tasks)
         self.asking = set(self.asked_about.values())
         return was != (self.members, self.left, self.asked_about)
+
+    def _read_asked_about(self, at_work: Mapping[str, TaskLine]) -> dict[str, str]:
+        """Read what questions are about that were not read before: that does not change."""
+        known = self._about
+        if new := [ask for ask in self.asks if ask.uid not in known]:
+            from tui_tasks.core.read.agents.asked_tasks import asked_about  # often nothing is asked
+
+            about = asked_about(self._db, new, at_work)
+            known |= {ask.uid: about.get(ask.uid) for ask in new}
+        self._about = {ask.uid: known[ask.uid] for ask in self.asks}
+        return {uid: task for uid, task in self._about.items() if task is not None}
 
     def read_counts(self) -> set[str]:
         """Read what there is to review, of which counts leave no journal entries; return the tasks where it changed."""
@@ -329,6 +341,7 @@ class AppState:
         self.number_width = len(str(task_queries.next_id(self._db, "task") - 1))
 
     def _read_all(self, now: int) -> None:
+        self._about = {}
         self._read_number_width()
         self.lists = {home.id: home for home in task_queries.lists(self._db)}
         self._read_asks()

@@ -113,7 +113,7 @@ class Counts:
         is_known = self._context.link.as_of is None
         waits = asks or state.unproven or state.held or state.reviewable or any(entry.is_trouble for entry in entries)
         if waits:
-            yield self._count(asks, "ask" if not asks else word, "needs_you", "asks")
+            yield self._count(asks, word if asks else "questions", "needs_you", "asks")
         else:
             yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
         failed = state.failed + len(state.failing) + failed_agents
@@ -174,8 +174,8 @@ class Counts:
         since = f" since {self._context.clock.time_of(self._context.state.looked.at)}"
         what, numbers = ("", "") if is_alone else (what_changed(self._context), which_changed(self._context))
         which = f": {numbers}" if numbers else ""
-        told = [f"{since.strip()}: {what}"] if what else []
-        forms = (*told, f"{long}{since}{which}", f"{text}{since}{which}", f"{long}{since}", f"{text}{since}")
+        what_since = [f"{since.strip()}: {what}"] if what else []
+        forms = (*what_since, f"{long}{since}{which}", f"{text}{since}{which}", f"{long}{since}", f"{text}{since}")
         briefs = (f"{text}{since}", f"{text}{which}", long, text)
         return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
 

@@ -6,7 +6,7 @@ The cost is bounded: the journal is never read whole, and `stuck` looks only at 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -66,20 +66,6 @@ _BUSY_LISTS = Statement(
     lambda: ListRow.select(ListRow.id).where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
 )
 _ACTIVE = Statement(lambda: _newest_of_each_agent())
-_BEGUN_BEFORE = Statement(
-    lambda: (
-        TaskRow.select(TaskRow.uid, TaskRow.started_at)
-        .where(
-            LIVE
-            & (TaskRow.list_id == slot("list"))
-            & (TaskRow.status == SQL("'in_progress'"))
-            & (fn.COALESCE(TaskRow.agent, TaskRow.status_by) == slot("agent"))
-            & (TaskRow.started_at <= slot("at"))
-        )
-        .order_by(TaskRow.started_at.desc())
-        .limit(1)
-    )
-)
 
 
 def _newest_of_each_agent() -> Any:
@@ -151,28 +137,6 @@ def working(db: Database) -> dict[str, TaskLine]:
         if task.who not in tasks or task.updated_at > tasks[task.who].updated_at:
             tasks[task.who] = task
     return {who: task for who, task in tasks.items() if who not in vocab.RESERVED_AGENTS}
-
-
-def asked_about(db: Database, asks: Iterable[Ask], at_work: Mapping[str, TaskLine]) -> dict[str, str]:
-    """Return the uid of the task that each question is about, by the uid of the question.
-
-    One that names none is about the task in progress on which its agent was at work when it asked, and about none if
-    the agent took it up later. `at_work`: as `working` returns it.
-    """
-    about = ((ask.uid, ask.task_uid or _was_at_work(db, ask, at_work.get(ask.agent))) for ask in asks)
-    return {uid: task for uid, task in about if task is not None}
-
-
-def _was_at_work(db: Database, ask: Ask, now: TaskLine | None) -> str | None:
-    if now is None:
-        return None
-    if (now.started_at or 0) <= ask.opened_at:
-        return now.uid
-    rows = (
-        db.one(_BEGUN_BEFORE, list=list_id, agent=ask.agent, at=ask.opened_at) for (list_id,) in db.all(_BUSY_LISTS)
-    )
-    uid, _ = max((row for row in rows if row), key=lambda row: row[1], default=(None, 0))
-    return uid
 
 
 def words(db: Database, name: str, limit: int) -> list[Word]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal, rebalancing
@@ -27,6 +28,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "link": ("task.linked",),
     "save": ("state.saved", "memory.saved"),
     "ask": ("ask.opened",),
+    "close": ("ask.timeout", "ask.withdrawn"),
     "answer": ("ask.answered", "ask.timeout", "ask.withdrawn"),
     "claim": ("claim.taken", "claim.extended", "claim.released", "claim.finished", "claim.lapsed", "claim.restored"),
     "run": ("run.requested", "run.started", "run.finished", "job.decided"),
@@ -134,7 +136,8 @@ class LogLine(msgspec.Struct, frozen=True):
     `word` is its kind as in `KINDS`; `name` that of the task, list or job that it is about, a task's as it was called
     then; `number` is the task's, `list_id` its list now; `job` is the uid of the job; `reason` why a task failed or was
     skipped; `took` how long a run was, in microseconds; `is_redo` marks an undo that reverted another; `words` is how
-    many progress entries this line stands for, itself included; `holder` is the agent whose claim somebody else ended.
+    many progress entries this line stands for, itself included; `holder` is the agent whose claim somebody else ended;
+    `asked` is the question that an entry is about.
     """
 
     seq: int
@@ -159,6 +162,7 @@ class LogLine(msgspec.Struct, frozen=True):
     is_redo: bool = False
     words: int = 1
     holder: str | None = None
+    asked: str | None = None
 
 
 def _is_undo_of_undo() -> Any:
@@ -227,6 +231,11 @@ _BEFORE_OF_TASK = Statement(
         .limit(_LOOK_BACK)
     )
 )
+_TASK = Statement(
+    lambda: TaskRow.select(
+        TaskRow.name, TaskRow.list_id, TaskRow.id, fn.IIF(task_queries.IN_LIVE_LIST, TaskRow.deleted, 1)
+    ).where(TaskRow.uid == slot("task"))
+)
 _LIST_NAME = Statement(lambda: ListRow.select(ListRow.name).where(ListRow.uid == slot("uid")))
 
 
@@ -257,10 +266,25 @@ def _line(db: Database, row: Any, fold: int | None) -> LogLine:
         more["holder"] = claim.agent
     elif fold is not None and seq <= fold and kind == "task.logged" and undoes is None:
         more["words"] = max(1, len(newest_of_run(db, actor, task, seq)))
-    return LogLine(
+    line = LogLine(
         seq, at, actor, kind, _word(kind, entity, now), entity, uid, task, undoes, was, now, bool(has_why),
         list_id=list_id, number=number, gone=bool(gone), is_redo=bool(redo), **more,
     )  # fmt: skip
+    return _of_ask(db, line) if entity == "ask" else line
+
+
+def _of_ask(db: Database, line: LogLine) -> LogLine:
+    """Return the line with its question, and with the task that this is about where it names none."""
+    from tui_tasks.core.read import ask_queries  # few pages of a log have questions
+    from tui_tasks.core.read.agents import asked_tasks
+
+    ask = ask_queries.ask(db, line.uid)
+    line = replace(line, asked=ask.question[:MAX_TEXT])
+    task = asked_tasks.task_of(db, ask) if line.task is None else None
+    if task is None:
+        return line
+    name, list_id, number, gone = db.one(_TASK, task=task)
+    return replace(line, task=task, name=name, list_id=list_id, number=number, gone=bool(gone))
 
 
 def _word(kind: str, entity: str, new: dict[str, Any]) -> str:
