@@ -79,7 +79,6 @@ SIGNS: Final = {
     "divider": ("│", "|"),
     "wrapped": ("\u21b3", "\\"),
     "tee": ("┬", "+"),
-    "foot": ("┴", "+"),
 }
 """One-cell signs that are not states, each with its letter."""
 

@@ -389,8 +389,8 @@ async def test_a_row_with_a_question_says_how_long_it_waits_and_the_detail_below
 
 async def test_the_bar_shows_what_is_done_as_the_number_beside_it_does(app):
     async with opened(app):
-        (line,) = (line for line in lines(app) if line.startswith(" progress "))
-        assert (line.count("█"), "  2/9 done" in line) == (round(20 * 2 / 9), True)
+        (line,) = (line for line in lines(app) if line.startswith("─ Plan"))
+        assert (line.count("█"), " 2/9 done" in line) == (round(20 * 2 / 9), True)
 
 
 async def test_what_is_neither_done_nor_open_is_counted_beside_the_progress(app):

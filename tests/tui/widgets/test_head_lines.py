@@ -238,7 +238,7 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
     async with opened(app, size) as pilot:
         leave(plan, "claude-1")
         await until(pilot, lambda: "· claude-1" in "".join(lines(app)[:3]))
-        assert "◐" not in "".join(lines(app)[: 3 if size[0] > 60 else 1])
+        assert "◐ " not in "".join(lines(app)[: 3 if size[0] > 60 else 1])
         if size[0] > 60:
             assert "! 0 stuck, 1 gone" in lines(app)[1]
             assert lines(app)[2].startswith(" · claude-1 gone now #5 Ship auth")
@@ -600,22 +600,31 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
     ("width", "says"),
     [
         (120, "• since 19:58: #3 failed, #4 #7 ask, #5 started, #8 #9 noted"),
-        (90, "• 6 tasks changed since 19:58: #3–#5 #7–#9"),
-        (66, "• 6 tasks changed since 19:58"),
-        (61, "• 6 changed since 19:58"),
+        (90, "• since 19:58: ✗#3 ?#4 #7 ◐#5 ·#8 #9"),
+        (66, "• 19:58 ✗#3 ?#4 #7 ◐#5 ·#8 #9"),
+        (61, "• 19:58 ✗1 ?2 ◐1 ·2"),
     ],
 )
-async def test_which_tasks_have_changed_is_said_where_there_is_room(make_app, plan, width, says):
+async def test_what_has_changed_is_said_in_words_else_by_marks_with_numbers_else_by_marks(make_app, plan, width, says):
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), LogTask(plan[9], "looked"))
     async with opened(make_app(plan.path), (width, 24)) as pilot:
         assert lines(pilot.app)[1].endswith(says), shown(pilot.app)
 
 
-@pytest.mark.parametrize(("width", "words"), [(90, "1 check failed"), (80, "1 check"), (78, "1 check")])
-async def test_a_failed_check_has_fewer_words_before_since_when_gives_way(make_app, plan, jobs, report, width, words):
+@pytest.mark.parametrize(
+    ("width", "words", "changed"),
+    [
+        (90, "1 check failed", "✗#3 ?#4 #7 ✓#5"),
+        (80, "1 check", "✗#3 ?#4 #7 ✓#5"),
+        (74, "1 check", "✗1 ?2 ✓1"),
+    ],
+)
+async def test_a_failed_check_has_fewer_words_before_which_tasks_have_changed_gives_way(
+    make_app, plan, jobs, report, width, words, changed
+):
     report(plan[5], "failed")
     async with opened(make_app(plan.path), (width, 24)) as pilot:
-        counts = ("? 2 ask", "✗ 2 failed", "! 0 stuck", "◷ 1 late", f"? {words}", "• 4 changed since 19:58")
+        counts = ("? 2 ask", "✗ 2 failed", "! 0 stuck", "◷ 1 late", f"? {words}", f"• 19:58 {changed}")
         assert lines(pilot.app)[1] == f" {('   ' if width == 90 else '  ').join(counts)}"
 
 
@@ -623,7 +632,7 @@ async def test_a_failed_check_has_fewer_words_before_since_when_gives_way(make_a
     ("width", "says"),
     [
         (120, "• since 19:58: 1 failed, 2 ask, 1 started, 9 new"),
-        (80, "• 13 tasks changed since 19:58"),
+        (80, "• since 19:58: ✗1 ?2 ◐1 +9"),
     ],
 )
 async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):
@@ -640,7 +649,8 @@ async def test_no_task_is_read_to_say_that_thousands_have_changed(make_app, plan
         monkeypatch.setattr(list_pages, "line", lambda db, uid: read.append(uid))
         monkeypatch.setattr(AppState, "named_changes", lambda _: read.append("all"))
         assert changes_text.what_changed(app.context) == "1 failed, 2 ask, 1 started, 5,000 new"
-        assert changes_text.which_changed(app.context) == "" and read == []
+        assert changes_text.marked_changes(app.context, is_named=True) == "✗1 ?2 ◐1 +5,000"
+        assert read == []
 
 
 async def test_the_last_status_of_a_task_says_more_than_a_note_and_what_was_seen_is_forgotten(plan, make_app, agent):
@@ -695,11 +705,11 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     app = make_app(plan.path, pane=pane if pane != "agents" else "list")
     async with opened(app, size) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
-        words = {120: "• since 19:58: #3 failed, ", 80: "• 4 tasks changed since 19:58"}.get(size[0], "• 4 changed")
+        words = {120: "• since 19:58: #3 failed, ", 80: "• since 19:58: ✗#3 ?#4 #7 ◐#5"}.get(size[0], "• 4 changed")
         assert words in shown(app)
         assert ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")
-        await until(pilot, lambda: "4 changed" not in shown(app) and ". Seen" not in lines(app)[-1])
+        await until(pilot, lambda: words not in shown(app) and ". Seen" not in lines(app)[-1])
 
 
 async def test_hundreds_of_agents_cost_the_line_no_more_time_than_a_key_has(app):

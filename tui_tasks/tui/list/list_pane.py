@@ -29,10 +29,12 @@ from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
+# The line above the rows.
+_RULE = 1
 # The least lines of the detail below the rows.
 _LEAST_DETAIL = 3
-# The rows left for tasks to come, before the detail gets what the rows leave.
-_SPARE = 3
+# The row left for a task to come, before the detail gets what the rows leave.
+_SPARE = 1
 
 TasksInOrder: TypeAlias = TasksOfList | TasksByDue | SortedTasks
 
@@ -106,7 +108,7 @@ class ListPane(TaskPane):
         self._lines = ListLines(
             context, lambda: self.app.size, lambda: self.only.sort, lambda: len(self.row_list.marks)
         )
-        self._side = TransparentContainer(self.detail, self._lines.side_foot, id="list-side")
+        self._side = TransparentContainer(self.detail, id="list-side")
         self._moves = ListMoves(self)
         self.controllers = (*self.controllers, self._moves)
         self._matches = MatchCounter(self)
@@ -140,11 +142,6 @@ class ListPane(TaskPane):
         """The rows."""
         return self.row_list
 
-    @property
-    def _rows_around(self) -> int:
-        """The lines around the rows: the rule, and on a wide screen the foot."""
-        return 1 + frame.is_wide(self.app.size)
-
     def _detail_height(self) -> int:
         """Return the lines of the detail below the rows: a quarter, less what is shown above the pane in its place; up
         to half of the pane of those that the rows leave.
@@ -153,8 +150,8 @@ class ListPane(TaskPane):
         most, home = _most_detail(height), self.context.state.current_list
         taken = height - self.size.height if self.size.height else self._lines_above()
         rows = home.total if home is not None else 0
-        blank = max(0, height - most - self._rows_around - rows)
-        left = height - taken - self._rows_around - rows - _SPARE
+        blank = max(0, height - most - _RULE - rows)
+        left = height - taken - _RULE - rows - _SPARE
         return max(_LEAST_DETAIL, most - max(0, taken - blank), min(left, (height - taken) // 2))
 
     def _lines_above(self) -> int:

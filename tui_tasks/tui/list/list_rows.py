@@ -37,6 +37,8 @@ from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.agent_line import one_line
 from tui_tasks.tui.widgets.screen_head import changed_parts
 
+# In cells: the bar of what is done.
+_BAR = 20
 # Other lists are counted up to this number.
 _MAX_OTHERS = 99
 # Columns of the terminal from which the detail stands beside the list; in cells, its least width, and the width with
@@ -145,7 +147,7 @@ class TaskRows(RowDrawing[TaskLine]):
 
 
 class ListLines:
-    """The lines around the list: a rule with its name, a foot, and the foot of the detail."""
+    """The lines around the list: a rule with its name and how far it is, and on a small screen a foot."""
 
     def __init__(
         self, context: Context, size: Callable[[], Size], sort: Callable[[], str], marked: Callable[[], int]
@@ -156,24 +158,24 @@ class ListLines:
         self._sort = sort
         self._size = size
         self.rule = FrameLine(context, self._rule, id="list-rule")
-        self.foot = FrameLine(context, self._progress, self._new_below, id="list-foot")
-        self.side_foot = FrameLine(context, self._under_detail, id="side-foot")
+        self.foot = FrameLine(context, self._number, lambda width: changed_parts(context), id="list-foot")
 
     def again(self) -> None:
         """Draw all again; only what differs is painted."""
-        for line in (self.rule, self.foot, self.side_foot):
-            line.again()
+        self.rule.again()
+        self.foot.again()
 
     def _sign(self, name: str) -> str:
         return sign(name, ascii_only=self._context.ascii_only)
 
     def _rule(self, width: int) -> Sequence[Part]:
-        """`─ Plan  9 tasks ────`, with a tee where the divider to the detail meets it."""
+        """`─ Plan   9 tasks ──── 2/9 done ███░░░ ─`, with a tee where the divider to the detail meets it."""
         context, home = self._context, self._context.state.current_list
         if home is None or not home.total or frame.is_compact(self._size()):
             return rule_parts(context, width)
         side = side_width(home, self._size())
-        above = rule_parts(context, width - side, self._name(home, width - side - 4))
+        room = width - side
+        above = rule_parts(context, room, self._name(home, room - 4), self._progress(home))
         return [*above, (self._sign("tee") + self._sign("rule") * (side - 1), "$rule")] if side else above
 
     def _name(self, home: TaskList, width: int) -> Sequence[Part]:
@@ -204,38 +206,26 @@ class ListLines:
             parts += [(f"   {number}: ", "$muted"), (before, "$key"), (" or ", "$muted"), (after, "$key")]
         return parts
 
-    def _progress(self, width: int) -> Sequence[Part]:
-        """` progress ███████░░░░░  2/9 done · 1 skipped · 1 failed`; on a small screen the number of tasks."""
-        home, ascii_only = self._context.state.current_list, self._context.ascii_only
-        if home is None or not home.total:
-            return ()
-        if frame.is_compact(self._size()):
-            word, tasks = sorted_by(self._sort()), f" {count(home.total, 'task')}"
-            if marked := self._marked():
-                return [(tasks, "$muted"), (f", {marked:,} marked", "$changed")]
-            room = width - sum(cell_len(text) for text, _ in self._new_below(width)) - 1
-            ways = (f"{tasks}, {word}" if word else tasks, f"{tasks}, sorted" if word else tasks, tasks)
-            return [(next((way for way in ways if cell_len(way) < room), tasks), "$muted")]
+    def _progress(self, home: TaskList) -> Sequence[Part]:
+        """`2/9 done · 1 skipped · 1 failed ███████░░░░░`."""
         # A task whose work is not merged is not done on the screen.
         done = home.done - self._context.state.not_merged.get(home.id, 0)
-        dropped = (home.skipped, "skipped"), (home.cancelled, "cancelled")
-        parts: list[Part] = [
-            (" progress ", "$muted"),
-            (bar(done / home.total, 20, ascii_only=ascii_only), "$state-done"),
-            (f"  {done}/{home.total} done", "$muted"),
-            *((f" · {number} {word}", "$muted") for number, word in dropped if number),
-        ]
-        return [*parts, (f" · {home.failed} failed", "$state-failed")] if home.failed else parts
+        dropped = (home.skipped, "skipped"), (home.cancelled, "cancelled"), (home.failed, "failed")
+        words = [f"{done:,}/{home.total:,} done", *(f"{number:,} {word}" for number, word in dropped if number)]
+        shown = bar(done / home.total, _BAR, ascii_only=self._context.ascii_only)
+        return [(" · ".join(words), "$muted"), (f" {shown}", "$state-done")]
 
-    def _new_below(self, width: int) -> Sequence[Part]:
-        """Return what is new to the human, on a small screen, which has no head."""
-        if not frame.is_compact(self._size()):
+    def _number(self, width: int) -> Sequence[Part]:
+        """` 9 tasks, by age`: the foot of a small screen, whose rule has no words."""
+        home = self._context.state.current_list
+        if home is None or not home.total:
             return ()
-        return changed_parts(self._context)
-
-    def _under_detail(self, width: int) -> Sequence[Part]:
-        """`┴─────`."""
-        return [(self._sign("foot") + self._sign("rule") * (width - 1), "$rule")]
+        word, tasks = sorted_by(self._sort()), f" {count(home.total, 'task')}"
+        if marked := self._marked():
+            return [(tasks, "$muted"), (f", {marked:,} marked", "$changed")]
+        room = width - sum(cell_len(text) for text, _ in changed_parts(self._context)) - 1
+        ways = (f"{tasks}, {word}" if word else tasks, f"{tasks}, sorted" if word else tasks, tasks)
+        return [(next((way for way in ways if cell_len(way) < room), tasks), "$muted")]
 
 
 def _short_late(text: str) -> str:

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.unseen_changes import ASK, MAX_NEW, WORDS
+from tui_tasks.text.glyphs import look, sign
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 # The most changed tasks that are named by their numbers.
 _MAX_NAMED: Final = 12
+
+_STATES: Final = {ASK: "needs_you", "started": "in_progress", "reopened": "pending"}
+_SIGNS: Final = {"new": "+", "edited": "~"}
 
 
 def changed_words(context: Context, *, is_long: bool) -> str:
@@ -26,11 +30,6 @@ def changed_words(context: Context, *, is_long: bool) -> str:
             what = f"task{'s' * (number != 1)} " if is_long and not words else ""
             words.append(f"{number:,}{'+' * (number >= MAX_NEW)} {what}{word}")
     return ", ".join(words)
-
-
-def which_changed(context: Context) -> str:
-    """Return `#3–#5 #7`; empty where no task or too many have changed."""
-    return _listed(context, [number for numbers in _numbers(context).values() for number in numbers])
 
 
 def what_changed(context: Context) -> str:
@@ -47,6 +46,31 @@ def what_changed(context: Context) -> str:
             parts.append(f"{_listed(context, named[word]) if named else f'{number:,}'} {verb}")
     deleted = len(context.state.deleted)
     return ", ".join([*parts, *([f"{deleted:,} deleted"] if deleted else [])])
+
+
+def marked_changes(context: Context, *, is_named: bool) -> str:
+    """Return `✗#3 ?#4 #7 ◐#5`, of many tasks or without names `✗1 ?2 ◐1`: what has happened, by its mark; empty where
+    `what_changed` is.
+    """
+    counts, named = context.state.change_counts(), _numbers(context) if is_named else {}
+    if counts.total() >= MAX_NEW:
+        return ""
+    parts = [
+        f"{_mark(context, word)}{_listed(context, named[word]) if named else f'{number:,}'}"
+        for word in WORDS
+        if (number := counts[word])
+    ]
+    deleted = len(context.state.deleted)
+    return " ".join([*parts, *([f"{deleted:,} deleted"] if deleted else [])])
+
+
+def _mark(context: Context, word: str) -> str:
+    """Return the mark of what has happened: that of the status, or that of the log."""
+    if word in _SIGNS:
+        return _SIGNS[word]
+    if word == "noted":
+        return sign("log", ascii_only=context.ascii_only)
+    return look(_STATES.get(word, word)).mark(ascii_only=context.ascii_only)
 
 
 def _numbers(context: Context) -> dict[str, list[int]]:

@@ -159,24 +159,25 @@ class Counts:
         return Count(self._mark(looks, looks.color), (f"{number}{more} late",), f"{number}{more}", act)
 
     def _changed(self, *, is_alone: bool) -> Count:
-        """Return `• since 19:58: #3 failed, #4 #7 ask`, down to `• 3 changed`: what agents have done that the human has
-        not seen; on a small screen without which tasks.
+        """Return `• since 19:58: #3 failed, #4 #7 ask`, `• 19:58 ✗#3 ?#4 #7`, down to `• 3 changed`: what agents have
+        done that the human has not seen; on a small screen without which tasks.
         """
         mark = sign("changed", ascii_only=self._context.ascii_only)
         if not self._context.state.has_changes:
             return Count((f"{mark} ", "$muted"), ("0 changed",), "0")
         # Imported here, as nothing may have changed when a screen begins.
-        from tui_tasks.tui.widgets.changes_text import changed_words, what_changed, which_changed
+        from tui_tasks.tui.widgets.changes_text import changed_words, marked_changes, what_changed
 
         text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
         # At midnight, "since 19:58" needs its day.
         self._line.lasts(DAY)
         since = f" since {self._context.clock.time_of(self._context.state.looked.at)}"
-        what, numbers = ("", "") if is_alone else (what_changed(self._context), which_changed(self._context))
-        which = f": {numbers}" if numbers else ""
-        what_since = [f"{since.strip()}: {what}"] if what else []
-        forms = (*what_since, f"{long}{since}{which}", f"{text}{since}{which}", f"{long}{since}", f"{text}{since}")
-        briefs = (f"{text}{since}", f"{text}{which}", long, text)
+        forms, briefs = [f"{long}{since}", f"{text}{since}"], [f"{text}{since}", long, text]
+        if not is_alone and (what := what_changed(self._context)):
+            named, counted = (marked_changes(self._context, is_named=is_named) for is_named in (True, False))
+            at = since.removeprefix(" since ")
+            forms = [f"{since.strip()}: {what}", f"{since.strip()}: {named}", f"{at} {named}"]
+            briefs = [f"{at} {named}", f"{at} {counted}", *briefs]
         return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
 
     def _mark(self, looks: Look, color: str) -> Part:
