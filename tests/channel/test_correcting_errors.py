@@ -15,7 +15,7 @@ from peewee import ModelSelect
 
 from tests.conftest import Talk
 from tui_tasks.channel import tool_names
-from tui_tasks.channel.line_splitter import LineSplitter
+from tui_tasks.channel.line_parser import LineParser
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import ParseError
 from tui_tasks.dialects.base import TABLE
@@ -27,7 +27,7 @@ REQUEST = '{"tool": "tasklist:display"}'
 
 
 def _problem(line: bytes) -> str:
-    (refusal,) = LineSplitter().feed(line + b"\n")
+    (refusal,) = LineParser().feed(line + b"\n")
     assert isinstance(refusal, ParseError)
     return refusal.message
 

@@ -21,7 +21,7 @@ from tests.hooks.playing import COMMAND
 from tests.hooks.screens import Screen, screen
 from tests.started import Started
 from tui_tasks import clock
-from tui_tasks.cli.admin.agent_programs import PROGRAMS
+from tui_tasks.cli.admin.program_files import PROGRAMS
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries

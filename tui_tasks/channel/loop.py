@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from tui_tasks.channel.line_splitter import LineSplitter
+from tui_tasks.channel.line_parser import LineParser
 from tui_tasks.channel.replies import LongLine, ReplyLine, whole
 from tui_tasks.channel.request_reader import Line
 from tui_tasks.channel.session import Session
@@ -133,7 +133,7 @@ class ControlChannel:
     def __init__(self, session: Session, input_fd: int, output_fd: int) -> None:
         self._session = session
         self._input = input_fd
-        self._lines = LineSplitter()
+        self._lines = LineParser()
         self._out = OutputQueue(output_fd)
         self._watch = Watch(session.store.db)
         self._wake_out, self._wake_in = os.pipe()

@@ -22,7 +22,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
 
-from tui_tasks.channel.line_splitter import MAX_LINE
+from tui_tasks.channel.line_parser import MAX_LINE
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.store import Store

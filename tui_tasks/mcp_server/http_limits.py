@@ -17,7 +17,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tui_tasks.channel.line_splitter import MAX_LINE
+from tui_tasks.channel.line_parser import MAX_LINE
 from tui_tasks.core.errors import ParseError
 from tui_tasks.dialects.requests import strict_json
 

@@ -14,7 +14,7 @@ from anyio import to_thread
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
-from tui_tasks.channel.line_splitter import MAX_LINE
+from tui_tasks.channel.line_parser import MAX_LINE
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import InvalidRequest, ParseError, Refusal, TooLarge
 from tui_tasks.dialects.requests import strict_json

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Clock, Talk
-from tui_tasks.channel.line_splitter import LineSplitter
+from tui_tasks.channel.line_parser import LineParser
 from tui_tasks.channel.loop import CHUNK, OutputQueue
 from tui_tasks.channel.request_fields import RefusedValue
 from tui_tasks.core.errors import ParseError, TooLarge
@@ -23,9 +23,9 @@ MIB = 1024 * 1024
 
 def read(chunks) -> list:
     """What the lines of a stream are, the refusals as their codes; what is refused unread as `{"refused": value}`."""
-    splitter = LineSplitter()
-    values = [value for chunk in chunks if chunk for value in splitter.feed(chunk)]
-    values += splitter.feed(b"")
+    parser = LineParser()
+    values = [value for chunk in chunks if chunk for value in parser.feed(chunk)]
+    values += parser.feed(b"")
     return [
         {"refused": value.value}
         if isinstance(value, RefusedValue)
@@ -169,16 +169,16 @@ def test_a_longer_one_is_too_large_and_the_next_is_served(size, end):
 
 
 def test_a_line_of_100_mib_is_not_held_in_memory():
-    splitter = LineSplitter()
+    parser = LineParser()
     chunk = b"x" * CHUNK
     tracemalloc.start()
     try:
         for _ in range(100 * MIB // CHUNK):
-            assert splitter.feed(chunk) == []
+            assert parser.feed(chunk) == []
         assert tracemalloc.get_traced_memory()[1] < 4 * MIB
     finally:
         tracemalloc.stop()
-    refusal, value = splitter.feed(b"\n[1]\n")
+    refusal, value = parser.feed(b"\n[1]\n")
     assert refusal.code == "too_large"
     assert value == [1]
 
@@ -267,7 +267,7 @@ def test_there_are_lines_enough():
     "line", WRONG_LINES, ids=[f"{at}: {line['sent'][:50]!a}" for at, line in enumerate(WRONG_LINES)]
 )
 def test_the_reply_to_a_wrong_line_says_how_to_put_it_right(agent: Talk, line: dict[str, Any]) -> None:
-    (said,) = agent.session.answer(LineSplitter().feed(line["sent"].encode() + b"\n"))
+    (said,) = agent.session.answer(LineParser().feed(line["sent"].encode() + b"\n"))
     reply = json.loads(said)
     error = (reply[0] if isinstance(reply, list) else reply)["error"]
     assert error["code"] == line["code"]

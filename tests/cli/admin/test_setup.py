@@ -14,7 +14,7 @@ import pytest
 
 from tests.started import DEADLINE, Started
 from tui_tasks.cli.admin import installed
-from tui_tasks.cli.admin.agent_programs import PROGRAMS
+from tui_tasks.cli.admin.program_files import PROGRAMS
 from tui_tasks.cli.main import main
 
 HOOKED = [name for name, program in PROGRAMS.items() if program.next_hooks]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tui_tasks.cli.admin import jsonc
-from tui_tasks.cli.admin.agent_programs import File, NotSetUp
+from tui_tasks.cli.admin.program_files import File, NotSetUp
 from tui_tasks.hooks.hook_settings import ALWAYS_SUCCEEDS, shell_command
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from tui_tasks import regular_files
 from tui_tasks.cli.admin import hook_placing, mcp_entry, setup_plan
-from tui_tasks.cli.admin.agent_programs import MAX_BYTES, PROGRAMS, File, NotSetUp, Target, read, target
+from tui_tasks.cli.admin.program_files import MAX_BYTES, PROGRAMS, File, NotSetUp, Target, read, target
 from tui_tasks.hooks import hook_settings
 
 # Seconds for which a hook is tried.

@@ -9,8 +9,8 @@ from typing import Any, Final
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from tui_tasks.cli.admin import agent_programs, jsonc
-from tui_tasks.cli.admin.agent_programs import SERVER, File, NotSetUp, Program
+from tui_tasks.cli.admin import jsonc, program_files
+from tui_tasks.cli.admin.program_files import SERVER, File, NotSetUp, Program
 
 # The options of `mcp` that `setup` writes, in their order, and whether each has a value.
 _OPTIONS: Final = {
@@ -202,7 +202,7 @@ def put_in_toml(text: str | None, name: str, entry: dict[str, Any]) -> str:
             if there.get(key) != value:
                 there[key] = value
         return mark + tomlkit.dumps(document)
-    made = mark + agent_programs.append_block(
+    made = mark + program_files.append_block(
         text.removeprefix(mark) if text is not None else None, _table_text(name, entry)
     )
     expected = document.unwrap()
@@ -233,10 +233,10 @@ def remove_from_toml(text: str, name: str) -> str | None:
     entry = expected.get(SERVERS, {})[name]
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text.removeprefix(mark)
-    block = _table_text(name, entry).rstrip("\n").replace("\n", agent_programs.newline_of(text))
+    block = _table_text(name, entry).rstrip("\n").replace("\n", program_files.newline_of(text))
     start = body.find(block)
     if start >= 0:
-        left = agent_programs.remove_block(body, start, start + len(block))
+        left = program_files.remove_block(body, start, start + len(block))
         del expected[SERVERS][name]
         if not expected[SERVERS]:
             del expected[SERVERS]

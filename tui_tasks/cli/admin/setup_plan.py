@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.cli.admin import agent_programs, hook_placing, mcp_entry
-from tui_tasks.cli.admin.agent_programs import PROGRAMS, SERVER, TOOLS, File, NotSetUp, Target, read, target
+from tui_tasks.cli.admin import hook_placing, mcp_entry, program_files
 from tui_tasks.cli.admin.mcp_entry import Options
+from tui_tasks.cli.admin.program_files import PROGRAMS, SERVER, TOOLS, File, NotSetUp, Target, read, target
 from tui_tasks.hooks import hook_settings
 
 # The options of `hook` that `setup` writes.
@@ -273,16 +273,16 @@ def put_guidance(text: str | None) -> str:
     """Return the text of a guidance file with the block, in its place or at the end."""
     place = find_guidance(text or "")
     if place is None:
-        return agent_programs.append_block(text, BLOCK)
+        return program_files.append_block(text, BLOCK)
     assert text is not None
     start, end = place
-    return text[:start] + BLOCK.rstrip("\n").replace("\n", agent_programs.newline_of(text)) + text[end:]
+    return text[:start] + BLOCK.rstrip("\n").replace("\n", program_files.newline_of(text)) + text[end:]
 
 
 def remove_guidance(text: str) -> str | None:
     """Return the text without the block; None if the file was created for it. A text without a block is unchanged."""
     place = find_guidance(text)
-    return text if place is None else agent_programs.remove_block(text, *place)
+    return text if place is None else program_files.remove_block(text, *place)
 
 
 def find_guidance(text: str) -> tuple[int, int] | None:

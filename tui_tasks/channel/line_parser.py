@@ -17,7 +17,7 @@ _CONTINUED: Final = (
 )
 
 
-class LineSplitter:
+class LineParser:
     """Splits a stream into JSON values; a line longer than `MAX_LINE` bytes is skipped without being buffered."""
 
     def __init__(self) -> None:
