@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import StorageFailed
@@ -15,6 +16,10 @@ from tui_tasks.core.store import Store
 
 if TYPE_CHECKING:
     from tui_tasks.core.operations.sessions import Process
+
+
+_SIGN_EVERY: Final = 10_000_000
+"""Microseconds between two records that an agent makes requests; those that write are in the journal as well."""
 
 
 class Presence:
@@ -29,6 +34,8 @@ class Presence:
         self._stays = stays
         self._project = project
         self._names: set[str] = set()
+        # When each agent was recorded last.
+        self._signs: dict[str, int] = {}
 
     @cached_property
     def process(self) -> Process:
@@ -40,16 +47,40 @@ class Presence:
         return Process(*processes.identity(machine=self._store.db.machine))
 
     def record_speakers(self, agents: set[str], now: int) -> None:
-        """Record the agents that made requests. If the storage fails, the next call records them."""
-        new = agents - self._names - vocab.RESERVED_AGENTS
-        if not new or not self._stays:
+        """Record the agents that made requests now. What the storage refuses is recorded with the next request."""
+        if not self._stays:
+            return
+        heard = sorted(agents - vocab.RESERVED_AGENTS)
+        due = [agent for agent in heard if not 0 <= now - self._signs.get(agent, -_SIGN_EVERY) < _SIGN_EVERY]
+        if not due:
             return
         from tui_tasks.core import connections
 
         with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
-            for agent in sorted(new):
-                connections.begin(self._store.db, agent, self.process, now, self._project)
-            self._names |= new
+            for agent in due:
+                if agent not in self._names:
+                    connections.begin(self._store.db, agent, self.process, now, self._project)
+                    connections.drop_wait(self._store.db, agent)
+                connections.put_sign(self._store.db, agent, now)
+            self._names.update(due)
+            self._signs.update(dict.fromkeys(due, now))
+
+    def record_waits(self, waits: Iterable[tuple[str, str]], now: int) -> None:
+        """Record which agents wait for the answers to which questions."""
+        if not (waits := list(waits)):
+            return
+        from tui_tasks.core import connections
+
+        with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
+            for agent, ask in waits:
+                connections.put_wait(self._store.db, agent, ask, now)
+
+    def forget_wait(self, agent: str, ask: str) -> None:
+        """Record that an agent no longer waits for the answer to a question."""
+        from tui_tasks.core import connections
+
+        with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
+            connections.drop_wait(self._store.db, agent, ask)
 
     def record_asker(self, ask: str) -> None:
         """Record that this process waits for the answer to a question, within the transaction that opened it."""

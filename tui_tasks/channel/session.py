@@ -157,7 +157,11 @@ class Session:
                 replies = self._read(lines, now, waiting, settles=False) or []
         self.waits.add(waiting)
         if self._presence is not None:
-            self._presence.record_speakers(self._executor.speakers, now)
+            speakers, self._executor.speakers = self._executor.speakers, set()
+            self._presence.record_speakers(speakers, now)
+            self._presence.record_waits(
+                ((one.pending.agent, one.wait.question) for one in waiting if one.wait.question is not None), now
+            )
         return [self._encoder.line(reply) for reply in replies if reply is not None]
 
     def settle_claims(self) -> None:

@@ -146,14 +146,21 @@ class Waits:
         pending = waiting.pending
         try:
             result = self._result(waiting, ending=ending)
+            if result is not None:
+                self._forget_question(waiting)
         except StorageFailed:
             raise
         except Refusal as refusal:
             self._drop_key(pending)
+            self._forget_question(waiting)
             return self._refused_reply(pending, refusal)
         if result is None:
             return None
         return served(pending, result, journal.newest(self._store.db))
+
+    def _forget_question(self, waiting: Waiting) -> None:
+        if waiting.wait.question is not None and self._presence is not None:
+            self._presence.forget_wait(waiting.pending.agent, waiting.wait.question)
 
     def _refused_reply(self, pending: PendingRequest, refusal: Refusal) -> dict[str, Any]:
         return refused(pending, refusal, newest_seq(self._store.db))

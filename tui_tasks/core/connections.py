@@ -1,4 +1,5 @@
-"""Connections to the channel: the process through which each agent makes requests, and those that wait for an answer.
+"""Connections to the channel: the process through which each agent makes requests, when it made one last, and those
+that wait for an answer.
 
 They are not in the journal, like the processes themselves.
 """
@@ -6,14 +7,14 @@ They are not in the journal, like the processes themselves.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, Statement, slot
+from tui_tasks.core.engine.orm import JOIN, SQL, Statement, slot
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.schema.agent_tables import AskerRow, AskRow
+from tui_tasks.core.schema.agent_tables import ActivityRow, AskerRow, AskRow, SessionRow
 from tui_tasks.core.schema.agent_tables import ConnectionRow as C
 
 _IS: Any = (
@@ -65,6 +66,21 @@ _PUT_ASKER = Statement(
         }
     )
 )
+# A session's row is written from what its hooks report.
+_SIGNS = Statement(
+    lambda: (
+        ActivityRow.select(ActivityRow.uid, ActivityRow.last_seen, ActivityRow.request, ActivityRow.tool_since)
+        .join(SessionRow, JOIN.LEFT_OUTER, on=(SessionRow.uid == ActivityRow.uid))
+        .where(SessionRow.id.is_null())
+    )
+)
+_PUT_SIGN: Final = """
+INSERT INTO activity (uid, last_seen, busy, background, news)
+SELECT ?1, ?2, 0, '[]', '{}' WHERE NOT EXISTS (SELECT 1 FROM session WHERE uid = ?1)
+ON CONFLICT (uid) DO UPDATE SET last_seen = ?2
+"""
+_PUT_WAIT: Final = "UPDATE activity SET request = ?2, tool_since = ?3 WHERE uid = ?1"
+_NOT_OF_SESSION: Final = " AND NOT EXISTS (SELECT 1 FROM session WHERE uid = ?1)"
 _DROP_ASKER = Statement(lambda: AskerRow.delete().where(AskerRow.ask == slot("ask")))
 
 
@@ -86,6 +102,20 @@ class AgentConnection(msgspec.Struct, frozen=True, gc=False):
     closed_at: int | None
     project: str | None = None
     stopped_at: int | None = None
+
+
+class Sign(msgspec.Struct, frozen=True, gc=False):
+    """The last sign of an agent of the channel, also a request that has changed nothing; in microseconds.
+
+    Attributes:
+        at: when it was.
+        waits_for: the uid of the question to which the agent waits for the answer; None: it does not wait.
+        waits_since: since when.
+    """
+
+    at: int
+    waits_for: str | None = None
+    waits_since: int | None = None
 
 
 def stopped_since(open_connections: Iterable[AgentConnection]) -> int | None:
@@ -119,6 +149,28 @@ def end(db: Database, agent: str, process: Process, now: int) -> None:
     """Record that a connection has ended, within the open write transaction."""
     db.run(_DROP_CLOSED, {"agent": agent})
     db.run(_CLOSE, {**_parameters(agent, process), "at": now})
+
+
+def signs(db: Database) -> dict[str, Sign]:
+    """Return the last sign of each agent of the channel, as far as it is recorded."""
+    return {row[0]: Sign(*row[1:]) for row in db.all(_SIGNS)}
+
+
+def put_sign(db: Database, agent: str, now: int) -> None:
+    """Record that an agent of the channel made a request, within the open write transaction."""
+    db.sql(_PUT_SIGN, (agent, now))
+
+
+def put_wait(db: Database, agent: str, ask: str, now: int) -> None:
+    """Record that an agent of the channel waits for the answer to a question, within the open write transaction."""
+    put_sign(db, agent, now)
+    db.sql(_PUT_WAIT + _NOT_OF_SESSION, (agent, ask, now))
+
+
+def drop_wait(db: Database, agent: str, ask: str | None = None) -> None:
+    """Record that it no longer waits for that question, or for any, within the open write transaction."""
+    more = _NOT_OF_SESSION if ask is None else f"{_NOT_OF_SESSION} AND request = ?4"
+    db.sql(_PUT_WAIT + more, (agent, None, None) if ask is None else (agent, None, None, ask))
 
 
 def set_stopped(db: Database, agent: str, process: Process, at: int | None) -> None:

@@ -169,6 +169,7 @@ class Wait(msgspec.Struct):
         deadline: in microseconds, as `Call.elapsed_time`; None: never.
         subject: the uid of what is waited for; a request repeated under its idempotency key gets it as `Call.resumes`.
         abandon: called in place of `give_up` if the caller is gone or has cancelled the request.
+        question: the uid of the question to which the agent waits for the answer.
     """
 
     check: Callable[[Call], Any]
@@ -176,6 +177,7 @@ class Wait(msgspec.Struct):
     deadline: int | None
     subject: str | None = None
     abandon: Callable[[Call], Any] | None = None
+    question: str | None = None
 
 
 class Tool(msgspec.Struct, frozen=True):

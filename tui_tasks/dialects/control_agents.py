@@ -104,7 +104,9 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
         call.elapsed_time + int(given.wait * SECOND), asked.expires_at or NO_LIMIT if until is None else until
     )
     state = check(call)
-    return state if state is not None else Wait(check, lambda later: _state_of(later, asked.uid), deadline)
+    if state is not None:
+        return state
+    return Wait(check, lambda later: _state_of(later, asked.uid), deadline, question=asked.uid)
 
 
 def _state_of(call: Call, uid: str) -> dict[str, Any]:
@@ -151,8 +153,8 @@ def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
     ticket_at = None if wait is None else call.elapsed_time + int(wait * SECOND)
     if ticket_at is not None and (deadline is None or ticket_at < deadline):
         # An agent that leaves before then wants no answer.
-        return Wait(check, check, ticket_at, asked.uid, abandon=withdraw)
-    return Wait(check, give_up, deadline, asked.uid, abandon=withdraw)
+        return Wait(check, check, ticket_at, asked.uid, withdraw, asked.uid)
+    return Wait(check, give_up, deadline, asked.uid, withdraw, asked.uid)
 
 
 WORK = Table()

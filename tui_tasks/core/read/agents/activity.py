@@ -6,7 +6,7 @@ The cost is bounded: the journal is never read whole, and `stuck` looks only at 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -239,6 +239,23 @@ def elsewhere(db: Database) -> set[str]:
     return {name for name, _, _ in speakers(db)} - here - ended
 
 
+def goes_on(asks: Sequence[Ask], acted_at: int, sign: connections.Sign | None) -> bool:
+    """Return whether an agent of the channel goes on though its questions are open: it has a ticket for each, or has
+    done something since it began to wait.
+
+    Args:
+        asks: its open questions, oldest first.
+        acted_at: when it did something last, a renewed lease apart.
+        sign: its last sign; without one, whether it waits follows from what it did.
+    """
+    if not asks:
+        return False
+    if sign is None:
+        return acted_at > asks[-1].opened_at
+    waits = any(ask.uid == sign.waits_for for ask in asks)
+    return not waits or acted_at > (sign.waits_since or 0)
+
+
 def of_agents(db: Database, now: int) -> list[AgentActivity]:
     """Return the activity of each agent that has something to do or waits for something.
 
@@ -252,6 +269,7 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
     live = {one.session.uid: one for one in session_queries.everyone(db, _NOT_ENDED)}
     there = set(connections.connected_agents(db))
     gone = {one.agent for one in connections.everyone(db)} - there
+    last_signs = connections.signs(db)
     for name in sorted((at_work | asks_of.keys() | waiting.keys() | live.keys()) - paused - vocab.RESERVED_AGENTS):
         if name in live:
             activities.append(_of_session(live[name], _signs(db, name), asks_of.get(name, [])))
@@ -259,13 +277,12 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
         if name in gone or (name not in there and session_queries.find(db, name) is not None):
             continue
         signs = _signs(db, name)
-        activity = AgentActivity(
-            agent=name, at_work=name in at_work, signs=signs, last_seen=signs[-1].at if signs else 0
-        )
+        sign, acted_at = last_signs.get(name), max((one.at for one in signs if one.kind != "renew"), default=0)
+        last_seen = max(signs[-1].at if signs else 0, sign.at if sign is not None else 0)
+        activity = AgentActivity(agent=name, at_work=name in at_work, signs=signs, last_seen=last_seen)
         if name not in there and activity.last_seen < now - _LEFT:
             continue
-        # An agent that asked and has done something since is at work, not waiting.
-        if name in asks_of and asks_of[name][-1].opened_at >= activity.last_seen:
+        if name in asks_of and not (name in at_work and goes_on(asks_of[name], acted_at, sign)):
             activity = _asking(activity, asks_of[name][0])
         elif name in waiting:
             activity = msgspec.structs.replace(activity, waits_for=waiting[name], waits_since=activity.last_seen)

@@ -44,13 +44,16 @@ _BEGINS: Final = {
 
 
 class NewestEntries(msgspec.Struct, frozen=True, gc=False):
-    """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's."""
+    """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's;
+    `acted_at` is the instant of the newest that does more than renew a lease.
+    """
 
     seq: int
     at: int
     word: Word | None
     began: dict[str, int]
     pulse: tuple[int, ...]
+    acted_at: int = 0
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
@@ -63,8 +66,8 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     first. `projects` are those of its session, or of its connections to the channel. `is_there`: its session has not
     ended, or it is connected to the channel.
     `calls_alone`: it has neither session nor connection, as it makes single calls from a shell. `no_task`: why its last
-    prompt became no task. `near`: the limit that it is near to, for people. `goes_on`: all that it asks is about others
-    than its own task, and it was heard since. `lapsed`: its claims that lapsed, with nothing heard of it since.
+    prompt became no task. `near`: the limit that it is near to, for people. `goes_on`: it asks, and works on at
+    its task. `lapsed`: its claims that lapsed, with nothing heard of it since.
     """
 
     name: str
@@ -222,6 +225,8 @@ class _Found:
                 open_connections.setdefault(one.agent, []).append(one)
         self._stopped = {name: connections.stopped_since(each) for name, each in open_connections.items()}
         self._paused = paused(db)
+        # Who waits is not recorded for the past.
+        self._signs = connections.signs(db) if knows_presence else {}
         self._near = work_queries.near_limits(db)
         self._lapsed_claims = lapsed_claims.by_agent(db, since)
         self._tasks = activity.working(db)
@@ -246,7 +251,9 @@ class _Found:
         seen = self._sessions.get(name)
         if seen is not None:
             return seen.activity.last_seen
-        return max(self.speakers.get(name, (0, 0))[1], self._connected.get(name) or 0)
+        sign = self._signs.get(name)
+        written = self.speakers.get(name, (0, 0))[1]
+        return max(written, self._connected.get(name) or 0, sign.at if sign is not None else 0)
 
     def member(self, name: str, newest: NewestEntries) -> Member:
         seen = self._sessions.get(name)
@@ -282,7 +289,7 @@ class _Found:
             no_task=seen.activity.no_task if seen is not None else None,
             questions=len(self._open_asks.get(name, ())),
             near=self._near.get(name),
-            goes_on=seen is None and self._goes_on(name, task),
+            goes_on=task is not None and self._goes_on(name, newest),
             lapsed=self._lapsed(name, newest) if name in self._lapsed_claims else (),
         )
 
@@ -291,13 +298,12 @@ class _Found:
         heard_at = max(newest.at, self._opened.get(name, 0), seen.activity.last_seen if seen is not None else 0)
         return lapsed_claims.lapsed(self._db, self._lapsed_claims[name], heard_at, self._seen_at)
 
-    def _goes_on(self, name: str, task: TaskLine | None) -> bool:
-        """Return whether an agent of the channel was heard since it asked, and asks nothing about its own task."""
-        asks = self._open_asks.get(name)
-        if not asks or task is None:
-            return False
-        is_about_others = all(one.task_uid not in (None, task.uid) for one in asks)
-        return is_about_others and self._last_seen(name) > asks[-1].opened_at
+    def _goes_on(self, name: str, newest: NewestEntries) -> bool:
+        """Return whether an agent works on though it asks."""
+        asks, seen = self._open_asks.get(name, ()), self._sessions.get(name)
+        if seen is None:
+            return activity.goes_on(asks, newest.acted_at, self._signs.get(name))
+        return bool(asks) and session_queries.goes_on(seen, asks)
 
     def _projects_of(self, name: str, seen: Seen | None) -> tuple[str, ...]:
         if seen is not None:
@@ -335,6 +341,7 @@ def _read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
     newest: list[Any] = db.all(_NEWEST, actor=name, limit=activity.LOOKED_AT)
     began: dict[str, int] = {}
     counts = [0] * PULSE_MINUTES
+    acted_at = max((when for when, kind in newest if kind != "claim.extended"), default=0)
     for when, kind in newest:
         for state, kinds in _BEGINS.items():
             if kind in kinds:
@@ -343,7 +350,7 @@ def _read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
         if 0 <= minutes < PULSE_MINUTES:
             counts[-1 - minutes] += 1
     word = next(iter(activity.words(db, name, 1)), None)
-    return NewestEntries(seq, at, word, began, tuple(counts))
+    return NewestEntries(seq, at, word, began, tuple(counts), acted_at)
 
 
 def pulse_at(member: Member, now: int, minutes: int) -> list[int]:

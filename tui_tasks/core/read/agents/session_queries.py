@@ -101,6 +101,9 @@ BY_ERROR: Final = "error"
 BY_MACHINE: Final = "machine"
 """`ended_by` of a session whose machine was not heard of."""
 
+_ASKING_TOOLS: Final = ("__ask", "answer_of")
+"""How the names of our tools end that wait for an answer, as a program has them."""
+
 PLACEHOLDER: Final = "work:"
 """How the id of a session begins that we started, until its program has reported its own."""
 
@@ -308,6 +311,13 @@ def _seen(session: AgentSession, at: SessionActivity | None, asks: list[Ask]) ->
     # The question that it waited for was answered.
     is_at_work |= session.state == "waiting"
     return Seen(session, at, "working" if is_at_work else session.state, None)
+
+
+def goes_on(seen: Seen, asks: Iterable[Ask]) -> bool:
+    """Return whether a session's turn goes on though it asks: through the channel alone, which gave it a ticket."""
+    at, is_asking = seen.activity, (seen.activity.tool or "").endswith(_ASKING_TOOLS)
+    is_in_turn = seen.session.state == "working" and not is_asking
+    return is_in_turn and all(ask.request is None and at.last_seen > ask.opened_at for ask in asks)
 
 
 def waiting_for(ask: Ask) -> str:
