@@ -186,7 +186,7 @@ class Household:
         self.screen.wait_for(lambda: self.screen.shows("On with it?") and self.screen.shows("1-9"))
         time.sleep(0.6)  # the human reads: a key within half a second sends no answer
         self.screen.type("1")
-        return _comes(lambda: self.screen.shows("Sent: yes"))
+        return _comes(lambda: self.screen.shows("Sent to") and self.screen.shows(": yes."))
 
     def _shown(self) -> str:
         return "\n".join(self.screen.screen.display)

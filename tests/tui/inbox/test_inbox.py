@@ -25,21 +25,28 @@ def asks(app) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_a_number_gives_the_oldest_question_that_option_and_leaves_the_next_one_alone(plan, make_app, size):
+async def test_a_number_gives_the_oldest_question_that_option_and_the_cursor_goes_on_to_the_next(plan, make_app, size):
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, "a", "1", "1", "y")
+        await settle(pilot, "a", "1")
         assert asks(app)["claude-1"].answer == "pyjwt"
         assert asks(app)["claude-2"].state == "open"
+        to = "" if size == (40, 12) else " to claude-1"
+        assert said(app) == f"Sent{to}: pyjwt. h shows it, 1 left." and said(app) in shown(app)
+        assert app.screen.ask.agent == "claude-2" and "delete the old GA" in shown(app)
+        await settle(pilot, "h")
         assert 'answered just now: "pyjwt"' in shown(app)
+        await settle(pilot, "enter")
+        assert app.screen.ask.agent == "claude-2" and "answered just now" not in shown(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_enter_goes_on_to_the_next_question_and_back_after_the_last(plan, make_app, size):
+async def test_enter_goes_back_after_the_last_question(plan, make_app, size):
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, "a", "1", "enter", "y")
+        await settle(pilot, "a", "1", "y")
         assert asks(app)["claude-2"].answer == "approve"
+        assert 'answered just now: "approve"' in shown(app) and "No more questions." in said(app)
         await settle(pilot, "enter")
         assert not isinstance(app.screen, Inbox)
 
@@ -57,7 +64,7 @@ async def test_the_human_may_leave_while_an_answer_is_still_being_written(plan, 
         await pilot.press("a", "1", "escape")
         await until(pilot, lambda: not isinstance(app.screen, Inbox))
         left.set()
-        await until(pilot, lambda: "Sent: pyjwt" in shown(app))
+        await until(pilot, lambda: "Sent to claude-1: pyjwt" in shown(app))
         assert asks(app)["claude-1"].answer == "pyjwt"
 
 
@@ -260,7 +267,7 @@ async def test_the_palette_writes_to_the_agent_that_asked_without_an_answer(plan
 async def test_a_key_on_what_is_answered_says_the_answer(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "a", "2", "1")
+        await settle(pilot, "a", "2", "h", "1")
         assert said(app) == "Already answered: jose."
         assert asks(app)["claude-1"].answer == "jose"
 
@@ -325,7 +332,7 @@ async def test_an_empty_inbox_says_so(plan, make_app):
         async with app.run_test(size=(80, 24)):
             by_agent(plan, "human", AnswerAsk(asks(app)[agent].uid, "x"))
     async with (app := make_app(plan.path)).run_test(size=(40, 12)) as pilot:
-        await settle(pilot, "a", "1", "y", "z", "enter")
+        await settle(pilot, "a", "enter")
         assert not isinstance(app.screen, Inbox)
         await settle(pilot, "a")
         assert "Nothing needs you." in shown(app)
@@ -441,7 +448,7 @@ async def test_a_line_that_is_answered_makes_room_for_the_next_of_that_agent_and
     many(plan, count=6)
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "a", "1", "enter")
+        await settle(pilot, "a", "1")
         asked_now = [
             getattr(row, "question", f"{len(getattr(row, 'asks', ()))} more") for row in app.screen.listed.rows
         ]

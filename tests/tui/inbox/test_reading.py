@@ -72,6 +72,48 @@ async def test_the_inbox_takes_no_answer_to_what_came_up_just_now(plan, make_app
         assert open_ask(app, "claude-1") is None
 
 
+@pytest.mark.parametrize("key", ["1", "y", "z", "x", "m", "enter"])
+@pytest.mark.parametrize("seconds", [-1.0, 0.0, EARLY])
+async def test_after_an_answer_no_late_key_acts_on_the_question_that_follows(plan, make_app, key, seconds):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        await press(app, pilot, "1", LATE)
+        inbox, following = app.screen, open_ask(app, "claude-2")
+        assert inbox.ask == following and said(app).startswith("Sent to claude-1: pyjwt.")
+        await press(app, pilot, key, seconds)
+        assert said(app) == "This question came up just now: read it first."
+        assert app.screen is inbox and inbox.ask == following and not inbox.is_replying
+        assert open_ask(app, "claude-2") == following and not inbox.unsent.later
+
+
+async def test_ten_questions_are_answered_in_a_row_by_ten_keys_once_each_was_read(plan, make_app):
+    with Store(plan.path) as store:
+        for number in range(8):
+            store.commit(OpenAsk(f"Number {number}?", ("Yes", "No")), actor=f"robot-{number}", now=at(20, 14, number))
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        for _ in range(10):
+            await press(app, pilot, "1" if app.screen.view.options else "y", LATE)
+        assert ask_queries.open_asks(app.link.db) == [] and "No more questions." in said(app)
+
+
+async def test_keys_typed_ahead_of_an_answer_reach_no_other_question(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        await pilot.pause()
+        typed = [events.Key(key, key) for key in "1111yyzz"]
+        for event in typed:
+            event.time = app.screen.reading._read_since + LATE
+        for event in typed:
+            await app.on_event(event)
+        await settle(pilot)
+        assert (open_ask(app, "claude-1"), app.screen.ask) == (None, open_ask(app, "claude-2"))
+        assert not app.screen.unsent.later
+
+
 @pytest.mark.parametrize("keys", ["a1", "ay", "aj1", "ay1y1y1", "A1", "Ay", "Aay1"])
 async def test_what_is_typed_ahead_answers_nothing(plan, make_app, keys):
     by_agent(plan, "codex-1", OpenAsk("May I?", ("Yes", "No")), now=at(15, 0))

@@ -261,6 +261,7 @@ def answer_keys(view: AskView) -> Sequence[str]:
 
 
 READ_FIRST: Final = "Not sent, it came up just now: read it first."
+CAME_JUST_NOW: Final = "This question came up just now: read it first."
 _COLORS: Final = {"-": "$state-failed", "+": "$state-done"}
 _FOLDED: Final = "    "
 

@@ -20,11 +20,11 @@ from tui_tasks.core.operations.asks import SettleAsks
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.agents.request_text import DENY, allows
 from tui_tasks.hooks.replies import outbox
-from tui_tasks.text.safe import safe_line, whole_text
+from tui_tasks.text.safe import cell_len, safe_line, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
+from tui_tasks.tui.agents.answering import CAME_JUST_NOW, READ_FIRST, AskView, send_answer
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, WordLine
 from tui_tasks.tui.keys.action_table import Action
@@ -61,6 +61,8 @@ class AskAnswers(Controller):
             return Sentence(f"Already answered: {safe_line(answer, 60)}.")
         if ask.state != "open":
             return agent_text.closed(ask, self._context.clock.now())
+        if self._inbox.came_just_now:
+            return Sentence(CAME_JUST_NOW)
         return None if action.id == "ask_later" else self._inbox.view_of(ask).why_closed
 
     @override
@@ -158,12 +160,12 @@ class AskAnswers(Controller):
         self._open_reply(ask, "reply")
 
     def do_ask_before(self) -> None:
-        """Return to the previous of several questions."""
+        """Return to the previous of several questions of a program, else to the question that was answered last."""
         view = self._inbox.view
-        if view is None or not view.given:
-            self._context.say("There is no question before this one.")
-        else:
+        if view is not None and view.given:
             self._inbox.ask_next(view.ask, view.given[:-1])
+        elif not self._inbox.go_back_to_answered():
+            self._context.say("There is no question before this one.")
 
     def send_reply(self, event: Reply.Given) -> None:
         """Send the typed text: as the answer, or as a message when the question has been closed."""
@@ -194,9 +196,15 @@ class AskAnswers(Controller):
             return
         self._inbox.forget(ask)
         left = sum(other.uid != ask.uid for other in self._context.state.asks)
-        more = f"{self._context.keymap.key_of('ask_open')} goes on, {left} left." if left else "No more questions."
+        key_of, more = self._context.keymap.key_of, "No more questions."
+        if self._inbox.go_on(ask):
+            more = f"{key_of('ask_before')} shows it, {left} left."
+        elif left:
+            more = f"{key_of('ask_open')} goes on, {left} left."
         sent = "; ".join(answered.answer.split("\n"))
-        self._context.say(f"Sent: {safe_line(sent, max(8, self._inbox.size.width - 32))}. {more}")
+        head = "Sent" if self._inbox.small else f"Sent to {agent_text.who(ask.agent, 20)}"
+        room = self._inbox.size.width - cell_len(head) - cell_len(more) - 5
+        self._context.say(f"{head}: {safe_line(sent, max(8, room))}. {more}")
 
     def do_ask_later(self) -> None:
         """Put the question off and show the next one; leave the inbox if there is none."""

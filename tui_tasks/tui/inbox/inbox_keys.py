@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.answering import AskView, answer_keys
+from tui_tasks.tui.agents.answering import CAME_JUST_NOW, AskView, answer_keys
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import LineDialog
@@ -89,6 +89,8 @@ class RowActions(Controller):
             inbox.do_back()
         elif ask.state != "open":
             inbox.go_to_next()
+        elif inbox.came_just_now:
+            inbox.context.say(CAME_JUST_NOW)
         elif inbox.is_for_terminal(ask):
             attaching.attach(inbox.context, ask.agent)
         elif task is not None and agent_text.live_task(inbox.context.db, task) is not None:

@@ -243,6 +243,13 @@ class InboxLines:
         around = rows[at + 1 :] + rows[: max(at, 0)]
         return next((line.uid for line in around if _waits(line, later)), None)
 
+    def next_question(self, key: str, later: set[str]) -> str | None:
+        """Return the key of the next open question after one, then from the top, that was not put off."""
+        rows = self.listed.rows
+        at = next((at for at, line in enumerate(rows) if line.uid == key), -1)
+        around = rows[at + 1 :] + rows[: max(at, 0)]
+        return next((line.uid for line in around if isinstance(line, Ask) and _waits(line, later)), None)
+
     def _order(self, line: InboxLine) -> tuple[Any, ...]:
         """Return what lines are sorted by: their urgency, then their age."""
         if isinstance(line, InboxItem):

@@ -3,8 +3,9 @@ under the cursor in full.
 
 Of an agent that asks many questions, only the oldest have a line each. Each other kind of row has a source.
 
-An answer always goes to the question under the cursor. A question that is answered elsewhere or withdrawn stays under
-the cursor and shows that, until the human goes on.
+An answer always goes to the question under the cursor, and the cursor then to the next question. So a key pressed late
+could answer that one: no key acts on it before it has stood on screen. A question that is answered elsewhere or
+withdrawn stays under the cursor and shows that, until the human goes on.
 """
 
 from __future__ import annotations
@@ -98,6 +99,9 @@ class Inbox(Overlay):
             ProjectActions(context),
         )
         self._under: str | None = None
+        # The question that was answered last, and the one to which the cursor went after that.
+        self._answered: str | None = None
+        self._went_on_to: str | None = None
         # The question that is drawn.
         self._shown: AskView | None = None
 
@@ -137,7 +141,7 @@ class Inbox(Overlay):
     def on_mount(self) -> None:
         """Read the rows; the cursor is on the oldest question that was not put off."""
         self._lines.unfold_of(self._first)
-        self._read(keeps=False)
+        self._read()
         first = next((line.uid for line in self.listed.rows if line.uid not in self.unsent.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
         self.window.focus()
@@ -235,6 +239,29 @@ class Inbox(Overlay):
         self._both.show_beginning()
         self._show()
 
+    def go_on(self, ask: Ask) -> bool:
+        """Go from a question that was answered to the next; return False where there is none, or the cursor is away."""
+        wanted = self._lines.next_question(ask.uid, self.unsent.later)
+        if wanted is None or self.window.cursor != ask.uid or self._reply.is_open:
+            return False
+        self._answered, self._went_on_to = ask.uid, wanted
+        self.window.move_to(wanted)
+        return True
+
+    def go_back_to_answered(self) -> bool:
+        """Show the question that was answered last; return False where there is none."""
+        if self._answered is None:
+            return False
+        self.window.change(self._read(under=ask_queries.ask(self.context.db, self._answered)))
+        self.window.move_to(self._answered)
+        return True
+
+    @property
+    def came_just_now(self) -> bool:
+        """Whether the cursor has gone to this question by itself, too late to be read when the key was pressed."""
+        view = self.view
+        return view is not None and view.ask.uid == self._went_on_to and not self.reading.has_stood(view.version)
+
     def forget(self, ask: Ask) -> None:
         """Drop what is held of a question that was answered."""
         self._views.forget(ask)
@@ -296,16 +323,16 @@ class Inbox(Overlay):
     def _read_again(self) -> None:
         """Read and draw the rows again."""
         marks = len(self.window.marks)
-        self.window.change(self._read())
+        self.window.change(self._read(under=self.ask))
         self._fit_rows()
         if len(self.window.marks) < marks:
             self._rows_read.marks_lost()
         self._show()
 
-    def _read(self, *, keeps: bool = True) -> set[str]:
-        """Read the rows; return the keys of those that changed. `keeps`: a closed question stays under the cursor."""
+    def _read(self, *, under: Ask | None = None) -> set[str]:
+        """Read the rows; return the keys of those that changed. `under`, a question, stays when it is closed."""
         self._rows_read.listed(self._lines.asks())
-        changed = self._lines.read(self.ask if keeps else None)
+        changed = self._lines.read(under)
         if self._drawing.fit():
             self.window.again()
         return changed
@@ -326,13 +353,15 @@ class Inbox(Overlay):
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Drop a closed question and close the input, as the cursor has moved elsewhere."""
         reply = self._reply
-        if self._under not in (None, event.key) and self.listed.get(self._under) is not None:
-            self.context.say("")  # it was about the question before, and hides the keys of this one
+        if event.key != self._went_on_to:
+            self._went_on_to = None
+            if self._under not in (None, event.key) and self.listed.get(self._under) is not None:
+                self.context.say("")  # it was about the question before, and hides the keys of this one
         if reply.is_open and reply.uid != event.key:
             reply.close()
         left, self._under = self.listed.get(self._under), event.key
         if isinstance(left, Ask) and left.state != "open" and left.uid != event.key:
-            self.window.change(self._read())
+            self.window.change(self._read(under=self.ask))
         # At once: the scroll position belongs to the question shown before.
         self._both.show_beginning()
         self._show_row()
@@ -405,7 +434,7 @@ class Inbox(Overlay):
         self._refilter(self.window.cursor)
 
     def _refilter(self, cursor: str | None) -> None:
-        self._read(keeps=False)
+        self._read()
         self._fit_rows()
         self.window.refilter(self.listed, cursor)
         self._show()

@@ -444,7 +444,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "inbox",
             "ask_before",
             "h,left",
-            "Back to the previous one of several questions",
+            "Back to the question before",
             "Before",
             needs="ask",
             verb="left",
