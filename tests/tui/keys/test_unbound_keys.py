@@ -24,6 +24,10 @@ from tui_tasks.tui.inputs.dialogs import AddWords, FilterWords
         ("4", "o", "o does nothing here.  n New  ? Help"),
         ("a", "backspace", "Backspace does nothing here.  Esc Back  ? Help"),
         ("S", "i", "i does nothing here.  ? Help"),
+        ("1", "number_sign", "# does nothing here.  ? Help"),
+        ("1", "ctrl+underscore", "^_ does nothing here.  ? Help"),
+        ("1", "f5", "F5 does nothing here.  ? Help"),
+        ("1", "shift+up", "Shift+↑ does nothing here.  ? Help"),
     ],
 )
 async def test_a_key_without_a_meaning_here_names_the_one_that_is_wanted(jobs, make_app, place, key, says):

@@ -7,7 +7,8 @@ import pytest
 from tests.tui.driving import SIZES, opened, place_of, press, said, settle, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations.tasks import EditTask, LogTask, SetListRule
+from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask, SetListRule
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
@@ -204,15 +205,37 @@ async def test_undo_says_what_it_cannot_take_back_and_leaves_it_or_passes_over_i
         await press(app, pilot, "u", "n")
         assert task(app, jammed[9]).status == "pending"
         await pilot.press("u")
-        await until(pilot, lambda: "“Plan” can't be undone" in " ".join(shown(app).split()))
+        await until(pilot, lambda: "off” cannot be undone" in " ".join(shown(app).split()))
         asked = " ".join(shown(app).split())
-        assert "change of list “Plan” can't be undone: " in asked
+        assert "“list Plan: one in progress on → off” cannot be undone: " in asked
         assert "Ship auth flow" in asked
         assert "Backup restore drill" in asked
-        assert "Undo “Old cookie banner” skipped → pending?" in asked
+        assert "Undo “#9 Old cookie banner: skipped → pending”?" in asked
         await press(app, pilot, "y")
-        assert "“Old cookie banner” skipped → pending" in said(app)
+        assert "#9 Old cookie banner: pending → skipped" in said(app)
         assert task(app, jammed[9]).status == "skipped"
+
+
+async def test_where_nothing_can_be_undone_undo_names_the_change_and_the_reason_each_time(tmp_path, make_app):
+    with Store(str(tmp_path / "t.db")) as store:
+        (made,) = store.commit(AddTask("Ship it", "", new_list=EnsureList("Plan", "tasklist")), actor="claude-1", now=NOW)
+        store.commit(EditTask(made.uid, {"status": "done"}), actor="human", now=NOW)
+        store.commit(EditTask(made.uid, {"status": "failed"}), actor="claude-1", now=NOW)
+    app = make_app(tmp_path / "t.db")
+    async with opened(app) as pilot:
+        for _ in range(2):
+            await press(app, pilot, "j", "u")
+            assert said(app).startswith("“#1 Ship it: pending → done” cannot be undone: claude-1 has changed ")
+
+
+async def test_where_only_an_answer_was_given_undo_says_that_it_cannot_be_undone(tmp_path, make_app):
+    with Store(str(tmp_path / "t.db")) as store:
+        (ask,) = store.commit(OpenAsk("Which?", (), None, None), actor="claude-1", now=NOW)
+        store.commit(AnswerAsk(ask.uid, "this"), actor="human", now=NOW)
+    app = make_app(tmp_path / "t.db")
+    async with opened(app) as pilot:
+        await press(app, pilot, "u")
+        assert said(app) == "You have no change to undo; an answer to an agent cannot be undone."
 
 
 async def test_undo_takes_back_a_newer_change_before_it_passes_over_one_again(jammed, make_app):

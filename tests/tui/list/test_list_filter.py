@@ -161,7 +161,7 @@ async def test_u_asks_before_it_takes_back_an_old_change(app, plan):
         store.commit(EditTask(plan[8], {"status": "failed"}), actor="human", now=NOW - 720_000_000)
     async with opened(app) as pilot:
         await settle(pilot, "u")
-        assert "pending -> failed”, 12m ago?" in shown(app)
+        assert "pending → failed”, 12m ago?" in shown(app)
         await press(app, pilot, "n")
         assert task(app, plan[8]).status == "failed"
         await settle(pilot, "u")
@@ -181,7 +181,7 @@ async def test_a_list_is_renamed_and_the_old_name_comes_back_with_u(app, plan):
         assert " Launch   9 tasks" in shown(app)
         await press(app, pilot, "u")
         assert " Plan   9 tasks" in shown(app)
-        assert "Undone: change of list “Plan”" in said(app)
+        assert "Undone: list Plan: name Launch → Plan" in said(app)
 
 
 async def test_a_deleted_list_gives_way_to_another_and_comes_back_with_u(app, plan, agent):
@@ -200,7 +200,7 @@ async def test_a_deleted_list_gives_way_to_another_and_comes_back_with_u(app, pl
         await press(app, pilot, "u")
         assert app.state.current_list.name == "Plan"
         assert "Ship auth flow" in shown(app)
-        assert "Undone: deleting list “Plan”" in said(app)
+        assert "Undone: list Plan: deleted." in said(app)
 
 
 async def test_a_list_stays_where_the_human_thinks_better_of_deleting_it(app, plan):

@@ -136,7 +136,7 @@ async def test_on_a_small_screen_the_reason_comes_before_what_a_key_would_do(tmp
     app = make_app(tmp_path / "t.db", project=ProjectChoice("new"))
     async with opened(app, (40, 12)) as pilot:
         await press(app, pilot, key)
-        reasons = {"u": "you have no change to undo"}
+        reasons = {"u": "You have no change to undo."}
         # A long message takes several lines at the foot.
         assert any(line.strip().startswith(reasons.get(key, "No task selected.")) for line in lines(app)[-3:])
 

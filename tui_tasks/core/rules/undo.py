@@ -122,6 +122,11 @@ def next_to_undo(db: Database, actor: str, op: Undo) -> int | None:
     return _newest_standing(db, actor, op, entries, None)
 
 
+def kinds_of_late(db: Database, actor: str) -> list[str]:
+    """Return the kinds of an actor's newest entries, newest first."""
+    return [kind for _, _, kind, _ in db.all(_BY_ACTOR, actor=actor, below=journal.newest(db) + 1, limit=_PAGE)]
+
+
 def goes_on(db: Database, actor: str, now: int) -> bool:
     """Return whether an actor is going back: its newest change is an undo, made in the last minute."""
     for change, kind, undoes in _entries_of(db, actor, journal.newest(db) + 1, lambda: None):

@@ -125,7 +125,7 @@ class TaskApp(Actor, ResilientApp):
         grace = config.quiet_after * SECOND
         self.state = AppState(link.db, clock.now(), is_past=link.as_of is not None, project=project, grace=grace)
         self.frame = Frame(self, ascii_only=config.ascii)
-        self.key_queue = KeyQueue(self, link, self.frame.say, self._say_unbound)
+        self.key_queue = KeyQueue(self, link, self.frame.say, self.frame.hush, self._say_unbound)
         self.navigation = self._make_navigation(pane)
         self.state.list_id = self.navigation.first_list(list_name)
         self.actions_here = ActionLookup(self, self.navigation)
@@ -400,6 +400,8 @@ class TaskApp(Actor, ResilientApp):
         else:
             if isinstance(event, events.MouseEvent):
                 self.key_queue.pressed.at = event.time
+            if isinstance(event, events.MouseDown) and not isinstance(self.mouse_over, FootLine):
+                self.frame.hush()
             await super().on_event(event)
 
     def on_word_line_lines_pasted(self, message: Any) -> None:

@@ -12,7 +12,6 @@ from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.screen_memory import Looked
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
@@ -28,22 +27,15 @@ from tui_tasks.tui.widgets.counts_line import late_jobs, late_tasks
 MAX_FAILED = 200
 # The most tasks restored by one change among which the first is looked for.
 MAX_RESTORED = 1_000
-_DONE = {
-    "task.created": "new task {}",
-    "task.deleted": "deleting {}",
-    "task.restored": "bringing back {}",
-    "task.moved": "moving {}",
-    "task.logged": "note on {}",
-    "task.linked": "links of {}",
-    "task.accepted": "accepting {}",
-    "task.declined": "declining {}",
-    "list.created": "new list {}",
-    "list.deleted": "deleting list {}",
-    "list.updated": "change of list {}",
-    "job.created": "new job {}",
-    "job.deleted": "deleting job {}",
-    "job.updated": "change of job {}",
+_NOT_UNDOABLE = {
+    "ask": "an answer to an agent",
+    "run": "a run of a job",
+    "message": "a message",
+    "agent": "a pause",
+    "check": "a check",
+    "work": "work of an agent",
 }
+"""What people may want to undo, but cannot, by the kind of its entry."""
 
 
 class GlobalActions(Controller):
@@ -66,8 +58,8 @@ class GlobalActions(Controller):
         self._lookup = lookup
         self._leave = leave
         self._stop = stop
-        # The changes that cannot be taken back, which undo passes over.
-        self._passed_over: set[int] = set()
+        # The changes that cannot be taken back, which undo passes over, each with the reason.
+        self._passed_over: dict[int, str] = {}
 
     async def do_ask_rule(self) -> None:
         """Make a rule of an answer that was given several times."""
@@ -171,16 +163,21 @@ class GlobalActions(Controller):
                 (_, change), *_rest = await self._context.link.commit(Undo(passed_over=tuple(self._passed_over)))
                 break
             except CannotUndo as refused:
-                if not await self._passes_over(refused):
+                self._passed_over[refused.change] = safe_line(refused.message, 300)
+                if refused.before is None:
+                    self._say_nothing_left()
                     return
-                self._passed_over.add(refused.change)
+                if not await self._passes_over(refused.change, refused.before):
+                    del self._passed_over[refused.change]
+                    return
         self._show_list_of(change)
         self._select_restored(change)
-        self._context.say(f"Undone: {self._described(change)}. {self._context.keymap.key_of('redo')} does it again.")
+        did = self._described(change, undone=True)
+        self._context.say(f"Undone: {did}. {self._context.keymap.key_of('redo')} does it again.")
 
     async def _agrees_to_undo(self) -> bool:
         """Ask before an old change is taken back, unless a later one just was, and before one that deletes things is,
-        as the shell does.
+        as the shell does. Say why where there is none.
         """
         from tui_tasks.core.rules import undo
         from tui_tasks.tui.inputs.dialogs import confirm
@@ -188,17 +185,38 @@ class GlobalActions(Controller):
         context, db, now = self._context, self._context.db, self._context.clock.now()
         change = undo.next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
         if change is None:
-            return True
-        question = change_summaries.undo_question(db, change, now, goes_on=undo.goes_on(db, HUMAN, now))
+            self._say_nothing_left()
+            return False
+        goes_on = undo.goes_on(db, HUMAN, now)
+        question = change_summaries.undo_question(db, change, now, goes_on=goes_on, on_screen=True)
         return not question or await confirm(context, question, "undo it")
 
-    async def _passes_over(self, refused: CannotUndo) -> bool:
+    async def _passes_over(self, change: int, before: int) -> bool:
         """Ask whether a change that cannot be taken back is to be passed over, until the screen closes."""
         from tui_tasks.tui.inputs.dialogs import confirm
 
-        question = f"{self._described(refused.change)} can't be undone: {safe_line(refused.message, 300)}."
-        before = self._described(refused.before) if refused.before is not None else "the change before it"
-        return await confirm(self._context, f"{question} Undo {before}?", "undo that", "leave everything as it is")
+        question = f"{self._not_undone(change)}. Undo “{self._described(before)}”?"
+        return await confirm(self._context, question, "undo that", "leave everything as it is")
+
+    def _say_nothing_left(self) -> None:
+        """Say why nothing can be undone: the newest change that was passed over, or what no undo reverts.
+
+        The next undo tries what was passed over again.
+        """
+        from tui_tasks.core.rules import undo
+
+        if self._passed_over:
+            newest, *others = sorted(self._passed_over, reverse=True)
+            more = f" Nor can {count(len(others), 'older change')}." if others else ""
+            self._context.say(f"{self._not_undone(newest)}.{more}")
+            self._passed_over.clear()
+            return
+        kinds = undo.kinds_of_late(self._context.db, HUMAN)
+        what = next((words for kind in kinds if (words := _NOT_UNDOABLE.get(kind.partition(".")[0]))), "")
+        self._context.say(f"You have no change to undo{f'; {what} cannot be undone' if what else ''}.")
+
+    def _not_undone(self, change: int) -> str:
+        return f"“{self._described(change)}” cannot be undone: {self._passed_over[change]}"
 
     async def do_redo(self) -> None:
         """Take back the newest undo."""
@@ -217,26 +235,9 @@ class GlobalActions(Controller):
         if here:
             self._context.navigation.pane.select(min(here, key=lambda task: task.rank).uid)
 
-    def _described(self, change: int) -> str:
+    def _described(self, change: int, *, undone: bool = False) -> str:
         """Return a change of the human's in a few words."""
-        db = self._context.db
-        parts = [
-            part for page in journal.of_change(db, change) for part in page if part.kind in (*_DONE, "task.updated")
-        ]
-        if not parts:
-            return "your last change"
-        # A first task makes its list, which goes without saying.
-        of_tasks = [part for part in parts if part.task is not None] or parts
-        uids = {part.uid if part.task is None else part.task for part in of_tasks}
-        if len(uids) > 1:
-            return f"changes to {count(len(uids), 'list' if of_tasks[0].task is None else 'task')}"
-        entry = journal.entry(db, of_tasks[0].seq)
-        if entry.entity == "list":
-            return _phrase(entry, task_queries.any_list(db, entry.uid).name)
-        from tui_tasks.core.read import job_queries
-
-        job = job_queries.any_job(db, entry.uid) if entry.entity == "job" else None
-        return _phrase(entry, job.name if job is not None else (entry.image or {}).get("name", ""))
+        return change_summaries.description(self._context.db, change, undone=undone, on_screen=True)
 
     def _show_list_of(self, change: int) -> None:
         """Show a list that was deleted by a change and is restored."""
@@ -316,14 +317,3 @@ class GlobalActions(Controller):
         yield from late_tasks(self._context, lambda span: None)
         yield from state.reviewable
         yield from state.unproven
-
-
-def _phrase(entry: Entry, name: str) -> str:
-    name = f"“{safe_line(name, 40)}”"
-    if entry.kind in _DONE:
-        return _DONE[entry.kind].format(name)
-    changes = entry.changes
-    if "status" in changes:
-        was, now = (look(str(word)).word for word in changes["status"])
-        return f"{name} {was} → {now}"
-    return f"{', '.join(changes)} of {name}"

@@ -67,6 +67,12 @@ class Frame:
         except NoMatches:
             self._app.notify(said, markup=False)
 
+    def hush(self) -> None:
+        """Remove all messages: the keys of each foot are shown again."""
+        for screen in self._app.screen_stack:
+            for foot in screen.query(FootLine):
+                foot.hush()
+
     def hint(self, *hints: tuple[str, str, str]) -> None:
         """Show each (key, word, id of an action or empty) in the footer. Without any, the pane's own again."""
         self._app.screen_stack[0].query_one(FootLine).hint(*hints)
@@ -253,11 +259,8 @@ class Navigation:
     # Panes
 
     def show_pane(self, name: str) -> None:
-        """Show a pane, without the message that was about the one before; make it the first time."""
+        """Show a pane; make it the first time."""
         self.close_overlays()
-        if name != self.pane_name:
-            for foot in self._app.screen_stack[0].query(FootLine):
-                foot.hush()
         self._open_in_turn(self._show_pane(name))
 
     def filter_by(self, text: str) -> None:

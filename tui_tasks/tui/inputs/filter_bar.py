@@ -148,7 +148,7 @@ class FilterBar(ResilientMessages, Horizontal):
         self.remove_class("-open")
         if self._words is not None:
             self._words.value = ""
-        self._set(Parsed())
+        self._parsed = Parsed()
         self.say("")
         self.post_message(self.Cleared(typing))
 
@@ -190,13 +190,10 @@ class FilterBar(ResilientMessages, Horizontal):
         self.context.hint()
 
     def _post(self, *, typing: bool = True) -> None:
+        """Post the filter if it has changed; show its mistake in full in the footer, after each key."""
         parsed = parse(self.text, typing=typing, language=self._language)
-        if parsed != self._parsed:
-            self._set(parsed)
-            self.post_message(self.Changed(parsed))
-
-    def _set(self, parsed: Parsed) -> None:
-        """Set the parsed filter; its mistake is shown in full in the footer."""
-        if parsed.problem != self._parsed.problem:
+        if parsed.problem:
             self.context.say(parsed.problem)
-        self._parsed = parsed
+        if parsed != self._parsed:
+            self._parsed = parsed
+            self.post_message(self.Changed(parsed))

@@ -9,11 +9,13 @@ palette finds them by a word.
 
 from __future__ import annotations
 
+import string
 from functools import partial
 from typing import Final
 
 import msgspec
 from textual.binding import Binding
+from textual.keys import _character_to_key
 
 
 class Action(msgspec.Struct, frozen=True):
@@ -63,19 +65,7 @@ _TAKES_WORDS: Final = frozenset(
 
 
 _SHOWN: Final = {
-    "question_mark": "?",
-    "slash": "/",
-    "full_stop": ".",
-    "exclamation_mark": "!",
-    "colon": ":",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "plus": "+",
-    "equals_sign": "=",
-    "less_than_sign": "<",
-    "greater_than_sign": ">",
-    "left_curly_bracket": "{",
-    "right_curly_bracket": "}",
+    **{_character_to_key(character): character for character in string.punctuation},
     "enter": "Enter",
     "escape": "Esc",
     "tab": "Tab",
@@ -92,11 +82,14 @@ _SHOWN: Final = {
     "pagedown": "PgDn",
     "pageup": "PgUp",
 }
+_MODIFIERS: Final = {"ctrl": "^", "shift": "Shift+", "alt": "Alt+"}
 
 
 def show_key(key: str) -> str:
-    """Return a key in the form shown to people: `ctrl+p` is `^p`."""
-    return f"^{key[5:]}" if key.startswith("ctrl+") else _SHOWN.get(key, key)
+    """Return a key in the form shown to people: `ctrl+p` is `^p`, `number_sign` is `#`, `f5` is `F5`."""
+    *modifiers, base = key.split("+")
+    shown = _SHOWN.get(base) or (base.upper() if base[1:].isdigit() else base)
+    return "".join(_MODIFIERS.get(each, f"{each}+") for each in modifiers) + shown
 
 
 def _a(

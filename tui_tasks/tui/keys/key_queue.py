@@ -83,15 +83,21 @@ class KeyQueue:
     """
 
     def __init__(
-        self, app: App[Any], link: DatabaseLink, say: Callable[[str], None], unbound: Callable[[str], None]
+        self,
+        app: App[Any],
+        link: DatabaseLink,
+        say: Callable[[str], None],
+        hush: Callable[[], None],
+        unbound: Callable[[str], None],
     ) -> None:
-        """`app` is used for its focus, bindings and workers; `say` shows a message to the human; `unbound` is called
-        with a key that nothing is bound to.
+        """`app` is used for its focus, bindings and workers; `say` shows a message to the human, and `hush` removes it;
+        `unbound` is called with a key that nothing is bound to.
         """
         self._app = app
         self._unbound = unbound
         self._link = link
         self._say = say
+        self._hush = hush
         self._opening = asyncio.Lock()
         self._known_screen: Screen[Any] | None = None
         self._newest_opening: Worker[None] | None = None
@@ -115,11 +121,15 @@ class KeyQueue:
         self._newest_opening = self._app.run_worker(self._open_in_turn(opening), exit_on_error=True)
 
     async def take_key(self, event: events.Key) -> None:
-        """Perform what a key is bound to at once; pass text to the input that takes it. An App that ends takes none."""
+        """Perform what a key is bound to at once; pass text to the input that takes it. An App that ends takes none.
+
+        The message about the key before goes.
+        """
         if is_closing(self._app):
             return
         await self._catch_up()
         self.pressed.at = event.time
+        self._hush()
         if not self._is_lost(event) and not self._is_rest(event):
             await self._take(event)
 
@@ -167,6 +177,7 @@ class KeyQueue:
     async def pasting(self) -> AsyncIterator[None]:
         """Hold the next key back until a paste is inserted: it may open a question, which that key answers."""
         await self._catch_up()
+        self._hush()
         yield
         if self._app.focused is not None and not is_closing(self._app):
             await _caught_up(self._app.focused)

@@ -284,7 +284,7 @@ class JobActions(Controller):
         # Rule S3 lets the human start a job at any time.
         await self._context.link.commit(RunJob(line.job.uid, given, force=True))
         runs = self._context.keymap.key_of("job_runs")
-        self._context.say(f"{self._named(line)} starts now; {runs} shows its output.")
+        self._context.say(f"Started {self._named(line)}; {runs} shows its output.")
 
     async def do_job_toggle(self) -> None:
         """Switch the job on or off."""

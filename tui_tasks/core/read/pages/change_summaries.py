@@ -77,8 +77,11 @@ _WORDS: Final = {
     "job.deleted": "deleted",
 }
 """What a change did to one thing, by the kind of its entry."""
-_WITH_VALUES: Final = ("status", "name", "agent", "due", "estimate", "archived")
-"""Fields of which a description of a change has the values; of others it has the names."""
+_PLAIN_VALUES: Final = ("status", "enabled")
+_WITH_VALUES: Final = ("status", "name", "agent", "due", "estimate")
+"""Fields of which a description of a change has the values, as of all that are on or off; of `_PLAIN_VALUES` it has
+these alone, and of other fields the names.
+"""
 
 
 _RECENT: Final = 5 * MINUTE
@@ -136,11 +139,13 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
     return Summary(tuple(actors), entries, deleted, len(tasks), tuple(task.name for task in read if task is not None))
 
 
-def description(db: Database, change: int, *, undone: bool) -> str:
+def description(db: Database, change: int, *, undone: bool, on_screen: bool = False) -> str:
     """Return a change in words: `#6 Milk: pending -> done`, `2 tasks deleted: #1 Milk, #2 Eggs`.
 
-    `undone`: an undo has just reverted it, so the values before it hold now, and an arrow points to those.
+    `undone`: an undo has just reverted it, so the values before it hold now, and an arrow points to those. `on_screen`:
+    as the screen writes it: `S2 Login audit: off → on`.
     """
+    arrow = "→" if on_screen else "->"
     # By what each entry is about, as a task may have several: its status and the reason for that.
     done: dict[tuple[str, str], dict[str, None]] = {}
     for page in journal.of_change(db, change):
@@ -149,10 +154,10 @@ def description(db: Database, change: int, *, undone: bool) -> str:
                 about = ("task", part.task) if part.task is not None else (part.kind.partition(".")[0], part.uid)
                 words = done.setdefault(about, {})
                 if len(done) <= _MAX_READ:
-                    words.update(dict.fromkeys(_words_of(journal.entry(db, part.seq), undone=undone)))
+                    words.update(dict.fromkeys(_words_of(journal.entry(db, part.seq), arrow, undone=undone)))
     # The first task of a list makes the list, which goes without saying.
     subjects = [about for about in done if about[0] == "task"] or list(done)
-    named = ", ".join(_name_of(db, *about) for about in subjects[:MAX_NAMES])
+    named = ", ".join(_name_of(db, *about, on_screen=on_screen) for about in subjects[:MAX_NAMES])
     each_did = {", ".join(done[about]) for about in subjects[:_MAX_READ]}
     did = each_did.pop() if len(each_did) == 1 else "changed"
     if len(subjects) == 1:
@@ -162,7 +167,7 @@ def description(db: Database, change: int, *, undone: bool) -> str:
     return f"{count(len(subjects), kinds.pop() if len(kinds) == 1 else 'thing')} {did}: {named}{more}"
 
 
-def undo_question(db: Database, change: int, now: int, *, goes_on: bool) -> str:
+def undo_question(db: Database, change: int, now: int, *, goes_on: bool, on_screen: bool = False) -> str:
     """Return what to ask a person before the undo of a change; empty if it is done at once.
 
     Asked is what is not of the last minutes, and what deletes a job or an empty list. `goes_on`: the person has just
@@ -175,35 +180,42 @@ def undo_question(db: Database, change: int, now: int, *, goes_on: bool) -> str:
     at = journal.entry(db, change).at
     if (now - at < _RECENT and not deletes) or (goes_on and is_of_tasks):
         return ""
-    return f"Undo “{description(db, change, undone=False)}”, {ago(at, now)}?"
+    return f"Undo “{description(db, change, undone=False, on_screen=on_screen)}”, {ago(at, now)}?"
 
 
-def _words_of(entry: Entry, *, undone: bool) -> list[str]:
+def _words_of(entry: Entry, arrow: str, *, undone: bool) -> list[str]:
     """Return what an entry did."""
     if entry.kind in _WORDS:
         return [_WORDS[entry.kind]]
     words = []
     for name, values in entry.changes.items():
         before, after = (_value(value) for value in (reversed(values) if undone else values))
-        what = "" if name == "status" else f"{name} "
-        words.append(f"{what}{before} -> {after}" if name in _WITH_VALUES else name.replace("_", " "))
+        what = "" if name in _PLAIN_VALUES else f"{name.replace('_', ' ')} "
+        has_values = name in _WITH_VALUES or isinstance(values[0], bool)
+        words.append(f"{what}{before} {arrow} {after}" if has_values else what.rstrip())
     return words or ["changed"]
 
 
 def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
     return "none" if value in (None, "") else safe_line(str(value).replace("_", " "), 40)
 
 
-def _name_of(db: Database, kind: str, uid: str) -> str:
+def _name_of(db: Database, kind: str, uid: str, *, on_screen: bool) -> str:
     if kind == "task":
         task = task_queries.any_task(db, uid)
         return f"#{task.number} {safe_line(task.name, 40)}" if task is not None else "a task"
     if kind == "list":
         return f"list {safe_line(task_queries.any_list(db, uid).name, 40)}"
-    from tui_tasks.core.read import job_queries  # imported here, as it imports the rules of schedules
+    from tui_tasks.core.read import job_lines, job_queries  # imported here, as it imports the rules of schedules
 
     job = job_queries.any_job(db, uid) if kind == "job" else None
-    return f"job {safe_line(job.name, 40)}" if job is not None else kind
+    if job is None:
+        return kind
+    # Only the jobs that are there have numbers.
+    mark = f"S{job_lines.place(db, job.id)}" if on_screen and not job.deleted else "job"
+    return f"{mark} {safe_line(job.name, 40)}"
 
 
 def last_deletion(db: Database, list_id: int) -> Deletion | None:

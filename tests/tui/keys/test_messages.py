@@ -1,0 +1,71 @@
+"""A message in the foot is about the last key: the next one that does something takes it away."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import lines, opened, press, said, settle, write
+from tui_tasks.tui.widgets.frame import FootLine
+
+
+def feet(app):
+    """What the feet of all screens say."""
+    return [foot.message for screen in app.screen_stack for foot in screen.query(FootLine)]
+
+
+@pytest.mark.parametrize("key", ["j", "S", "D", "3", "tab", "v", "slash", "s"])
+async def test_a_message_goes_with_the_next_key_and_the_keys_come_back(app, key):
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, "full_stop")
+        assert said(app) == "All marked as seen. u brings the marks back."
+        await settle(pilot, key)
+        assert not any(feet(app))
+        assert "Help" in lines(app)[-1] or "Esc" in lines(app)[-1]
+
+
+async def test_what_is_wrong_with_a_new_task_is_said_until_the_next_key(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "n", "enter")
+        assert said(app) == "a task needs a title"
+        await settle(pilot, "x")
+        assert said(app) == ""
+        await settle(pilot, "backspace", "enter", "escape")
+        assert said(app) == ""
+
+
+async def test_completions_go_with_the_next_letter_and_a_mistake_in_a_filter_stays_as_long_as_it_does(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "slash", "d", "tab")
+        assert said(app) == "domain:  due:"
+        await settle(pilot, "ctrl+u")
+        assert said(app) == ""
+        await write(pilot, "due:never x")
+        await settle(pilot, "y")
+        assert said(app).startswith("no due 'never'")
+        await settle(pilot, "ctrl+u")
+        assert said(app) == ""
+
+
+async def test_a_click_takes_the_message_away(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "full_stop")
+        await pilot.click("VirtualList", offset=(10, 3))
+        await pilot.pause()
+        assert said(app) == ""
+
+
+async def test_what_is_said_of_a_started_job_is_true_after_it_has_ended(jobs, make_app):
+    app = make_app(jobs.plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "4", "g", "j", "r")
+        assert said(app) == "Started S2 Login audit; Enter shows its output."
+
+
+async def test_undo_and_redo_of_a_job_say_what_has_changed(jobs, make_app):
+    app = make_app(jobs.plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "4", "g", "j", "t")
+        await press(app, pilot, "u")
+        assert said(app) == "Undone: S2 Login audit: off → on. ^r does it again."
+        await press(app, pilot, "ctrl+r")
+        assert said(app) == "Redone: S2 Login audit: on → off. u undoes it."
