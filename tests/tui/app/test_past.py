@@ -233,7 +233,7 @@ async def test_the_keys_do_nothing_elsewhere_and_the_help_says_where_they_do(pla
 async def test_the_palette_and_the_foot_have_the_keys_where_the_past_is_shown(plan: Plan, look: Look) -> None:
     async with opened(look(12)) as pilot:
         app = pilot.app
-        assert "< Back  > On  { Hour back  } Hour on" in lines(app)[-1]
+        assert "< Earlier  > Later  { Hour earlier  } Hour later" in lines(app)[-1]
         await press(app, pilot, "colon")
         await write(pilot, "time b")
         await press(app, pilot, "enter")

@@ -166,6 +166,21 @@ async def test_one_task_is_deleted_at_once_and_brought_back_by_u(app, plan):
         assert task(app, plan[2]).deleted
 
 
+async def test_a_task_that_is_more_than_its_title_is_deleted_once_it_was_asked(app, plan):
+    async with opened(app, (80, 24)) as pilot:
+        app.context.navigation.go_to(plan[5])
+        await settle(pilot, "d")
+        asked = "Delete “Ship auth flow”? 7 log entries, #6 depends on it, claude-1 works on it."
+        assert asked in " ".join(shown(app).split())
+        await press(app, pilot, "n")
+        assert not task(app, plan[5]).deleted
+        await settle(pilot, "d", "d")
+        assert not task(app, plan[5]).deleted
+        await press(app, pilot, "y")
+        assert task(app, plan[5]).deleted
+        assert said(app) == "Deleted “Ship auth flow”. u brings it back."
+
+
 async def test_deleting_several_asks_once(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, "v", "v", "d", "n")
@@ -218,7 +233,9 @@ async def test_undo_says_what_it_cannot_take_back_and_leaves_it_or_passes_over_i
 
 async def test_where_nothing_can_be_undone_undo_names_the_change_and_the_reason_each_time(tmp_path, make_app):
     with Store(str(tmp_path / "t.db")) as store:
-        (made,) = store.commit(AddTask("Ship it", "", new_list=EnsureList("Plan", "tasklist")), actor="claude-1", now=NOW)
+        (made,) = store.commit(
+            AddTask("Ship it", "", new_list=EnsureList("Plan", "tasklist")), actor="claude-1", now=NOW
+        )
         store.commit(EditTask(made.uid, {"status": "done"}), actor="human", now=NOW)
         store.commit(EditTask(made.uid, {"status": "failed"}), actor="claude-1", now=NOW)
     app = make_app(tmp_path / "t.db")

@@ -58,7 +58,7 @@ async def test_a_long_write_tells_how_far_it_is_and_keys_come_through(app, plan,
         gate.open.set()
         await app.workers.wait_for_complete()
         await pilot.pause()
-        assert said(app) == "Deleted 9 tasks. u brings it back."
+        assert said(app) == "Deleted 9 tasks. u brings them back."
         assert all(task(app, plan[place]).deleted for place in range(1, 10))
 
 

@@ -282,10 +282,21 @@ async def test_t_switches_off_and_on_and_u_takes_it_back(jobs, make_app):
 async def test_a_deleted_job_comes_back_with_u(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "g", "G", "d")
-        assert "Weekly report" not in shown(app).replace("Deleted S5 Weekly report", "")
+        await settle(pilot, "g", "j", "j", "d")
+        assert "Restore test" not in shown(app).replace("Deleted S3 Restore test", "")
         await settle(pilot, "u")
+        assert not job(app, jobs[3]).deleted
+
+
+async def test_deleting_a_job_that_has_run_asks_first(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "g", "G", "d")
+        assert "Delete S5 Weekly report and its runs?" in shown(app)
+        await settle(pilot, "d")
         assert not job(app, jobs[5]).deleted
+        await settle(pilot, "y")
+        assert job_queries.any_job(app.link.db, jobs[5]).deleted
 
 
 async def test_deleting_a_job_that_runs_asks_first(jobs, make_app):

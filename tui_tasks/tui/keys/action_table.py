@@ -226,10 +226,10 @@ ACTIONS: Final[dict[str, Action]] = {
             word="start",
         ),
         # The past, with `watch --at`.
-        _a("app", "past_change_back", "less_than_sign", "Time travel: back by a change", "Back", verb="time"),
-        _a("app", "past_change_on", "greater_than_sign", "Time travel: forward by a change", "On", verb="time"),
-        _a("app", "past_hour_back", "left_curly_bracket", "Time travel: back by an hour", "Hour back", verb="time"),
-        _a("app", "past_hour_on", "right_curly_bracket", "Time travel: forward by an hour", "Hour on", verb="time"),
+        _a("app", "past_change_back", "less_than_sign", "Time travel: back by a change", "Earlier", verb="time"),
+        _a("app", "past_change_on", "greater_than_sign", "Time travel: forward by a change", "Later", verb="time"),
+        _a("app", "past_hour_back", "left_curly_bracket", "Time travel: back by an hour", "Hour earlier", verb="time"),
+        _a("app", "past_hour_on", "right_curly_bracket", "Time travel: forward by an hour", "Hour later", verb="time"),
         # Rows of any kind.
         _a("rows", "down", "j,down", "Down", help="move cursor"),
         _a("rows", "up", "k,up", "Up", help="move cursor"),

@@ -301,7 +301,7 @@ class JobActions(Controller):
             context.say(f"{self._named(line)} is on{next_}.")
 
     async def do_job_delete(self) -> None:
-        """Delete the job; where it runs, ask first, as the end of a run cannot be undone."""
+        """Delete the job; ask first where it has run, and where it runs, as the end of a run cannot be undone."""
         line, context = self._job(), self._context
         if line is None:
             return
@@ -309,6 +309,8 @@ class JobActions(Controller):
             question = f"{self._named(line)} is running. Delete it, and end its run?"
             if not await confirm(context, question, "end the run and delete"):
                 return
+        elif line.history and not await confirm(context, f"Delete {self._named(line)} and its runs?", "delete them"):
+            return
         named = self._named(line)
         await context.link.commit(DeleteJob(line.job.uid))
         context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings it back.")

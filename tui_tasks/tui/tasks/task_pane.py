@@ -14,10 +14,12 @@ from typing_extensions import override
 
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.vocab import LIVE_WORK, RESERVED_AGENTS
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
@@ -155,20 +157,41 @@ class TaskActions(Controller):
     # The rest
 
     async def do_delete(self) -> None:
-        """Delete; several are asked about once, and a second one without a move between, as `dd` is a habit of vim."""
+        """Delete; ask about several, about one that is more than its title, and about a second one without a move
+        between, as `dd` is a habit of vim.
+        """
         from tui_tasks.tui.inputs.dialogs import confirm
 
         tasks, context = self._tasks(), self._context
-        if len(tasks) > 1 and not await confirm(context, f"Delete {count(len(tasks), 'task')}?", "delete them"):
+        if not tasks:
             return
         named = self._named(tasks)
-        if [task.uid for task in tasks] == [self._landed] and not await confirm(
-            context, f"Delete {named} as well?", "delete it"
+        has_more = self._more_than_title(tasks[0]) if len(tasks) == 1 else ""
+        again = " as well" if [task.uid for task in tasks] == [self._landed] else ""
+        question = f"Delete {named}{again}?{has_more and f' {has_more}.'}"
+        if (len(tasks) > 1 or has_more or again) and not await confirm(
+            context, question, "delete them" if len(tasks) > 1 else "delete it"
         ):
             return
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         self._landed = self._pane.target()
-        context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings it back.")
+        them = "it" if len(tasks) == 1 else "them"
+        context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings {them} back.")
+
+    def _more_than_title(self, task: Task) -> str:
+        """Return what a task has that nobody would lose by accident: its log, tasks that wait for it, an agent."""
+        db = self._context.db
+        parts = []
+        if logged := task_records.log_count(db, task.uid):
+            parts.append(count(logged, "log entry", "log entries"))
+        if waiting := overview.dependents(db, task.uid):
+            others = f"#{waiting[0].number}" if len(waiting) == 1 else count(len(waiting), "task")
+            parts.append(f"{others} {'depends' if len(waiting) == 1 else 'depend'} on it")
+        works = [work.agent for work in work_queries.of_task(db, task.uid) if work.state in LIVE_WORK]
+        taken = [task.who] if task.status == "in_progress" and task.who not in ("", *RESERVED_AGENTS) else []
+        if agents := works or taken:
+            parts.append(f"{agent_text.who(agents[0], 40)} works on it")
+        return ", ".join(parts)
 
     async def do_move_to_list(self) -> None:
         """Choose a list, and put the tasks at its end."""
