@@ -219,6 +219,13 @@ def test_deleting_a_running_job_ends_its_processes(host, path, tmp_path):
         until(lambda: not alive(pid), "its end")
 
 
+def test_a_run_that_is_stopped_while_its_command_is_being_started_is_ended(host, path, monkeypatch):
+    monkeypatch.setattr(supervisor_launch, "SUPERVISOR", "tests.runner.stopping_at_once")
+    with hosted(str(path), runners(**shell("sleep 1000"))):
+        ended = host.run_to_end("long")
+    assert (ended.outcome, ended.reason) == ("interrupted", "stopped by human")
+
+
 def test_a_run_outlives_its_scheduler_and_is_recorded(host, store, path, tmp_path):
     go_on = tmp_path / "go on"
     with hosted(str(path), runners(**shell(f"while [ ! -e '{go_on}' ]; do sleep 0.05; done; echo over"))):

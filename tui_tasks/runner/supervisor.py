@@ -108,6 +108,8 @@ class Supervisor:
             self._selector.register(self._watch.fd, selectors.EVENT_READ, lambda *_: self._on_commit())
         if self._conversation is not None:
             self._conversation.begin(self._command)
+        # It may have been stopped while its command was being started; the watch reports only later commits.
+        self._check_end_requested()
         self._turn()
         while not self._command.is_gone:
             for key, _ in self._selector.select(self._seconds_to_wait()):
