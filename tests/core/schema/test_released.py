@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import SECOND, START, Clock, Talk
-from tests.core.schema import released
+from tests.core.schema import new_database, released
 from tui_tasks.core import schema
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import connect
@@ -244,6 +244,16 @@ def test_the_steps_make_the_columns_that_the_models_name(store: Store) -> None:
         table = model._meta.table_name
         made = {name for _, name, *_ in store.db.sql(f"PRAGMA table_info({table})")}
         assert made == set(columns(model)), table
+
+
+def test_a_new_database_is_to_the_letter_what_all_steps_make(path: Path, tmp_path: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    with closing(new_database.by_steps(tmp_path / "steps.db")) as db:
+        made = new_database.text(db)
+    again = "`python -m tests.core.schema.new_database` writes it"
+    assert new_database.FILE.read_text(encoding="ascii") == made, again
+    with Store(str(path)) as store:
+        assert new_database.text(store.db) == made
 
 
 def test_a_step_that_fails_leaves_the_database_as_it_was(older: Path, monkeypatch: pytest.MonkeyPatch) -> None:

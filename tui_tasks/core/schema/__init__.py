@@ -3,7 +3,8 @@
 `N.sql` takes a database from version N - 1 to N. A released step is never edited. A step adds tables, columns and
 indexes. A column that it adds has a default, which rows, journal entries and copies written earlier read as. What would
 change rows is an operation, not a step: replaying the journal must give the same tables. docs: architecture, "A schema
-step".
+step". `new.sql` is all steps in one, as SQLite reads the whole schema again for each column that a step adds; it is
+written by `python -m tests.core.schema.new_database`.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from importlib import import_module
+from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import APPLICATION_ID, SCHEMA, refusing
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.default_paths import is_replica
 
+NEW: Final = "new"
 
-def statements(version: int) -> Iterator[str]:
-    """Yield the SQL statements of the step that ends at `version`, in order."""
-    with open(os.path.join(os.path.dirname(__file__), f"{version}.sql"), encoding="ascii") as file:
+
+def statements(step: int | str) -> Iterator[str]:
+    """Yield the SQL statements of the step that ends at a version, or of all (`NEW`), in order."""
+    with open(os.path.join(os.path.dirname(__file__), f"{step}.sql"), encoding="ascii") as file:
         for statement in file.read().split(";\n"):
             if statement.strip():
                 yield statement
@@ -71,8 +75,9 @@ def migrate(db: Database) -> None:
 
 def _take_steps(db: Database) -> None:
     # Another process may have done the steps meanwhile.
-    for version in range(db.scalar("PRAGMA user_version"), SCHEMA):
-        for statement in statements(version + 1):
+    version = db.scalar("PRAGMA user_version")
+    for step in range(version + 1, SCHEMA + 1) if version else [NEW]:
+        for statement in statements(step):
             db.sql(statement)
     db.sql(f"PRAGMA application_id = {APPLICATION_ID}")
     db.sql(f"PRAGMA user_version = {SCHEMA}")
