@@ -8,6 +8,7 @@ import time
 import pytest
 from msgspec.structs import replace
 
+from tests.started import DEADLINE
 from tests.tui.driving import above, below, by_agent, lines, opened, press, said, shown, until
 from tests.tui.plan import NOW, SECOND, Plan, connect
 from tests.tui.sessions import with_sessions
@@ -34,6 +35,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.painting import line_painter
 from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.widgets import changes_text
@@ -737,6 +739,8 @@ async def test_of_thousands_of_agents_only_those_that_fit_are_measured(app, monk
 
 @pytest.mark.parametrize("keys", [["j"], ["A", "j"], ["a", "j"], ["2", "j"]])
 async def test_a_move_of_the_cursor_looks_at_no_agents(app, plan, monkeypatch, keys):
+    # Lines with ages, drawn again each second, do look: on a busy machine the test takes longer.
+    monkeypatch.setattr(line_painter, "draw_again_in", lambda _: DEADLINE)
     for number in range(3):
         by_agent(plan, "claude-1", OpenAsk(f"Which one, {number}?"))
     async with opened(app) as pilot:
