@@ -84,6 +84,15 @@ async def test_a_failure_that_was_seen_is_counted_and_has_its_row_again_when_it_
         assert "#3  Fix flaky" not in above(app) and "✗ 2 failed" in above(app)
 
 
+async def test_an_edit_of_a_failed_task_does_not_bring_back_its_row_that_the_human_put_away(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, ".")
+        assert "#3  Fix flaky" not in above(app)
+        by_agent(plan, "claude-2", EditTask(plan[3], {"name": "Fix the flaky test"}), now=NOW + SECOND)
+        await until(pilot, lambda: "Fix the flaky test" in shown(app))
+        assert "#3  Fix" not in above(app) and "✗ 1 failed" in above(app)
+
+
 async def test_where_there_is_no_room_failed_tasks_and_jobs_are_counted_together(app, plan):
     fail_a_job(plan, "nightly")
     async with opened(app, (40, 12)):

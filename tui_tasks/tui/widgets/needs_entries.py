@@ -186,13 +186,14 @@ class NeedsEntries:
     def _failed(self) -> Iterator[Entry]:
         """Yield why the tasks have failed that failed last, and how many others did."""
         state = self.context.state
-        if not state.failed or (state.failed_last and self._has_seen(state.failed_last[0][0].updated_at)):
+        # An edit of the task is no new failure.
+        since = state.failed_last[0][0].finished_at if state.failed_last else None
+        if not state.failed or self._has_seen(since):
             return
         shown, more = state.failed_last, _more(state.failed - len(state.failed_last) + 1)
         named = (f"#{task.number} {_with_reason(one_line(task.name, _NAME), reason)}" for task, reason in shown)
         number, _, text = "; ".join(named).partition(" ")
         brief = f"{one_line(shown[0][1])}{more}" if len(shown) == 1 and shown[0][1] else ""
-        since = shown[0][0].updated_at if shown else None
         yield self._entry(
             FAILED,
             "failed",
