@@ -58,7 +58,7 @@ LOOKS: Final = {
     "disabled": _SKIPPED._replace(word="off", letter="-"),
     "error": _FAILED,
     "success": _DONE._replace(word="ok"),
-    "interrupted": _FAILED._replace(word="interrupted", letter="x"),
+    "interrupted": _STUCK._replace(word="interrupted", letter="x"),
 }
 """Every state of tasks, agents, jobs and runs, by its name in the core, and those that a screen adds."""
 

@@ -13,6 +13,7 @@ from tui_tasks.core import run_output
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.store import Store
+from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_form import JobForm
 from tui_tasks.tui.schedule.job_rows import first_hour, hour_heads, is_even, time_line
@@ -104,7 +105,7 @@ async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, m
         text = shown(app)
         assert "20 21 22 23 00 01" in text
         (often,) = (line for line in text.split("next 24 h")[1].splitlines() if line.startswith(" S1 "))
-        assert re.search(r"Server status +─ every 15 minutes ─{50,} 94 runs$", often), "one line where no hour differs"
+        assert re.search(r"Server status +─ every 15 minutes ─{50,} 96 runs$", often), "one line where no hour differs"
         assert "▏16:00" in text
         inks = [ink for line in app.pane._strip._shown for part, ink in line if "16:00" in part]
         assert inks == [""], "a run to come has not failed"
@@ -186,6 +187,31 @@ def test_a_time_stands_in_its_cell_with_its_hour_where_there_is_room():
     assert time_line([at(21, 30)], start, 4, ZONE)[:12] == "      ▏21:30"
     crowded = time_line([at(21, 30), at(21, 45)], start, 4, ZONE)
     assert crowded[:13] == "      ▏▏21:45"
+
+
+def test_a_time_at_the_end_of_the_strip_stands_before_its_tick():
+    start = at(20, 0)
+    assert time_line([start + 24 * 3_600_000_000], start, 4, ZONE).endswith("     20:00▏   ")
+
+
+async def test_a_job_of_every_minute_has_as_many_runs_in_the_strip_as_the_next_24_hours_have(jobs, make_app):
+    every_minute = dict.fromkeys(DAILY, "*")
+    by_agent(jobs.plan, "claude-1", CreateJob("Ping", "scheduled", "", "x", "UTC", schedule=every_minute))
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        (row,) = (line for line in shown(app).split("next 24 h")[1].splitlines() if "Ping" in line)
+        assert row.endswith(" 1,440 runs") and "─ every minute ─" in row
+
+
+async def test_only_the_marks_of_the_schedule_are_coloured(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "g", "j", "j")
+        rows = [app.pane._drawing.draw(line, RowLook(*[False] * 5, 120), 0) for line in app.pane.listed.rows]
+        parts = [part for line in (*rows, *app.pane._detail._shown) for part in line]
+        assert {text.strip() for text, ink in parts if ink.startswith("$state")} == {"◐", "○", "◷", "✗", "–", "✓"}
+        assert ("overdue 25m: no scheduler has started it", "") in parts
 
 
 def test_what_runs_often_has_a_bar_for_each_hour_as_high_as_it_has_runs():

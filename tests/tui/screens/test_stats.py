@@ -171,7 +171,7 @@ async def test_the_figures_stand_on_the_screen(week, make_app, size):
         await until(pilot, lambda: "9 → 6" in shown(app))
         text = shown(app)
         assert "Plan, last 7 days" in text
-        for figure in ("30m", "6m", "1 of 4   (25%)", "41m  (#5)", "0.4"):
+        for figure in ("30m", "6m", "1 of 4 finished (25%)", "41m  (#5)", "0.4"):
             assert figure in text
 
 
@@ -180,7 +180,7 @@ async def test_the_tasks_that_failed_are_named_with_why_and_when(plan, make_app,
     app = make_app(plan.path, list_name=plan.list_uid)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "S")
-        await until(pilot, lambda: "1 of 3   (33%)" in shown(app))
+        await until(pilot, lambda: "1 of 3 finished (33%)" in shown(app))
         await settle(pilot, *["G"] * (size == (40, 12)))
         (row,) = (line for line in shown(app).splitlines() if line.startswith(" ✗ #3"))
         assert row.startswith(" ✗ #3  Fix flaky DS") and "test_dst" in row
@@ -194,9 +194,9 @@ async def test_what_has_failed_in_the_list_does_not_deny_what_the_counts_above_s
     app = make_app(plan.path, list_name=home.uid)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "S")
-        await until(pilot, lambda: "failed in Website" in shown(app))
+        await until(pilot, lambda: "failed here" in shown(app))
         assert re.search(r"^ failed|  failed  ", "\n".join(below(app))) is None
-        assert re.search(r"failed in Website +0 of 0", shown(app))
+        assert re.search(r"failed here +0 of 0 finished", shown(app))
 
 
 async def test_jobs_are_counted_as_above_and_are_not_all_schedules(plan, make_app):
@@ -210,7 +210,7 @@ async def test_jobs_are_counted_as_above_and_are_not_all_schedules(plan, make_ap
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "S")
         await until(pilot, lambda: "jobs" in shown(app))
-        failed = re.search(r"jobs +6, (\d) failed, 1 late", shown(app))
+        failed = re.search(r"jobs +6, ✗ (\d) failed, ◷ 1 late", shown(app))
         tasks = 1
         assert failed and f"✗ {int(failed[1]) + tasks} failed" in lines(app)[1] and "◷ 1 late" in lines(app)[1]
 
@@ -234,7 +234,7 @@ async def test_figures_follow_what_comes_in(week, make_app):
         await settle(pilot, "S")
         await until(pilot, lambda: "9 → 6" in shown(app))
         by_agent(week, "claude-1", EditTask(week.uids[6], {"status": "failed"}))
-        await until(pilot, lambda: "9 → 5" in shown(app) and "2 of 5   (40%)" in shown(app))
+        await until(pilot, lambda: "9 → 5" in shown(app) and "2 of 5 finished (40%)" in shown(app))
 
 
 async def test_schedules_and_runs_are_told(plan, make_app):
@@ -242,9 +242,10 @@ async def test_schedules_and_runs_are_told(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "S")
-        await until(pilot, lambda: "5, 1 failed, 1 late" in shown(app))
-        inks = dict(part for line in app.screen._lines._shown for part in line)
-        assert (inks["1 failed"], inks["1 late"]) == ("$state-failed", "$state-overdue"), "as they are elsewhere"
+        await until(pilot, lambda: "5, ✗ 1 failed, ◷ 1 late" in shown(app))
+        (row,) = (line for line in app.screen._lines._shown if any("1 late" in text for text, _ in line))
+        assert dict(row)["✗ "] == "$state-failed" and dict(row)["◷ "] == "$state-overdue", "as they are elsewhere"
+        assert dict(row)["1 failed"] == dict(row)["1 late"] == ""
         assert "runs by hour" in shown(app)
 
 
@@ -255,7 +256,7 @@ async def test_all_charts_are_on_a_large_screen_and_the_first_are_whole_on_a_sma
         await settle(pilot, "S")
         await until(pilot, lambda: "runs by hour" in shown(app))
         assert app.screen.query_one("#stats-scroll").max_scroll_y == 0
-        assert "00  01  02" in shown(app) and "113 kept of 7 days" in shown(app)
+        assert "00  01  02" in shown(app) and "113 kept runs of the last 7 days, ✗ 3 failed" in shown(app)
         assert any(re.fullmatch(r" +failed 2 +1", line.rstrip()) for line in lines(app)), "what is counted comes first"
         await pilot.resize_terminal(80, 24)
         whole = ["2", "4", "1", "5", "3", "5", "1"]

@@ -20,7 +20,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read.digest import Digest, digest
-from tui_tasks.core.read.digest_entries import PARTS, DigestLine
+from tui_tasks.core.read.digest_entries import GROUPS, DigestLine
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.core.store import Store
@@ -29,7 +29,7 @@ from tui_tasks.text import times
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago, count, moment
 
-TITLES: Final = {part: part.replace("_", " ").capitalize() for part in PARTS}
+TITLES: Final = {group: group.replace("_", " ").capitalize() for group in GROUPS}
 _WORDS: Final = 100
 # The most entries named in a line; `--json` has all.
 _NAMED: Final = 3
@@ -93,10 +93,9 @@ def lines(found: Digest, now: int) -> Iterator[str]:
         yield "Older entries of that time were compacted away."
     if found.needed_before:
         yield f"{found.needed_before:,} more need{'s' * (found.needed_before == 1)} you since before."
-    for part, of_part in found.parts.items():
-        if of_part:
-            yield f"\n{TITLES[part]}"
-        for line in of_part:
+    for group, of_group in found.groups.items():
+        yield f"\n{TITLES[group]}"
+        for line in of_group:
             entries = ", ".join(f"{seq}" for seq in line.entries[:_NAMED])
             more = f" and {len(line.entries) - _NAMED:,} more" if len(line.entries) > _NAMED else ""
             where = f"  [{entries}{more}]" if entries else ""

@@ -20,14 +20,15 @@ from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work
 from tui_tasks.core.read.agents import activity, asked_tasks
 from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest_entries import (
+    GROUPS,
     PARTS,
     DigestLine,
     EventEntry,
-    failed,
     merged,
     reported,
     without_checks,
 )
+from tui_tasks.core.read.digest_failures import failed
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.text.safe import check_failure
 
@@ -234,6 +235,12 @@ class Digest(msgspec.Struct, frozen=True):
         """Return the lines of each part, in the order of `PARTS`."""
         return {part: [line for line in self.lines if line.part == part] for part in PARTS}
 
+    @property
+    def groups(self) -> dict[str, list[DigestLine]]:
+        """Return the lines of each group that has any, in the order of `GROUPS`."""
+        found = {group: [line for line in self.lines if line.group == group] for group in GROUPS}
+        return {group: lines for group, lines in found.items() if lines}
+
 
 def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> Digest:
     """Return what happened since an instant; `left`: see `needs_you`."""
@@ -242,7 +249,7 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
         newest = journal.newest(db)
         needing = list(needs_you(db, left))
         new = [line for line in needing if line.at >= since]
-        lines = [_with_its_end(line, left) for line in _happened(db, after, since, new)]
+        lines = [_with_its_end(line, left) for line in _happened(db, after, since, now, new)]
         uids = [line.task for line in lines if line.task is not None]
         numbers: dict[str, int] = dict(db.sql(_NUMBERS, (_array(uids),)).fetchall())
         is_cut = since < _compacted_before(db)
@@ -272,11 +279,11 @@ def _with_its_end(line: DigestLine, left: Mapping[str, LeftTask]) -> DigestLine:
     return replace(line, text=f"{'is gone' if one.is_gone else 'is silent'}, {line.text}")
 
 
-def _happened(db: Database, after: int, since: int, needing: Sequence[DigestLine]) -> list[DigestLine]:
+def _happened(db: Database, after: int, since: int, now: int, needing: Sequence[DigestLine]) -> list[DigestLine]:
     """Return all lines; a task or job that one names has no other below it, but for questions about it."""
     statuses = digest_entries.statuses(db, after, since)
     events, created = digest_entries.events(db, after, since)
-    urgent = merged([*needing, *failed(db, statuses, events)])
+    urgent = merged([*needing, *failed(db, statuses, events, now)])
     named = {line.subject for line in urgent}
     done = reported(db, statuses, events, named)
     named |= {line.subject for line in done}

@@ -1,9 +1,7 @@
-"""The journal entries that a digest is made of, and its lines about outcomes: done, proved or not, failed."""
+"""The journal entries that a digest is made of, and its lines about what was reported done: proved or not."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
@@ -14,9 +12,8 @@ from msgspec.structs import replace
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import check_queries, job_queries
-from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.tasks import task_queries, task_records
+from tui_tasks.core.read import check_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import verified
 
 # A server's journal may have entries that are no JSON.
@@ -129,6 +126,16 @@ def filed_entries(created: Mapping[str, Any], named: Collection[str]) -> list[Fi
 
 PARTS: Final = ("needs_you", "in_your_name", "failed", "not_proven", "proven", "filed", "spent")
 """The parts of a digest, in their order."""
+FAILED: Final = "failed"
+CLAIM_LAPSED: Final = "claim_lapsed"
+OK_AGAIN: Final = "ok_again"
+STATES: Final = (
+    *(FAILED, "interrupted", CLAIM_LAPSED, "check_failed", "refused", "tool_error"),
+    *("open_again", "dropped", "gone", OK_AGAIN),
+)
+"""What a line of the part `failed` is now, the worst first; only what is `FAILED` counts (`failure_rules`)."""
+GROUPS: Final = (*PARTS[:2], *STATES, "not_proven", "done", "proven", "filed", "spent")
+"""The groups in which people find the lines, in their order."""
 
 
 class Recovery(msgspec.Struct, frozen=True, gc=False):
@@ -160,9 +167,19 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     task: str | None = None
     count: int = 1
     number: int | None = None
-    is_over: bool = False
-    """Whether it failed, and has succeeded since."""
+    state: str = ""
+    """Of a line about a failure, what it is now, of `STATES`."""
     recovery: Recovery | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it failed, and has succeeded since."""
+        return self.state == OK_AGAIN
+
+    @property
+    def group(self) -> str:
+        """Return under which words people find it: those of its part, or of what a failure is now."""
+        return "done" if self.kind == "unchecked" else self.state or self.part
 
     def words(self, time_of: Callable[[int], str]) -> str:
         """Return what is said of it, for people: `failed at 19:15 (no answer), ok since 19:30`."""
@@ -205,16 +222,13 @@ def merged(lines: Iterable[DigestLine]) -> list[DigestLine]:
         by_subject[line.subject] = replace(
             first,
             text=f"{first.text}; {line.text}" if is_more else first.text,
-            is_over=first.is_over and line.is_over,
+            state=min(filter(None, (first.state, line.state)), key=STATES.index) if first.state else "",
             recovery=None if is_more or not line.is_over else first.recovery,
             at=max(first.at, line.at) if first.part == line.part else first.at,
             count=first.count + line.count if first.part == line.part else first.count,
             entries=tuple(sorted({*first.entries, *line.entries})),
         )
     return list(by_subject.values())
-
-
-# The lines of a digest about outcomes: what was reported done and whether that is proved, and what has failed.
 
 
 _DONE_TASK: Final = """
@@ -335,119 +349,3 @@ def _verified(db: Database, reported: Iterable[_Reported]) -> Iterator[tuple[str
         tasks = [(one.uid, one.names) for one in group]
         for uid, checks in check_queries.of_tasks(db, tasks, homes[list_id], known).items():
             yield uid, verified(check.state for check in checks)
-
-
-class _Failure(msgspec.Struct, gc=False):
-    """A failure with all its entries; `status` is what a task that has failed is now. `what` and `reason`: see
-    `Recovery`.
-    """
-
-    kind: str
-    uid: str
-    name: str
-    who: str
-    text: str
-    task: str | None
-    at: int = 0
-    entries: list[int] = []
-    status: str | None = None
-    what: str = "failed"
-    reason: str = ""
-
-
-def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) -> Iterator[DigestLine]:
-    """Yield a line for each thing that has failed, however often it did."""
-    each = [(entry.seq, entry.at, _of_task(db, entry)) for entry in statuses if entry.become == "failed"]
-    each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event)) is not None]
-    failures: dict[tuple[str, str], _Failure] = {}
-    for seq, at, failure in each:
-        one = failures.setdefault((failure.kind, failure.uid), failure)
-        one.at, one.text, one.who = at, failure.text, failure.who
-        one.what, one.reason = failure.what, failure.reason
-        one.entries.append(seq)
-    passed: dict[tuple[str | None, Any], list[int]] = {}
-    for event in filter(_has_passed, events):
-        passed.setdefault((event.task, event.values.get("name")), []).append(event.at)
-    for one in failures.values():
-        many, ok_since = len(one.entries), _ok_since(db, one, passed)
-        text = f"{one.text} ({many} times)" if many > 1 else one.text
-        if one.kind == "task" and one.status != "failed":
-            text += f", and is {str(one.status).replace('_', ' ')} now"
-        elif ok_since is not None:
-            text += ", ok again"
-        yield DigestLine(
-            "failed", one.kind, one.uid, one.name, one.who, text, one.at, tuple(one.entries), one.task, many,
-            is_over=one.status == "done" or ok_since is not None,
-            recovery=Recovery(one.what, one.reason, many, ok_since) if ok_since is not None else None,
-        )  # fmt: skip
-
-
-def _has_passed(event: EventEntry) -> bool:
-    return event.kind == "check.finished" and event.values.get("state") == "passed"
-
-
-def _ok_since(db: Database, one: _Failure, passed: Mapping[tuple[str | None, Any], list[int]]) -> int | None:
-    """Return when a job or a check succeeded first after its last failure; None if it has not, and for others."""
-    if one.kind == "run":
-        last = job_queries.last_ended(db, one.uid)
-        is_over = last is not None and last.outcome == "success" and (last.ended_at or 0) > one.at
-        return job_queries.ok_since(db, one.uid, one.at) if is_over else None
-    if one.kind == "check":
-        return min((at for at in passed.get((one.task, one.uid.partition("/")[2]), ()) if at > one.at), default=None)
-    return None
-
-
-def _of_task(db: Database, entry: StatusEntry) -> _Failure:
-    """Return a task's failure with its reason; where the entry has none, and it still holds, what the list shows."""
-    why = task_records.result_text(_from_json(entry.reason))
-    if not why and entry.status == "failed" and (line := list_pages.line(db, entry.uid)) is not None:
-        why = task_records.end_reason(db, line)
-    text = f"failed: {why}" if why else "failed"
-    status = "deleted" if entry.deleted else entry.status
-    return _Failure("task", entry.uid, entry.name, entry.actor, text, entry.uid, status=status)
-
-
-def _from_json(reason: Any) -> Any:
-    """Return what a reason holds: SQLite extracts an object or an array as JSON text."""
-    if isinstance(reason, str) and reason[:1] in ("{", "["):
-        with contextlib.suppress(ValueError):
-            return json.loads(reason)
-    return reason
-
-
-def _failure(db: Database, event: EventEntry) -> _Failure | None:
-    """Return the failure that an entry reports, or None."""
-    kind, uid, task, name, new = event.kind, event.uid, event.task, event.name, event.values
-    tool = str(new.get("tool", ""))
-    if event.entity == "run":
-        return _of_run(db, uid, new, event.actor)
-    if kind == "check.finished" and new.get("state") == "failed":
-        check = str(new.get("name", ""))
-        text = f"check {check} failed"
-        return _Failure("check", f"{task}/{check}", name or uid, event.agent or "", text, task, what=text)
-    if kind == "claim.lapsed":
-        # The task may be another agent's by now.
-        claim = task_records.find(db, uid)
-        holder = claim.agent if claim is not None else event.actor
-        return _Failure("claim", task or uid, name or uid, holder, "its claim ran out", task)
-    if kind == "tool.failed":
-        return _Failure("tool", f"{uid}/{tool}", tool, uid, f"failed: {new.get('error', '')}", None)
-    if kind == "session.failed":
-        return _Failure("session", uid, uid, uid, str(new.get("last_message") or "its turn failed"), None)
-    if kind == "agent.refused":
-        return _Failure("refusal", f"{uid}/{tool}", tool, uid, f"was refused: {new.get('message', '')}", None)
-    return None
-
-
-def _of_run(db: Database, uid: str, new: dict[str, Any], actor: str) -> _Failure:
-    row = db.sql(
-        "SELECT run.job_uid, job.name, run.result, run.reason FROM run JOIN job ON job.uid = run.job_uid"
-        " WHERE run.uid = ?",
-        (uid,),
-    ).fetchone()
-    job, name, result, reason = row or (uid, uid, None, None)
-    why = new.get("reason") or new.get("result") or reason or result
-    lines = str(why or "").strip().splitlines()
-    outcome, reason = new.get("outcome"), lines[-1] if lines else ""
-    text, what = f"{outcome}: {reason}" if lines else str(outcome), "failed" if outcome == "error" else str(outcome)
-    return _Failure("run", job, name, actor, text, None, what=what, reason=reason)

@@ -10,12 +10,13 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.job_snapshots import Job
+from tui_tasks.core.read import failure_rules
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.text.safe import telling_line
 
-# How many outcomes a line shows as a job's history.
+# How many marks a line shows as a job's history.
 HISTORY: Final = 8
 # How many characters of the end of a result are read to say what went wrong.
 TAIL: Final = 400
@@ -67,18 +68,18 @@ class RunLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class JobLine(msgspec.Struct, frozen=True, gc=False):
-    """A job as a line shows it: its newest outcomes, oldest first, its open runs, how it last ended."""
+    """A job as a line shows it: its history, oldest first, its open runs, how it last ended and failed.
+
+    `history` has an outcome for each run, and `skipped` or `missed` for each stretch of due times that were not run.
+    `in_a_row`: how many runs have failed since one succeeded; 0 where the job has not failed.
+    """
 
     job: Job
     history: tuple[str, ...]
     running: RunLine | None
     last: RunLine | None
     failure: RunLine | None
-
-    @property
-    def failing(self) -> int:
-        """Return how many times in a row it has failed; one whose last run was interrupted has failed once."""
-        return self.job.failures or int(bool(self.history) and self.history[-1] != "success")
+    in_a_row: int = 0
 
 
 _FIELDS = columns(RunRow)
@@ -106,12 +107,7 @@ _LAST_ENDED = Statement(
     )
 )
 _LAST_FAILURE = Statement(
-    lambda: (
-        RunRow.select(*_LINE)
-        .where(_OF_JOB & RunRow.outcome.in_([SQL("'error'"), SQL("'interrupted'")]))
-        .order_by(RunRow.id.desc())
-        .limit(1)
-    )
+    lambda: RunRow.select(*_LINE).where(_OF_JOB & failure_rules.RUN_FAILED).order_by(RunRow.id.desc()).limit(1)
 )
 _OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
 _OPEN_OF_JOB = Statement(lambda: RunRow.select(*_LINE).where(_OF_JOB & _OPEN).order_by(RunRow.id).limit(1))
@@ -126,7 +122,7 @@ _NEXT_JOBS = Statement(
 _FAILING_JOBS = Statement(
     lambda: (
         JobRow.select(JobRow.name, JobRow.uid, JobRow.id)
-        .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == SQL("'error'"))))
+        .where((JobRow.deleted == SQL("0")) & failure_rules.JOB_FAILED)
         .order_by(JobRow.last_run.desc())
     )
 )
@@ -177,13 +173,14 @@ def line_of(db: Database, job: Job) -> JobLine:
     """Return a job as a line shows it."""
     from tui_tasks.core.read import job_queries
 
-    history = tuple(reversed(job_queries.outcomes(db, job.uid, HISTORY)))
+    in_a_row = job_queries.failures_in_a_row(db, job)
     return JobLine(
         job=job,
-        history=history,
+        history=tuple(reversed(job_queries.history(db, job.uid, HISTORY))),
         running=_one(db, _OPEN_OF_JOB, job.uid) if job.active else None,
         last=_one(db, _LAST_ENDED, job.uid),
-        failure=_one(db, _LAST_FAILURE, job.uid) if set(history) - {"success"} else None,
+        failure=_one(db, _LAST_FAILURE, job.uid) if in_a_row else None,
+        in_a_row=in_a_row,
     )
 
 

@@ -11,6 +11,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.job_snapshots import Job, Run
+from tui_tasks.core.read import failure_rules
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.schedule.policy import Load
 from tui_tasks.core.schema.agent_tables import HeartbeatRow
@@ -84,14 +85,20 @@ _OPEN_OF_JOB = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(_OF_JOB & _
 _OPEN_RUNS = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(_OPEN))
 _RUN_OF_AGENT = Statement(lambda: RunRow.select(RunRow.uid).where(_OPEN & (RunRow.agent == slot("agent"))).limit(1))
 _ROOM = Statement(lambda: JobRow.select(JobRow.active, JobRow.settings).where(JobRow.uid == slot("uid")))
-_OUTCOMES = Statement(
+# How many runs and due times are read of a job's history at most.
+_MAX_HISTORY: Final = 500
+_HISTORY = Statement(
     lambda: (
-        RunRow.select(RunRow.outcome)
-        .where(_OF_JOB & RunRow.outcome.is_null(False))
+        RunRow.select(RunRow.outcome, RunRow.decision)
+        .where(_OF_JOB & (RunRow.outcome.is_null(False) | RunRow.decision.in_([SQL("'skipped'"), SQL("'missed'")])))
         .order_by(RunRow.id.desc())
-        .limit(slot("limit"))
+        .limit(_MAX_HISTORY)
     )
 )
+_IN_A_ROW: Final = f"""
+SELECT count(*) FROM run WHERE job_uid = ? AND outcome = '{failure_rules.FAILED_OUTCOME}'
+    AND id > (SELECT IFNULL(max(id), 0) FROM run WHERE job_uid = ? AND outcome = 'success')
+"""
 _RETRY = Statement(lambda: RunRow.select(*_RUN).where(RunRow.retry_of == slot("uid")))
 _DECIDED = Statement(
     lambda: RunRow.select(RunRow.scheduled_for).where(
@@ -212,9 +219,26 @@ def ok_since(db: Database, job_uid: str, after: int) -> int | None:
     return row[0]
 
 
-def outcomes(db: Database, job_uid: str, limit: int) -> list[str]:
-    """Return the outcomes of a job's newest runs, newest first."""
-    return [row[0] for row in db.all(_OUTCOMES, job=job_uid, limit=limit)]
+def history(db: Database, job_uid: str, limit: int) -> list[str]:
+    """Return how a job's newest runs ended, newest first, and between them what was decided about each stretch of due
+    times that were skipped or missed.
+    """
+    marks: list[str] = []
+    for outcome, decision in db.all(_HISTORY, job=job_uid):
+        if outcome is not None or marks[-1:] != [decision]:
+            marks.append(outcome or decision)
+    return marks[:limit]
+
+
+def failures_in_a_row(db: Database, one: Job) -> int:
+    """Return how many runs of a job have failed since one succeeded; 0 where the job has not failed.
+
+    Those that are no longer kept count if their times failed; an interrupted run changes nothing.
+    """
+    if not failure_rules.job_failed(one.failures, one.last_outcome):
+        return 0
+    kept: int = db.sql(_IN_A_ROW, (one.uid, one.uid)).fetchone()[0]
+    return max(kept, one.failures)
 
 
 def retry_of(db: Database, one: Run) -> Run | None:

@@ -206,7 +206,7 @@ def _try_again(tx: Transaction, job: Job, run: Run, delay: int) -> None:
         not_before=tx.now + int(wait * SECOND),
         context=run.context,
         requested_by=run.requested_by,
-        reason=f"attempt {run.attempt + 1}, {wait:g} s after the one before failed",
+        reason=f"attempt {run.attempt + 1}, {wait:g} s after attempt {run.attempt} failed",
     )
 
 

@@ -29,6 +29,7 @@ from tui_tasks.core.rules.job_steps import change_run, expire, finish, new_run, 
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.policy import Decision, decide, read_settings
+from tui_tasks.text.times import count
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -110,7 +111,7 @@ def _record_run(tx: Transaction, job: Job, decision: Decision) -> None:
     stands_for = job_queries.coalesced(tx.db, job.uid)
     reasons = [decision.reason] if decision.reason else []
     if stands_for:
-        reasons.append(f"replaces {stands_for:,} earlier due times")
+        reasons.append(f"replaces {count(stands_for, 'earlier due time')}")
     delayed = decision.start_at is not None and decision.start_at > tx.now
     new_run(
         tx,

@@ -158,7 +158,7 @@ def _missed(due: Sequence[int], now: int, policy: Policy) -> list[Decision]:
     if policy.catch_up == "none":
         late = bisect_right(due, now - ON_TIME)
     deadline = f"the start deadline of {policy.start_deadline} s had passed"
-    away = "noticed too late, and missed times are not caught up"
+    away = "noticed too late: catch_up is none"
     decisions = [Decision(instant, "missed", deadline) for instant in due[:given_up]]
     return decisions + [Decision(instant, "missed", away) for instant in due[given_up:late]]
 
@@ -167,7 +167,7 @@ def _room(policy: Policy, load: Load, most: int) -> tuple[int, str]:
     """Return how many of `most` runs may be started or queued now, and why not more."""
     room, refusal = most, ""
     if load.active + load.queued and policy.overlap == "skip":
-        return 0, "the run before it is still active"
+        return 0, "the previous run is still active"
     if load.active + load.queued and policy.overlap == "queue":
         room, refusal = max(0, 1 - load.queued), "a run is already queued"
     if policy.starts_per_hour is not None and policy.starts_per_hour - load.started < room:

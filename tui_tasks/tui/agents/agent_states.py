@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tui_tasks.core.read import failure_rules
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import BY_MACHINE, PLACEHOLDER, AgentSession
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.text.glyphs import LOOKS, Look
-from tui_tasks.text.times import HOUR
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -36,8 +36,6 @@ LOOKS_OF_STATES: Final = {
 does not.
 """
 RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
-_FAILURE_LASTS: Final = HOUR
-"""For so many microseconds a session that an error has ended is listed above those without errors."""
 
 
 def state_of(member: Member, now: int, quiet_after: int) -> str:
@@ -93,9 +91,9 @@ def is_over(member: Member, now: int, seen_at: int) -> bool:
     `seen_at`: when the human said last that all was seen.
     """
     ended_at = member.session.ended_at if member.session is not None else None
-    if member.state != "failed" or ended_at is None:
-        return member.state == "gone"
-    return ended_at <= seen_at or now - ended_at > _FAILURE_LASTS
+    if member.state == "failed":
+        return not failure_rules.agent_failed(member.state, ended_at, seen_at, now)
+    return member.state == "gone"
 
 
 def is_starting(session: AgentSession | None) -> bool:

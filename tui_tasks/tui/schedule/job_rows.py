@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tui_tasks.core.read import job_lines
+from tui_tasks.core.read import failure_rules, job_lines
 from tui_tasks.core.read.job_lines import JobLine
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
-from tui_tasks.text.times import HOUR, SECOND, clock, count
+from tui_tasks.text.times import DAY, HOUR, SECOND, clock, count
 from tui_tasks.tui.painting import charts
 from tui_tasks.tui.painting.line_painter import rule_parts
 from tui_tasks.tui.painting.styles import Part
@@ -78,7 +78,7 @@ class JobRows(RowDrawing[JobLine]):
         for line in lines:
             names.append(cell_len(safe_line(line.job.name, _WIDEST)))
             whens.append(cell_len(safe_line(job_text.when(line.job), _WIDEST)))
-            if line.failing and line.running is None:
+            if _is_failure(line):
                 failures.append(cell_len(_in_short(job_text.last(line, now, with_reason=True))))
         self._longest = max(names), max(whens), max(failures)
         return before != self._longest
@@ -118,32 +118,34 @@ class JobRows(RowDrawing[JobLine]):
             (number, "$muted"),
         )
         quiet = "$muted" if not job.enabled else ""
-        urgent = shown.color if state == "overdue" else quiet
         if width < _COLUMNS_FROM:
             room = max(1, width - 3 - len(number) - cell_len(next_) - 2)
-            return (*head, (fit(job.name, room), quiet), (f" {next_} ", urgent or "$muted"))
+            return (*head, (fit(job.name, room), quiet), (f" {next_} ", "" if state == "overdue" else "$muted"))
         sizes = columns(width, *self._longest)
         return (
             *head,
             (fit(job.name, sizes.task - 2) + "  ", quiet),
             *self._last(row, sizes, now),
-            (fit(next_, sizes.next - 1) + " ", urgent),
+            (fit(next_, sizes.next - 1) + " ", quiet),
             *(self._history(row) if sizes.history else ()),
         )
 
     def _last(self, row: JobLine, sizes: Columns, now: int) -> tuple[Part, Part]:
         """Return the schedule and how the last run went; of a failure without the word where its reason needs room."""
         when, said = job_text.when(row.job), job_text.last(row, now, with_reason=True)
-        ink = "$state-failed" if row.failing else "$state-in-progress" if row.running is not None else "$muted"
-        if row.failing and row.running is None and cell_len(safe_line(said, _WIDEST)) > sizes.last - 2:
+        if _is_failure(row) and cell_len(safe_line(said, _WIDEST)) > sizes.last - 2:
             said = _in_short(said)
-        return (fit(when, sizes.when - 2) + "  ", "$muted"), (fit(said, sizes.last - 2) + "  ", ink)
+        is_calm = row.running is None and (row.last is None or row.last.outcome == "success")
+        return (
+            (fit(when, sizes.when - 2) + "  ", "$muted"),
+            (fit(said, sizes.last - 2) + "  ", "$muted" if is_calm else ""),
+        )
 
     def _history(self, row: JobLine) -> list[Part]:
         ascii_only = self.context.ascii_only
         if not row.history:
             return [(sign("log", ascii_only=ascii_only), "$muted")]
-        looks = (look(outcome) for outcome in row.history)
+        looks = map(job_text.job_look, row.history)
         return [(each.mark(ascii_only=ascii_only), each.color) for each in looks]
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
@@ -152,6 +154,11 @@ class JobRows(RowDrawing[JobLine]):
         more = ": by a cron schedule, by dates, or run by hand" if width >= 60 else ""
         text = ("   Nothing is scheduled.", "", f"   {new:<5} add a job{more}")
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
+
+
+def _is_failure(row: JobLine) -> bool:
+    """Return whether the line says of the last run that it failed."""
+    return row.running is None and row.last is not None and failure_rules.run_failed(row.last.outcome)
 
 
 def _in_short(failure: str) -> str:
@@ -202,8 +209,9 @@ class JobDetail(TextDrawing):
         story, state = job_text.story(line, now)
         if state == "failed" and line.failure is not None and line.failure.why:
             story = line.failure.why
-        head = f" S{self._number} "
-        return [(head, ""), (safe_line(story, width - len(head)), job_text.job_look(state).color)]
+        number, look = f" S{self._number} ", job_text.job_look(state)
+        mark = f"{look.mark(ascii_only=self.context.ascii_only)} "
+        return [(number, "$muted"), (mark, look.color), (safe_line(story, width - len(number + mark)), "")]
 
     def _story(self, line: JobLine, now: int, width: int, titled: bool) -> list[Drawn]:
         story, state = job_text.story(line, now)
@@ -212,7 +220,7 @@ class JobDetail(TextDrawing):
         head.append((f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color))
         indent = sum(len(text) for text, _ in head)
         lines = wrapped(story, width - indent - 1, 1_000)[:2]
-        return [[*(head if at == 0 else [(" " * indent, "")]), (text, look.color)] for at, text in enumerate(lines)]
+        return [[*(head if at == 0 else [(" " * indent, "")]), (text, "")] for at, text in enumerate(lines)]
 
     def _times(self, line: JobLine, now: int, width: int, *, brief: bool) -> list[Drawn]:
         job = line.job
@@ -232,8 +240,9 @@ class JobDetail(TextDrawing):
         ]
 
 
-HOURS: Final = 24
-_MAX_TIMES: Final = HOURS * 60
+# The hour that has begun, and all others up to the same minute of tomorrow.
+_HOURS: Final = 25
+_MAX_TIMES: Final = _HOURS * 60
 # In cells: a job's number, what its name takes at most, and what is said behind its hours.
 _NUMBER: Final = 5
 _NAME: Final = 18
@@ -252,48 +261,50 @@ def first_hour(now: int, zone: tzinfo) -> int:
 
 def cells_an_hour(width: int) -> int:
     """Return the width of an hour in cells: more than two, so that its number fits."""
-    return max(3, min(12, (width - _NUMBER - _NAME - _BEHIND) // HOURS))
+    return max(3, min(12, (width - _NUMBER - _NAME - _BEHIND) // _HOURS))
 
 
 def hour_heads(start: int, zone: tzinfo, cells: int) -> str:
     """Return the hours in a time zone: `20  21  22 ...`."""
-    numbers = (datetime.fromtimestamp((start + at * HOUR) // SECOND, UTC).astimezone(zone).hour for at in range(HOURS))
+    numbers = (datetime.fromtimestamp((start + at * HOUR) // SECOND, UTC).astimezone(zone).hour for at in range(_HOURS))
     return "".join(f"{hour:02}".ljust(cells) for hour in numbers)
 
 
 def time_line(times: Sequence[int], start: int, cells: int, zone: tzinfo, *, ascii_only: bool = False) -> str:
-    """Return 24 hours of `cells` cells each: a few runs at their places with their time of day, if there is room; many
-    as a bar for each hour, as high as it has runs.
+    """Return the hours, of `cells` cells each: a few runs at their places with their time of day, if there is room;
+    many as a bar for each hour, as high as it has runs.
     """
     if len(times) > _TIMED:
         hours = _by_hour(times, start)
         bars = charts.spark([min(runs, _FULL) for runs in hours] + [_FULL], ascii_only=ascii_only)[:-1]
         return "".join(bar.ljust(cells) for bar in bars)
     at = [(instant - start) * cells // HOUR for instant in times]
-    ticks = charts.ticks(at, HOURS * cells, ascii_only=ascii_only)
+    ticks = charts.ticks(at, _HOURS * cells, ascii_only=ascii_only)
     for place, instant in zip(at, times, strict=True):
         time = clock(instant, zone)
-        room = ticks[place + 1 : place + 2 + len(time)]
-        if len(room) > len(time) and not room.strip():
-            ticks = ticks[: place + 1] + time + ticks[place + 1 + len(time) :]
+        # Before its tick at the end of the line, else after it, with a blank to what is next.
+        is_last = place + 1 + len(time) >= len(ticks)
+        begin = place - len(time) if is_last else place + 1
+        if not ticks[begin - is_last : begin + len(time) + (not is_last)].strip():
+            ticks = ticks[:begin] + time + ticks[begin + len(time) :]
     return ticks
 
 
 def is_even(times: Sequence[int], start: int) -> bool:
-    """Return whether each of the 24 hours has as many runs; the first of them has begun."""
-    first, second, *rest = _by_hour(times, start)
-    return second > 0 and first <= second and all(runs == second for runs in rest)
+    """Return whether each of the hours has as many runs; of the first and the last, only a part counts."""
+    first, second, *rest, last = _by_hour(times, start)
+    return second > 0 and max(first, last) <= second and all(runs == second for runs in rest)
 
 
 def _by_hour(times: Sequence[int], start: int) -> list[int]:
-    hours = [0] * HOURS
+    hours = [0] * _HOURS
     for instant in times:
-        hours[min(HOURS - 1, max(0, (instant - start) // HOUR))] += 1
+        hours[min(_HOURS - 1, max(0, (instant - start) // HOUR))] += 1
     return hours
 
 
 def _may_be_due(line: JobLine, until: int) -> bool:
-    return line.job.next_run is not None and line.job.next_run < until
+    return line.job.next_run is not None and line.job.next_run <= until
 
 
 class Timeline(TextDrawing):
@@ -316,7 +327,7 @@ class Timeline(TextDrawing):
         self.lasts(HOUR // cells - (now - start) % (HOUR // cells))
         room = max(2, height - 1)
         rows: list[tuple[int, JobLine, list[int]]] = []
-        due_then = [(number, job) for number, job in self._jobs if _may_be_due(job, start + HOURS * HOUR)]
+        due_then = [(number, job) for number, job in self._jobs if _may_be_due(job, now + DAY)]
         due_then.sort(key=lambda numbered: numbered[1].job.next_run or 0)
         while due_then and len(rows) < room:
             number, job = due_then.pop(0)
@@ -324,7 +335,7 @@ class Timeline(TextDrawing):
             rows += [(number, job, times)] if times else []
         if due_then:
             due_then.append(rows.pop()[:2])
-        most = width - _BEHIND - HOURS * cells
+        most = width - _BEHIND - _HOURS * cells
         label = min(
             most, _NUMBER + 2 + max((cell_len(safe_line(job.job.name, _NAME)) for _, job, _ in rows), default=0)
         )
@@ -333,7 +344,7 @@ class Timeline(TextDrawing):
             runs = f" {count(len(times), 'run')}" if len(times) > _TIMED else ""
             named = fit(f" S{number:<{_NUMBER - 2}}{job.job.name}", label - 1) + " "
             if is_even(times, start):
-                hours = rule_parts(self.context, HOURS * cells, [(job_text.when(job.job), "$muted")])
+                hours = rule_parts(self.context, _HOURS * cells, [(job_text.when(job.job), "$muted")])
             else:
                 hours = [(time_line(times, start, cells, zone, ascii_only=ascii_only), "")]
             lines.append([(named, "$muted"), *hours, (runs, "$muted")])
@@ -344,13 +355,13 @@ class Timeline(TextDrawing):
         return lines
 
     def _due(self, line: JobLine, now: int, start: int) -> list[int]:
-        """Return the next times of a job. Those of a schedule are computed once an hour."""
+        """Return the times of a job in the next 24 hours. Those of a schedule are computed once an hour."""
         job = line.job
         key = (job.uid, tuple((job.schedule or {}).values()), job.plan, job.timezone, start)
         if key not in self._times:
             self._times = {known: times for known, times in self._times.items() if known[-1] == start}
             try:
-                self._times[key] = fire_times.due_between(job, start - 1, start + HOURS * HOUR - 1, _MAX_TIMES)
+                self._times[key] = fire_times.due_between(job, start - 1, start + _HOURS * HOUR - 1, _MAX_TIMES)
             except ScheduleError:
                 self._times[key] = []
-        return [instant for instant in self._times[key] if instant > max(now, job.decided_until)]
+        return [instant for instant in self._times[key] if max(now, job.decided_until) < instant <= now + DAY]

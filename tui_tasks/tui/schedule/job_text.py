@@ -24,7 +24,6 @@ _LOOKS: Final = {
     "over": _OVER,
     "waits": LOOKS["running"]._replace(word="waits to start"),
     "missed": LOOKS["skipped"]._replace(word="missed", letter="m"),
-    "skipped": LOOKS["skipped"],
     "coalesced": LOOKS["skipped"]._replace(glyph="·", word="coalesced", letter="."),
 }
 _FAR: Final = 100 * YEAR
@@ -36,7 +35,9 @@ def is_overdue(job: Job, now: int) -> bool:
 
 
 def state(line: JobLine, now: int) -> str:
-    """Return a job's state: running, waits, overdue, disabled, held, error, adhoc, over (no date is left) or idle."""
+    """Return a job's state: running, waits, overdue, disabled, held, error, interrupted, adhoc, over (no date is left)
+    or idle.
+    """
     job = line.job
     if line.running is not None:
         return "running" if line.running.state == "running" else "waits"
@@ -44,8 +45,10 @@ def state(line: JobLine, now: int) -> str:
         return "held" if job.held else "disabled"
     if is_overdue(job, now):
         return "overdue"
-    if job.state == "error":
+    if line.in_a_row:
         return "error"
+    if job.last_outcome == "interrupted":
+        return "interrupted"
     if job.type == "adhoc":
         return "adhoc"
     return "over" if job.next_run is None else "idle"
@@ -98,7 +101,7 @@ def when(job: Job) -> str:
 def last(line: JobLine, now: int, *, with_reason: bool = False) -> str:
     """Return how the last run went: `running 41s`, `2m ago ok 41s`, `failed 4h ago`, `never`.
 
-    `with_reason`: with why it failed, as in `failed 4h ago: no answer`.
+    `with_reason`: with why it did not succeed, as in `failed 4h ago: no answer`.
     """
     run = line.running
     if run is not None:
@@ -113,7 +116,7 @@ def last(line: JobLine, now: int, *, with_reason: bool = False) -> str:
     if run.outcome == "success":
         took = f" {duration(run.took)}" if run.took is not None and run.took >= 1_000_000 else ""
         return f"{ago(run.ended_at, now)} ok{took}"
-    why = f": {line.failure.why}" if with_reason and line.failing and line.failure and line.failure.why else ""
+    why = f": {run.why}" if with_reason and run.why else ""
     return f"{look(run.outcome or '').word} {ago(run.ended_at, now)}{why}"
 
 
@@ -212,13 +215,14 @@ def story(line: JobLine, now: int) -> tuple[str, str]:
         return f"{last(line, now)}; a scheduler starts it", "running"
     if now_state == "overdue" and line.job.next_run is not None:
         return f"{due_words(line.job.next_run, now)}: no scheduler has started it", "overdue"
-    if line.failing and failure is not None and failure.ended_at is not None:
-        in_a_row = f", {line.failing} in a row" if line.failing > 1 else ""
+    if failure is not None and failure.ended_at is not None:
+        in_a_row = f", {line.in_a_row} in a row" if line.in_a_row > 1 else ""
         why = f":  {failure.why}" if failure.why else ""
-        word = look(failure.outcome or "error").word
-        return f"{word} {ago(failure.ended_at, now)}{in_a_row}{why}", "failed"
+        return f"failed {ago(failure.ended_at, now)}{in_a_row}{why}", "failed"
     if line.last is None:
         return f"{job_look(now_state).word}; it has never run", now_state
+    if now_state == "interrupted":
+        return last(line, now, with_reason=True), now_state
     return f"{job_look(now_state).word}; last {last(line, now)}", now_state
 
 

@@ -120,7 +120,7 @@ class RunView(Overlay):
         used = job_text.used(run) if width >= NARROW else ""
         used = f" · {used}" if used else ""
         why = f" · {safe_line(run.why, max(1, width - 24 - len(used)))}" if run.why else ""
-        return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (used, "$muted"), (why, shown.color)]
+        return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (used, "$muted"), (why, "")]
 
     def _length_parts(self, width: int) -> Sequence[Part]:
         """Return the length of the output, and whether its end is followed."""

@@ -21,7 +21,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest import Digest, digest
-from tui_tasks.core.read.digest_entries import PARTS, DigestLine
+from tui_tasks.core.read.digest_entries import GROUPS, PARTS, STATES, DigestLine
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.schema import due_dates, task_fields
@@ -47,6 +47,14 @@ _LOOKS: Final[dict[str, Look]] = {
     "needs_you": LOOKS["needs_you"],
     "in_your_name": Look("!", "in your name", "!", "$changed"),
     "failed": LOOKS["failed"],
+    "interrupted": LOOKS["interrupted"],
+    "claim_lapsed": LOOKS["stuck"]._replace(word="claim lapsed"),
+    "check_failed": LOOKS["pending"]._replace(word="check failed", letter="o"),
+    "refused": Look("·", "refused", ".", "$muted"),
+    "tool_error": Look("·", "tool error", ".", "$muted"),
+    "open_again": LOOKS["pending"]._replace(word="open again", letter="o"),
+    "dropped": LOOKS["skipped"]._replace(word="dropped"),
+    "gone": Look("·", "gone", ".", "$muted"),
     "ok_again": LOOKS["done"]._replace(word="ok again"),
     "late": LOOKS["overdue"]._replace(word="late"),
     "not_proven": LOOKS["pending"]._replace(word="not proven", letter="o"),
@@ -55,6 +63,8 @@ _LOOKS: Final[dict[str, Look]] = {
     "filed": Look("+", "filed", "+", "$muted"),
     "spent": Look("$", "spent", "$", "$muted"),
 }
+# What still matters of what went wrong: it stands before what is late.
+_LOUD: Final = STATES[: STATES.index("check_failed") + 1]
 # The most entries shown below one line.
 _MAX_ENTRIES: Final = 200
 LEAST: Final = 8 * HOUR
@@ -83,25 +93,16 @@ _AROUND: Final = 6
 _MOST_LINES: Final = 3
 
 
-def _shown_part(line: DigestLine) -> str:
-    """Return the part under which a line is shown: what is done with nothing to check has one of its own, and so has
-    what failed and is ok again.
-    """
-    if line.part == "failed":
-        return "ok_again" if line.is_over else "failed"
-    return "done" if line.kind == "unchecked" else line.part
-
-
 def _said(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]:
-    """Return what is said beside the name of a line, if that does not say it all, and the style of what matters."""
-    if line.part == "failed":
-        text = line.words(time_of).removeprefix("failed: ").removeprefix("error: ")
-        return text, "$muted" if line.is_over else "$state-failed"
-    if line.part == "late":
-        return line.text, "$state-overdue"
+    """Return what is said beside the name of a line, if that does not say it all, and its style."""
     if line.part == "needs_you":
-        return "" if line.kind == "ask" else line.text, "$state-needs-you"
-    return line.text, "$muted"
+        return "" if line.kind == "ask" else line.text, ""
+    if line.part == "failed":
+        text = line.words(time_of)
+        if line.state in _LOUD:
+            text = text.removeprefix(f"{_LOOKS[line.state].word}: ").removeprefix("error: ")
+        return text, "" if line.state in _LOUD else "$muted"
+    return line.text, "" if line.part == "late" else "$muted"
 
 
 class DigestRow(msgspec.Struct, frozen=True):
@@ -161,10 +162,10 @@ class DigestRows(RowDrawing[DigestRow]):
 
     def _line(self, row: DigestRow, width: int) -> list[Part]:
         line, ascii_only = row.line, self.context.ascii_only
-        look = _LOOKS[_shown_part(line)]
+        look = _LOOKS[line.group]
         parts: list[Part] = [(look.mark(ascii_only=ascii_only), look.color)]
         if width >= 60:
-            parts += [(f" {look.word:<{_TITLE}}", look.color)]
+            parts += [(f" {look.word:<{_TITLE}}", "")]
             parts += [(f"{fit(agent_text.who(line.who), self.longest_who, ascii_only=ascii_only)} ", "$muted")]
         name = "" if line.name == line.who and width >= 60 else line.title
         text, ink = _said(line, self.context.clock.time_of)
@@ -354,8 +355,9 @@ class DigestScreen(Overlay):
 
     def _rows(self) -> Iterator[DigestRow]:
         assert self._digest is not None
-        urgent = [line for line in self._digest.lines if PARTS.index(line.part) <= PARTS.index("failed")]
-        for number, line in enumerate([*urgent, *self._late, *self._digest.lines[len(urgent) :]]):
+        ordered = [line for lines in self._digest.groups.values() for line in lines]
+        urgent = sum(line.part in PARTS[:2] or line.state in _LOUD for line in ordered)
+        for number, line in enumerate([*ordered[:urgent], *self._late, *ordered[urgent:]]):
             yield DigestRow((number, 0), line)
             if line.key == self._open:
                 lines = log_pages.find(self.context.db, line.entries[-_MAX_ENTRIES:])
@@ -400,4 +402,4 @@ def _read_digest(open_reader: Callable[[], Database], since: int, now: int, left
         return digest(db, since, now, left)
 
 
-assert set(_LOOKS) == {*PARTS, "done", "ok_again", "late"}
+assert set(_LOOKS) == {*GROUPS, "late"}

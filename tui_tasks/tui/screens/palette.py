@@ -177,6 +177,7 @@ _OTHERS: Final = (
     LegendLine("█░", "$state-done", "progress: the share that is done"),
     LegendLine("▁▂▃▄▅▆▇", "$state-in-progress", "activity or number over time, low to high"),
     LegendLine("▏▎▍▌▋▊▉", "$muted", "part of a bar in charts; runs of a job"),
+    LegendLine("–", "$state-skipped", "in a job's history: due times that were skipped or missed"),
     LegendLine("▐", "$muted", "the part of a list that is on screen"),
     LegendLine("⏎", "$muted", "a line ends, in a command"),
     LegendLine("▸", "$muted", "several lines in one: Enter shows them"),

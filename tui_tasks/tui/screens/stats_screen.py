@@ -218,7 +218,6 @@ class Stats(Overlay):
             now=now,
             zone=self.context.clock.zone,
             cut=self._cut,
-            home=home.name if home is not None else "",
             failures=tuple(self._failures()),
             proven=check_queries.counts(self.context.db, home, self._tally.done_tasks) if home is not None else {},
         )

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Final
 
-from tui_tasks.core.read import statistics
+from tui_tasks.core.read import failure_rules, statistics
 from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
 from tui_tasks.text.glyphs import LOOKS
-from tui_tasks.text.safe import cell_len, fit, safe_line
-from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, age, duration
+from tui_tasks.text.safe import cell_len, fit
+from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, age, count, duration
 from tui_tasks.tui.painting import charts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
@@ -24,9 +24,9 @@ _SPANS: Final = ("< 1m", "1–5m", "5–15m", "15–60m", "1–4h", "4–24h", "
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _NARROW: Final = 60
 _GAP: Final = 3
-# In cells: the labels of the left figures, and of the right ones at least and at most.
+# In cells: the labels of the left figures, and of the right ones.
 _LABEL: Final = 21
-_RIGHT_LABELS: Final = (14, 18)
+_RIGHT_LABEL: Final = 13
 # The lines of the first charts at least and at most, and the title and two lines below them.
 _TALL: Final = (4, 6)
 _AROUND_CHARTS: Final = 3
@@ -48,8 +48,8 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of the last days of the list `home`. `longest` is the longest wait for the human, `longest_about` its
-    task's number. `failures`: the newest of the failed tasks.
+    """The figures of the last days of a list. `longest` is the longest wait for the human, `longest_about` its task's
+    number. `failures`: the newest of the failed tasks.
     """
 
     tally: Tally
@@ -62,7 +62,6 @@ class Figures:
     now: int
     zone: tzinfo
     cut: bool
-    home: str = ""
     failures: Sequence[Failure] = ()
     proven: Mapping[str, int] = field(default_factory=dict)
     """How many done tasks were checked, by result."""
@@ -106,7 +105,7 @@ def _more_charts(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     lines = _beside(took, _spans("waiting for you", waited, half, ascii_only), half)
     lines += _runs(figures, width - 2, ascii_only)
     if figures.cut:
-        lines += [[], [(f" of the newest {statistics.MAX:,} journal entries alone", "$muted")]]
+        lines += [[], [(f" Only the newest {statistics.MAX:,} journal entries are counted.", "$muted")]]
     return lines
 
 
@@ -116,38 +115,35 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     done = sum(tally.done)
     finished = done + tally.failed
     arrow = "->" if ascii_only else "→"
-    share = f"{tally.failed} of {finished}" + (f"   ({tally.failed / finished:.0%})" if finished else "")
-    of_jobs = ((jobs.failing, "failed", "$state-failed"), (jobs.late, "late", "$state-overdue"))
-    wrong = [part for count, word, ink in of_jobs if count for part in ((", ", "$muted"), (f"{count} {word}", ink))]
+    share = f"{tally.failed} of {finished} finished" + (f" ({tally.failed / finished:.0%})" if finished else "")
+    of_jobs = [
+        *_counted(jobs.failing, "failed", "failed", ascii_only),
+        *_counted(jobs.late, "overdue", "late", ascii_only),
+    ]
     quiet = tally.quiet(figures.now)
     longest = f"{_span(figures.longest)}  {figures.longest_about}".rstrip()
     change, pace = f"{start} {arrow} {figures.now_open}", f"{done / DAYS:.1f}"
+    done_text = f"{done}" + (f", {pace} a day" if done else "")
     left = [
         _number("median time to done", _span(tally.median_took)),
         _number("median wait for you", _span(statistics.median_wait(figures.waits))),
         _number("longest quiet spell", _span(quiet or None)),
     ]
-    half = (width - _GAP - 2) // 2
-    # The counts above the figures are of all lists.
-    failed = f"failed in {figures.home}" if figures.home else "failed"
-    scheduled = cell_len(f"{jobs.total}{''.join(text for text, _ in wrong)}")
-    room = (width if width < _NARROW else width - half - _GAP) - scheduled - 3
-    label = max(_RIGHT_LABELS[0], min(cell_len(failed), room, _RIGHT_LABELS[1]))
-    failed = safe_line(failed, label, ascii_only=ascii_only)
     right = [
-        _number(failed, share, label, "$state-failed" if tally.failed else ""),
-        _number("longest wait", longest, label),
-        [*_number("jobs", str(jobs.total), label), *wrong],
+        # The counts above the figures are of all lists.
+        _number("failed here", share, _RIGHT_LABEL),
+        _number("longest wait", longest, _RIGHT_LABEL),
+        [*_number("jobs", str(jobs.total), _RIGHT_LABEL), *of_jobs],
     ]
     if figures.proven:
         checked = sum(figures.proven.values())
         left.append(_number("reported, with checks", str(checked)))
-        right.append(_number("proven", f"{figures.proven.get('passed', 0)} of {checked}", label, "$state-done"))
+        right.append(_number("proven", f"{figures.proven.get('passed', 0)} of {checked}", _RIGHT_LABEL))
     if width < _NARROW:
         opened = _spark("open", figures.open_by_day, change, "$primary", ascii_only)
         return [opened, _spark("done/day", figures.done_by_day, pace, "$state-done", ascii_only), *left, *right]
     half = (width - _GAP - 2) // 2
-    left, right = [_number("open", change), *left], [_number("done a day", pace, label), *right]
+    left, right = [_number("open", change), *left], [_number("done here", done_text, _RIGHT_LABEL), *right]
     return _beside(left, right, half)
 
 
@@ -165,11 +161,15 @@ def _failed_tasks(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]
     number = max((cell_len(each.number) for each in figures.failures), default=0)
     name = min(width // 3, max((cell_len(each.name) for each in figures.failures), default=0))
     for each in figures.failures:
-        mark = f" {LOOKS['failed'].mark(ascii_only=ascii_only)} {each.number:<{number}}  "
-        head: Drawn = [(mark, "$state-failed"), (fit(each.name, name, ascii_only=ascii_only), ""), ("  ", "")]
+        mark = f" {LOOKS['failed'].mark(ascii_only=ascii_only)} "
+        head: Drawn = [
+            (mark, LOOKS["failed"].color),
+            (f"{each.number:<{number}}  ", "$muted"),
+            (f"{fit(each.name, name, ascii_only=ascii_only)}  ", ""),
+        ]
         room = width - sum(cell_len(text) for text, _ in head) - 6
         when = f"{age(each.at, figures.now):>5} "
-        lines.append([*head, (fit(each.why, room, ascii_only=ascii_only), "$state-failed"), (when, "$muted")])
+        lines.append([*head, (fit(each.why, room, ascii_only=ascii_only), ""), (when, "$muted")])
     if more := figures.tally.failed - len(figures.failures):
         lines.append([(f"   and {more:,} more failed", "$muted")])
     return [*lines, []] if lines else []
@@ -179,8 +179,8 @@ def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: 
     return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), style), (f"  {text}", "bold")]
 
 
-def _number(name: str, text: str, label: int = _LABEL, style: str = "") -> list[Part]:
-    return [(f" {name:<{label}} ", "$muted"), (text, style or "bold")]
+def _number(name: str, text: str, label: int = _LABEL) -> list[Part]:
+    return [(f" {name:<{label}} ", "$muted"), (text, "bold")]
 
 
 def _span(time: int | None) -> str:
@@ -240,10 +240,10 @@ def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> li
     if not found:
         return [*lines, [(" none in these days", "$muted")]]
     # Those between the shortest and the longest alone.
-    for name, count in list(zip(_SPANS, counts, strict=True))[found[0] : found[-1] + 1]:
-        bars = charts.bar(count, max(counts), room, ascii_only=ascii_only)
+    for name, tasks in list(zip(_SPANS, counts, strict=True))[found[0] : found[-1] + 1]:
+        bars = charts.bar(tasks, max(counts), room, ascii_only=ascii_only)
         name = name.replace("–", "-") if ascii_only else name
-        lines.append([(f" {name:<8}", "$muted"), (bars, "~primary"), (f" {count}" if count else "", "")])
+        lines.append([(f" {name:<8}", "$muted"), (bars, "~primary"), (f" {tasks}" if tasks else "", "")])
     return lines
 
 
@@ -254,10 +254,10 @@ def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     for at, outcome in figures.runs:
         hour = datetime.fromtimestamp(at // SECOND, figures.zone).hour
         started[hour] += 1
-        failed[hour] += outcome in ("error", "interrupted")
+        failed[hour] += failure_rules.run_failed(outcome)
     cells = max(2, min(4, (width - 9) // 24))
-    title = f"runs by hour   {len(figures.runs):,} kept of {DAYS} days"
-    lines: list[Drawn] = [[(f" {title}", "$muted"), *_failed_parts(failed.total(), "   ")]]
+    title = f"runs by hour   {count(len(figures.runs), 'kept run')} of the last {DAYS} days"
+    lines: list[Drawn] = [[(f" {title}", "$muted"), *_counted(failed.total(), "failed", "failed", ascii_only)]]
     bar = min(_BAR, cells - 1)
     rows = charts.columns([started[hour] for hour in range(24)], 3, bar, cells - bar, ascii_only=ascii_only)
     lines += [[(f" {row}", "~primary")] for row in rows]
@@ -272,5 +272,8 @@ def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     return lines
 
 
-def _failed_parts(failed: int, gap: str) -> list[Part]:
-    return [(f"{gap}{failed:,} failed", "$state-failed")] if failed else []
+def _counted(number: int, state: str, word: str, ascii_only: bool) -> list[Part]:
+    """Return `, ✗ 3 failed`; nothing where there are none."""
+    look = LOOKS[state]
+    mark: Part = (f"{look.mark(ascii_only=ascii_only)} ", look.color)
+    return [(", ", "$muted"), mark, (f"{number:,} {word}", "")] if number else []

@@ -108,7 +108,7 @@ class Counts:
 
     def _counts(self, entries: Sequence[AgentEntry], *, is_alone: bool) -> Iterator[Count]:
         state = self._context.state
-        asks, failed_agents = len(state.asks), sum(entry.state == "failed" for entry in entries)
+        asks = len(state.asks)
         word = ("question" if asks == 1 else "ask") if asks == len({ask.agent for ask in state.asks}) else "questions"
         is_known = self._context.link.as_of is None
         waits = asks or state.unproven or state.held or state.reviewable or any(entry.is_trouble for entry in entries)
@@ -116,8 +116,7 @@ class Counts:
             yield self._count(asks, word if asks else "questions", "needs_you", "asks")
         else:
             yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
-        failed = state.failed + len(state.failing) + failed_agents
-        yield self._count(failed, "failed", "failed", "attention" if state.failed else "pane_schedule")
+        yield self._count(self._failed(entries), "failed", "failed", "attention" if state.failed else "pane_schedule")
         if is_known and state.members:
             yield self._stuck([entry.state for entry in entries])
         if late := self._late():
@@ -134,6 +133,11 @@ class Counts:
             yield count._replace(briefs=(f"{count.short} {checks}",))
         if is_known:
             yield self._changed(is_alone=is_alone)
+
+    def _failed(self, entries: Sequence[AgentEntry]) -> int:
+        """Return how many tasks, jobs and agents have failed (see `failure_rules`)."""
+        state = self._context.state
+        return state.failed + len(state.failing) + sum(entry.state == "failed" for entry in entries)
 
     def _count(self, number: int, words: str, kind: str, action: str) -> Count:
         looks = look(kind)
@@ -232,12 +236,11 @@ class Counts:
 
     def _short_counts(self, entries: Sequence[AgentEntry]) -> Iterator[Group]:
         state = self._context.state
-        failed = state.failed + len(state.failing) + sum(entry.state == "failed" for entry in entries)
         for number, kind, action in (
             (state.need_you, "needs_you", "asks"),
             (len(state.reviewable), "reviewable", "asks"),
             (state.held, "held", "asks"),
-            (failed, "failed", "attention" if state.failed else "pane_schedule"),
+            (self._failed(entries), "failed", "attention" if state.failed else "pane_schedule"),
         ):
             if number:
                 looks = look(kind)

@@ -46,11 +46,11 @@ _TASK: Final = 40
 _JOB: Final = 24
 _LEAST_TASK: Final = 12
 _LEAST_JOB: Final = 10
-# The file gives way first, then both names, the job's down to a word, and last the job.
+# The file gives way first, then the names, the task's down to a word before the job's, and last the job.
 _STEPS: Final = (
     _Step(_TASK, _JOB, has_file=True),
-    *(_Step(_TASK, job) for job in range(_JOB, _LEAST_JOB, -1)),
-    *(_Step(task, _LEAST_JOB) for task in range(_TASK, _LEAST_TASK, -1)),
+    *(_Step(task, _JOB) for task in range(_TASK, _LEAST_TASK, -1)),
+    *(_Step(_LEAST_TASK, job) for job in range(_JOB, _LEAST_JOB, -1)),
     *(_Step(task, 0) for task in range(_TASK, 5, -1)),
     _Step(0, 0),
     _Step(0),

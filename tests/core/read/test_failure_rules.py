@@ -1,0 +1,172 @@
+"""What counts as failed: everyone who counts or shows failures gives the same number."""
+
+from __future__ import annotations
+
+from tests.conftest import Clock
+from tests.core.job_steps import MINUTE, Jobs
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.jobs import DecideDue, FinishRun, RequestRun
+from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEvent, SessionReport, TurnFailed
+from tui_tasks.core.operations.tasks import AddTask, ClaimTask, CreatePlan, EditTask, LapseClaims, LogTask
+from tui_tasks.core.read import job_lines, job_queries, statistics
+from tui_tasks.core.read.digest import Digest, digest
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.store import Store
+from tui_tasks.hooks.intake import record_report
+
+
+def run_each_minute(jobs: Jobs, clock: Clock, *outcomes: str, **settings: int) -> str:
+    """A job of every minute whose runs end like this; one that is `skipped` comes while the run before goes on."""
+    job = jobs.make(settings=settings)
+    for at, outcome in enumerate(outcomes):
+        clock.forward(60)
+        jobs.commit(DecideDue(job.uid))
+        if outcome != "skipped" and (*outcomes, "")[at + 1] != "skipped":
+            finish(jobs, job.uid, outcome)
+        elif outcome == "skipped":
+            finish(jobs, job.uid, outcomes[at - 1])
+    return job.uid
+
+
+def finish(jobs: Jobs, uid: str, outcome: str) -> None:
+    (run,) = job_queries.open_runs(jobs.store.db, uid)
+    jobs.commit(FinishRun(run.uid, outcome, "no answer"), "agent")
+
+
+def line_of(jobs: Jobs, uid: str) -> job_lines.JobLine:
+    return job_lines.line_of(jobs.store.db, jobs.job(uid))
+
+
+def failed_runs(jobs: Jobs) -> int:
+    return sum(outcome == "error" for _, outcome in statistics.runs(jobs.store.db, 0))
+
+
+def test_the_history_of_a_job_has_a_mark_for_a_skipped_run_and_as_many_failures_as_are_counted(
+    jobs: Jobs, clock: Clock
+) -> None:
+    uid = run_each_minute(jobs, clock, "error", "error", "error", "error", "skipped")
+    line = line_of(jobs, uid)
+    assert line.history == ("error", "error", "error", "error", "skipped")
+    assert line.in_a_row == failed_runs(jobs) == 4
+    assert [failing.name for failing in job_lines.failing_jobs(jobs.store.db)] == ["job"]
+    clock.forward(60)
+    jobs.commit(DecideDue(uid))
+    finish(jobs, uid, "success")
+    line = line_of(jobs, uid)
+    assert line.history == ("error", "error", "error", "error", "skipped", "success")
+    assert (line.in_a_row, failed_runs(jobs)) == (0, 4)
+    assert job_lines.failing_jobs(jobs.store.db) == []
+
+
+def test_a_stretch_of_missed_times_has_one_mark_and_hides_no_run(jobs: Jobs, clock: Clock) -> None:
+    uid = run_each_minute(jobs, clock, "success", catch_up="none")
+    clock.forward(3600)
+    jobs.decide(uid)
+    clock.forward(60)
+    assert line_of(jobs, uid).history[:2] == ("success", "missed")
+    assert line_of(jobs, uid).history.count("missed") == 1
+
+
+def test_each_attempt_that_failed_counts_in_the_history_in_a_row_and_in_the_statistics(
+    jobs: Jobs, clock: Clock
+) -> None:
+    uid = run_each_minute(jobs, clock, "error", retries=1)
+    clock.forward(61)
+    (again,) = (run for run in job_queries.open_runs(jobs.store.db, uid) if run.not_before is not None)
+    jobs.commit(RequestRun(again.uid))
+    jobs.commit(FinishRun(again.uid, "error", "no answer"), "agent")
+    line = line_of(jobs, uid)
+    assert line.history == ("error", "error") and line.in_a_row == failed_runs(jobs) == 2
+
+
+def test_a_run_that_was_interrupted_has_not_failed_wherever_failures_are_counted(jobs: Jobs, clock: Clock) -> None:
+    uid = run_each_minute(jobs, clock, "success", "interrupted")
+    line = line_of(jobs, uid)
+    assert line.history == ("success", "interrupted") and line.in_a_row == failed_runs(jobs) == 0
+    assert job_lines.failing_jobs(jobs.store.db) == []
+    (told,) = digest(jobs.store.db, 0, clock(), {}).parts["failed"]
+    assert told.group == "interrupted"
+
+
+class Day:
+    """A plan, and what agents do with its tasks."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.store, self.clock = store, clock
+        self.home = self.commit("human", CreatePlan("Website"))[0]
+
+    def commit(self, actor: str, *operations: Operation) -> list:
+        self.clock.forward(1)
+        return self.store.commit(*operations, actor=actor, now=self.clock())
+
+    def task(self, name: str) -> str:
+        return self.commit("human", AddTask(name, self.home.uid))[0].uid
+
+    def fail(self, name: str) -> str:
+        uid = self.task(name)
+        self.commit("claude-1", EditTask(uid, {"status": "failed"}), LogTask(uid, "no access"))
+        return uid
+
+    def lapse(self, name: str) -> str:
+        uid = self.task(name)
+        self.commit("claude-2", ClaimTask("claude-2", MINUTE, uid))
+        self.clock.forward(61)
+        self.commit("system", LapseClaims())
+        return uid
+
+    def report(self, *events: SessionEvent) -> None:
+        self.clock.forward(1)
+        report = SessionReport("claude", "session", events, self.clock(), Process("boot", "ns", 9, "b"))
+        with self.store.transaction(self.clock()) as transaction:
+            record_report(transaction, f"payload {self.clock()}", report, tasks=False)
+
+    def digest(self) -> Digest:
+        return digest(self.store.db, 0, self.clock(), {})
+
+    def group_of(self, uid: str) -> str:
+        (line,) = (line for line in self.digest().lines if line.task == uid)
+        return line.group
+
+
+def test_of_a_day_with_lapsed_claims_only_what_has_failed_is_told_and_counted_as_failed(
+    store: Store, clock: Clock, jobs: Jobs
+) -> None:
+    day = Day(store, clock)
+    for name in ("Fix flaky test", "Migrate analytics"):
+        day.fail(name)
+    for name in ("Rotate keys", "Audit rules", "Docs", "Clean caches"):
+        day.lapse(name)
+    run_each_minute(jobs, clock, "error", "error")
+    groups = day.digest().groups
+    assert {group: len(groups[group]) for group in ("failed", "claim_lapsed")} == {"failed": 3, "claim_lapsed": 4}
+    tasks = sum(home.failed for home in task_queries.lists(store.db))
+    assert tasks + len(job_lines.failing_jobs(store.db)) == 3
+    assert len(day.digest().parts["failed"]) == 7, "programs find them where they were"
+
+
+def test_what_failed_is_told_by_what_it_is_now(store: Store, clock: Clock) -> None:
+    day = Day(store, clock)
+    uid = day.fail("Fix flaky test")
+    for status, group in (("pending", "open_again"), ("skipped", "dropped"), ("done", "ok_again")):
+        day.commit("claude-1", EditTask(uid, {"status": status}))
+        assert day.group_of(uid) == group
+    day.commit("claude-1", EditTask(uid, {"status": "failed"}))
+    assert day.group_of(uid) == "failed"
+
+
+def test_a_lapsed_claim_is_over_when_its_task_is_done_and_failed_when_that_has_failed(
+    store: Store, clock: Clock
+) -> None:
+    day = Day(store, clock)
+    uid = day.lapse("Rotate keys")
+    for status, group in (("in_progress", "open_again"), ("done", "ok_again"), ("failed", "failed")):
+        day.commit("claude-1", EditTask(uid, {"status": status}))
+        assert day.group_of(uid) == group
+
+
+def test_an_agent_whose_turn_failed_counts_until_it_goes_on(store: Store, clock: Clock) -> None:
+    day = Day(store, clock)
+    day.report(PromptSubmitted("go on"), TurnFailed("overloaded"))
+    assert [line.text for line in day.digest().groups["failed"]] == ["overloaded"]
+    day.report(PromptSubmitted("again"))
+    assert [line.group for line in day.digest().parts["failed"]] == ["ok_again"]

@@ -1,0 +1,184 @@
+"""The lines of a digest about failures: what has failed, why, how often, and what it is now."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import failure_rules, job_queries, screen_memory
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.digest_entries import (
+    CLAIM_LAPSED,
+    FAILED,
+    OK_AGAIN,
+    DigestLine,
+    EventEntry,
+    Recovery,
+    StatusEntry,
+)
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_records
+from tui_tasks.core.vocab import OPEN
+
+
+class _Failure(msgspec.Struct, gc=False):
+    """A failure with all its entries; `status` is that of its task now. `what` and `reason`: see `Recovery`."""
+
+    kind: str
+    uid: str
+    name: str
+    who: str
+    text: str
+    task: str | None
+    at: int = 0
+    entries: list[int] = []
+    status: str | None = None
+    what: str = "failed"
+    reason: str = ""
+
+
+def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], now: int) -> Iterator[DigestLine]:
+    """Yield a line for each thing that has failed, or gone wrong otherwise, however often it did."""
+    each = [(entry.seq, entry.at, _of_task(db, entry)) for entry in statuses if failure_rules.task_failed(entry.become)]
+    each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event)) is not None]
+    failures: dict[tuple[str, str], _Failure] = {}
+    for seq, at, failure in each:
+        one = failures.setdefault((failure.kind, failure.uid), failure)
+        one.at, one.text, one.who = at, failure.text, failure.who
+        one.what, one.reason = failure.what, failure.reason
+        one.entries.append(seq)
+    passed: dict[tuple[str | None, Any], list[int]] = {}
+    for event in filter(_has_passed, events):
+        passed.setdefault((event.task, event.values.get("name")), []).append(event.at)
+    for one in failures.values():
+        many, ok_since = len(one.entries), _ok_since(db, one, passed)
+        state = _state(db, one, ok_since, now)
+        text = f"{one.text} ({many} times)" if many > 1 else one.text
+        if one.status is not None and state not in (FAILED, CLAIM_LAPSED):
+            text += f", and is {one.status.replace('_', ' ')} now"
+        elif state == OK_AGAIN:
+            text += ", ok again"
+        yield DigestLine(
+            "failed", one.kind, one.uid, one.name, one.who, text, one.at, tuple(one.entries), one.task, many,
+            state=state, recovery=Recovery(one.what, one.reason, many, ok_since) if ok_since is not None else None,
+        )  # fmt: skip
+
+
+def _state(db: Database, one: _Failure, ok_since: int | None, now: int) -> str:
+    """Return what a failure is now, of `digest_entries.STATES`."""
+    if one.status is not None:
+        return _state_of_task(one.kind, one.status)
+    if one.kind == "run":
+        return _state_of_job(db, one.uid)
+    if one.kind == "session":
+        return _state_of_agent(db, one.uid, now)
+    if ok_since is not None:
+        return OK_AGAIN
+    return {"check": "check_failed", "tool": "tool_error", "refusal": "refused"}[one.kind]
+
+
+def _state_of_task(kind: str, status: str) -> str:
+    if failure_rules.task_failed(status):
+        return FAILED
+    if status == "done":
+        return OK_AGAIN
+    if status not in OPEN:
+        return "dropped"
+    return CLAIM_LAPSED if kind == "claim" and status == "pending" else "open_again"
+
+
+def _state_of_job(db: Database, uid: str) -> str:
+    job = job_queries.any_job(db, uid)
+    if job is None or job.deleted:
+        return "dropped"
+    if failure_rules.job_failed(job.failures, job.last_outcome):
+        return FAILED
+    return OK_AGAIN if job.last_outcome == "success" else "interrupted"
+
+
+def _state_of_agent(db: Database, uid: str, now: int) -> str:
+    seen = session_queries.seen(db, uid)
+    if seen is None:
+        return "gone"
+    if failure_rules.agent_failed(seen.state, seen.session.ended_at, screen_memory.seen_at(db), now):
+        return FAILED
+    return "gone" if seen.session.ended_at is not None else OK_AGAIN
+
+
+def _has_passed(event: EventEntry) -> bool:
+    return event.kind == "check.finished" and event.values.get("state") == "passed"
+
+
+def _ok_since(db: Database, one: _Failure, passed: Mapping[tuple[str | None, Any], list[int]]) -> int | None:
+    """Return when a job or a check succeeded first after its last failure; None if it has not, and for others."""
+    if one.kind == "run":
+        last = job_queries.last_ended(db, one.uid)
+        is_over = last is not None and last.outcome == "success" and (last.ended_at or 0) > one.at
+        return job_queries.ok_since(db, one.uid, one.at) if is_over else None
+    if one.kind == "check":
+        return min((at for at in passed.get((one.task, one.uid.partition("/")[2]), ()) if at > one.at), default=None)
+    return None
+
+
+def _of_task(db: Database, entry: StatusEntry) -> _Failure:
+    """Return a task's failure with its reason; where the entry has none, and it still holds, what the list shows."""
+    why = task_records.result_text(_from_json(entry.reason))
+    if not why and failure_rules.task_failed(entry.status) and (line := list_pages.line(db, entry.uid)) is not None:
+        why = task_records.end_reason(db, line)
+    text = f"failed: {why}" if why else "failed"
+    status = "deleted" if entry.deleted else entry.status
+    return _Failure("task", entry.uid, entry.name, entry.actor, text, entry.uid, status=status)
+
+
+def _from_json(reason: Any) -> Any:
+    """Return what a reason holds: SQLite extracts an object or an array as JSON text."""
+    if isinstance(reason, str) and reason[:1] in ("{", "["):
+        with contextlib.suppress(ValueError):
+            return json.loads(reason)
+    return reason
+
+
+def _failure(db: Database, event: EventEntry) -> _Failure | None:
+    """Return the failure that an entry reports, or None."""
+    kind, uid, task, name, new = event.kind, event.uid, event.task, event.name, event.values
+    tool = str(new.get("tool", ""))
+    if event.entity == "run":
+        return _of_run(db, uid, new, event.actor)
+    if kind == "check.finished" and new.get("state") == "failed":
+        check = str(new.get("name", ""))
+        text = f"check {check} failed"
+        return _Failure("check", f"{task}/{check}", name or uid, event.agent or "", text, task, what=text)
+    if kind == "claim.lapsed":
+        # The task may be another agent's by now.
+        claim = task_records.find(db, uid)
+        holder = claim.agent if claim is not None else event.actor
+        line = list_pages.line(db, task) if task is not None else None
+        status = line.status if line is not None else "deleted"
+        return _Failure("claim", task or uid, name or uid, holder, "its claim ran out", task, status=status)
+    if kind == "tool.failed":
+        return _Failure("tool", f"{uid}/{tool}", tool, uid, f"failed: {new.get('error', '')}", None)
+    if kind == "session.failed":
+        return _Failure("session", uid, uid, uid, str(new.get("last_message") or "its turn failed"), None)
+    if kind == "agent.refused":
+        return _Failure("refusal", f"{uid}/{tool}", tool, uid, f"was refused: {new.get('message', '')}", None)
+    return None
+
+
+def _of_run(db: Database, uid: str, new: dict[str, Any], actor: str) -> _Failure:
+    row = db.sql(
+        "SELECT run.job_uid, job.name, run.result, run.reason FROM run JOIN job ON job.uid = run.job_uid"
+        " WHERE run.uid = ?",
+        (uid,),
+    ).fetchone()
+    job, name, result, reason = row or (uid, uid, None, None)
+    why = new.get("reason") or new.get("result") or reason or result
+    lines = str(why or "").strip().splitlines()
+    outcome, reason = new.get("outcome"), lines[-1] if lines else ""
+    text = f"{outcome}: {reason}" if lines else str(outcome)
+    what = "failed" if failure_rules.run_failed(outcome) else str(outcome)
+    return _Failure("run", job, name, actor, text, None, what=what, reason=reason)
