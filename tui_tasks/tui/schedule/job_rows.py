@@ -53,14 +53,17 @@ class Columns(NamedTuple):
 def columns(width: int, name: int, when: int, failure: int = 0) -> Columns:
     """Divide a width into columns; `name`, `when` and `failure` are the widths of the longest ones.
 
-    What they leave is for the last run. The reason of its failure narrows the words for the schedule.
+    What they leave is for the last run. The words for the schedule give way where the whole reason of a failure fits
+    then.
     """
     history, next_ = (job_lines.HISTORY + 1, 14) if width >= 100 else (0, 12)
     rest = width - _HEAD - next_ - history
     task = min(max(name, 4) + 2, rest * 2 // 5)
     when = min(max(when, 4) + 2, _WHEN)
-    last = min(max(failure + 2, _LAST), rest - task - min(when, _LEAST_WHEN))
-    when = min(when, rest - task - last)
+    last = max(failure + 2, _LAST)
+    if last > rest - task - min(when, _LEAST_WHEN):
+        last = _LAST
+    when = min(when, max(_LEAST_WHEN, rest - task - last))
     return Columns(task, when, rest - task - when, next_, history)
 
 
