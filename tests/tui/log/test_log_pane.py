@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.docs import schema_page
-from tests.tui.driving import SIZES, by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, lines, opened, said, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import MINUTE, NOW, ZONE, at
 from tests.tui.sessions import Sessions
@@ -28,9 +28,11 @@ from tui_tasks.core.operations.tasks import (
 from tui_tasks.core.read.pages import log_lines, log_pages
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
+from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import when
 from tui_tasks.tui.log.log_text import text_of
+from tui_tasks.tui.screens.digest_screen import DigestScreen
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -535,3 +537,47 @@ def test_review_and_stuck_agents_have_words_of_their_own(store: Store, talk, clo
         ("stuck", "agent gives no sign of life"),
         ("stuck", "agent works again"),
     ]
+
+
+# The way back to the screen that has shown something here
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("pane", ["list", "log"])
+async def test_esc_from_an_entry_that_the_digest_has_opened_leads_back_to_its_line(jobs, make_app, pane, size):
+    app = make_app(jobs.plan.path, pane=pane)
+    async with opened(app, size) as pilot:
+        await settle(pilot, "D", "j")
+        cursor = app.screen.window.cursor
+        for _ in range(2):
+            await settle(pilot, "enter")
+            if isinstance(app.screen, DigestScreen):
+                await settle(pilot, "j", "enter")
+            assert app.pane.NAME == "log" and len(app.screen_stack) == 1
+            assert "Esc Back" in lines(app)[-1] or size[0] < 80
+            await settle(pilot, "escape")
+            assert isinstance(app.screen, DigestScreen)
+            assert app.screen.window.cursor.startswith(cursor)
+        await settle(pilot, "escape", "escape")
+        assert app.navigation.pane_name == pane and len(app.screen_stack) == 1
+
+
+async def test_esc_from_the_log_of_an_agent_leads_back_to_its_line_once_its_entries_are_closed(evening, make_app):
+    app = make_app(evening.path)
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, "A", "G")
+        cursor = app.screen.window.cursor
+        await settle(pilot, "enter")
+        assert app.pane.NAME == "log" and said(app) == "No terminal; showing its log."
+        await settle(pilot, "k")
+        assert "q Quit" not in lines(app)[-1] and "Esc Back" in lines(app)[-1]
+        await settle(pilot, "enter", "escape")
+        assert app.pane.NAME == "log" and not app.pane.is_open
+        await settle(pilot, "escape")
+        assert isinstance(app.screen, Fleet) and app.screen.window.cursor == cursor
+        await settle(pilot, "enter", "q")
+        assert isinstance(app.screen, Fleet)
+        await settle(pilot, "escape", "3")
+        assert "who:" not in shown(app)
+        await settle(pilot, "escape")
+        assert app.navigation.pane_name == "log" and len(app.screen_stack) == 1

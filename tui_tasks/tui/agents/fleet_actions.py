@@ -116,7 +116,7 @@ class FleetActions(Controller):
         elif attaching.why_not(self._context, member.name) is None:
             attaching.attach(self._context, member.name)
         else:
-            self._context.navigation.show_log(member.name)
+            self._context.navigation.show_log(member.name, self._fleet.made_again)
             self._context.say("No terminal; showing its log.")
 
     def do_agent_peek(self) -> None:

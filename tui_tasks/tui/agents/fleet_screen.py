@@ -97,6 +97,7 @@ class Fleet(Overlay):
         self._over: set[str] = set()
         self._left: set[str] = set()
         self._shows_gone = False
+        self._came_back_to: str | None = None
         # The agent that was answered last, and what its line is sorted by until the cursor leaves it.
         self._answered: tuple[str, tuple[Any, ...]] | None = None
 
@@ -114,7 +115,7 @@ class Fleet(Overlay):
         self.listed.replace(self._read())
         self._rows.fit(self.members)
         self._head_height = self._head.height(self.size)
-        self.window.show(self.listed)
+        self.window.show(self.listed, self._came_back_to)
         self.window.focus()
         self.set_interval(LOOK_SECONDS, self._look_at_hook)
         self._show()
@@ -136,6 +137,12 @@ class Fleet(Overlay):
         finished = sum(map(agent_states.has_finished, gone))
         fold = GoneAgents(tuple(agent_text.who(one.name, 40) for one in gone), self._shows_gone, finished)
         return [fold, *(one for one in self.members if self._shows_gone or one not in gone)]
+
+    def made_again(self) -> Fleet:
+        """Return a screen that shows the same, with the cursor on the same line."""
+        made = Fleet(self.context)
+        made._shows_gone, made._came_back_to = self._shows_gone, self.window.cursor
+        return made
 
     def turn_gone(self) -> None:
         """Show the lines of the agents that are gone, or fold them into one."""

@@ -267,15 +267,19 @@ class Navigation:
         """Show the matches of a saved filter in the list."""
         self._open_in_turn(self._filter_pane("list", text))
 
-    def show_log(self, who: str) -> None:
-        """Show the log of one agent only."""
+    def show_log(self, who: str, back: Callable[[], Overlay]) -> None:
+        """Show the log of one agent only, from which Back leads to the screen that `back` makes."""
+        before = self.pane_name
         self.close_overlays()
         self._open_in_turn(self._filter_pane("log", f"who:{quoted(who)}"))
+        self._open_in_turn(self._lay_way_back(before, back))
 
-    def show_entry(self, seq: int) -> None:
-        """Show one entry of the journal in the log."""
+    def show_entry(self, seq: int, back: Callable[[], Overlay]) -> None:
+        """Show one entry of the journal in the log, from which Back leads to the screen that `back` makes."""
+        before = self.pane_name
         self.close_overlays()
         self._open_in_turn(self._show_entry(seq))
+        self._open_in_turn(self._lay_way_back(before, back))
 
     def go_to(self, uid: str) -> None:
         """Show a task in the list, wherever it is."""
@@ -308,6 +312,14 @@ class Navigation:
     async def _show_entry(self, seq: int) -> None:
         await self._show_pane("log")
         self.pane.show_entry(seq)
+
+    async def _lay_way_back(self, pane_name: str, make: Callable[[], Overlay]) -> None:
+        self.pane.lay_way_back(lambda: self._open_in_turn(self._go_back(pane_name, make)))
+        self._frame.redraw()
+
+    async def _go_back(self, pane_name: str, make: Callable[[], Overlay]) -> None:
+        await self._show_pane(pane_name)
+        self._app.push_screen(make())
 
     async def _filter_pane(self, name: str, text: str) -> None:
         await self._show_pane(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
@@ -58,6 +58,9 @@ class LogPane(Pane):
         self.below = 0
         """How many entries came in below the screen since it stopped following."""
         self._counted_until = 0
+        # Leads to the screen that has shown something here; whether an entry was open then.
+        self._way_back: Callable[[], None] | None = None
+        self._came_open = False
         self._entries = self._matching()
         self._drawing = LogRows(context, self._why_empty)
         self.row_list = VirtualList(context, self._drawing, id="entries")
@@ -130,7 +133,8 @@ class LogPane(Pane):
     def footer(self, small: bool) -> tuple[str, ...]:
         """An opened entry has its own keys."""
         if not self.is_open:
-            return super().footer(small)
+            keys = super().footer(small)
+            return keys if self._way_back is None else ("back", *(each for each in keys if each != "quit"))
         return ("log_open", "log_copy", "back", *(() if small else ("help",)))
 
     # Changes
@@ -268,17 +272,35 @@ class LogPane(Pane):
         event.stop()
         self.do_log_open()
 
+    @override
+    def lay_way_back(self, go: Callable[[], None]) -> None:
+        self._way_back, self._came_open = go, self.is_open
+
+    @override
+    def left(self) -> None:
+        self._way_back = None
+
+    @property
+    @override
+    def is_inside(self) -> bool:
+        return self.is_open or self._way_back is not None
+
     def do_back(self) -> None:
-        """Leave one layer: an export, the entry, the filter."""
+        """Leave one layer: an export, the entry, the filter; from what another screen has shown here, go back to it."""
         if self._actions.is_exporting:
             self._actions.end_export()
-        elif self.is_open:
+            return
+        goes_back = self._way_back if not self.is_open or self._came_open else None
+        if self.is_open:
             self.remove_class("-open")
             self._follow(self.row_list.is_on_last)
             self.row_list.focus()
             self.context.redraw_frame()
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
+        if goes_back is not None:
+            self._way_back = None
+            goes_back()
 
     def do_log_copy(self) -> None:
         """Copy the entry as a line of text."""

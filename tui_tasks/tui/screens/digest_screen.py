@@ -230,6 +230,7 @@ class DigestScreen(Overlay):
         self._since_words = "since you left" if since is not None else "since you looked" if looked < least else "last"
         self._digest: Digest | None = None
         self._open: str | None = None
+        self._came_back_to: str | None = None
         self._reading: Timer | None = None
         self._took = 0.0
         self._left: dict[str, LeftTask] = {}
@@ -250,7 +251,7 @@ class DigestScreen(Overlay):
     def on_mount(self) -> None:
         """Read the digest."""
         self._read()
-        self.window.show(self.listed)
+        self.window.show(self.listed, self._came_back_to)
         self.window.focus()
         self.hint(*map(self.hint_of, ("digest_open", "asks", "back", "help")))
 
@@ -326,6 +327,9 @@ class DigestScreen(Overlay):
         self._drawing.is_read = True
         self._list()
         self._head.again()
+        if self._came_back_to is not None and self.window.source is not None:
+            self.window.move_to(self._came_back_to)
+            self._came_back_to = None
 
     def _list(self) -> None:
         self._late = list(self._late_lines())
@@ -373,9 +377,9 @@ class DigestScreen(Overlay):
         row = self.window.row
         assert row is not None
         if row.entry is not None:
-            self.context.navigation.show_entry(row.entry.seq)
+            self.context.navigation.show_entry(row.entry.seq, self._made_again)
         elif len(row.line.entries) == 1:
-            self.context.navigation.show_entry(row.line.entries[0])
+            self.context.navigation.show_entry(row.line.entries[0], self._made_again)
         elif row.line.entries:
             self._open = None if self._open == row.line.key else row.line.key
             self._list()
@@ -383,6 +387,12 @@ class DigestScreen(Overlay):
             self._go_to_late(row.line)
         else:
             self.context.say("The entries behind it were compacted away.")
+
+    def _made_again(self) -> DigestScreen:
+        """Return a screen that shows the same, with the cursor on the same line."""
+        made = DigestScreen(self.context, self._since)
+        made._since_words, made._open, made._came_back_to = self._since_words, self._open, self.window.cursor
+        return made
 
     def _go_to_late(self, line: DigestLine) -> None:
         navigation = self.context.navigation

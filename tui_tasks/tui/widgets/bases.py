@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual.await_complete import AwaitComplete
@@ -100,6 +100,9 @@ class Pane(Actor, TransparentContainer):
 
     def show_entry(self, seq: int) -> None:
         """Show an entry of the journal; only the log does."""
+
+    def lay_way_back(self, go: Callable[[], None]) -> None:
+        """Let Back from what is shown now call `go`, until another pane is shown; only the log does."""
 
     @override
     def why_not(self, action: Action) -> str | None:
