@@ -482,6 +482,16 @@ def test_ls_sorts_by_due_date_over_all_lists_and_each_task_keeps_its_number(shel
     assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [name for _, name in listed]
 
 
+@pytest.mark.parametrize(("by", "first"), [("urgency", "high"), ("age", "new"), ("agent", "taken")])
+def test_ls_sorts_by_what_the_screen_sorts_by(shell: Session, clock, capsys, by: str, first: str) -> None:
+    add(shell, "plain", "taken @bob", "high !high")
+    clock.forward(60)
+    add(shell, "new")
+    capsys.readouterr()
+    listing.ls_json(shell, [], listing.filter_of(f"sort:{by}", shell.clock(), shell.store.db))
+    assert json.loads(capsys.readouterr().out)[0]["name"] == first
+
+
 @pytest.mark.parametrize("words", ["bogus:1", "due:never", "sort:name"])
 def test_a_filter_that_means_nothing_is_refused(shell: Session, words: str) -> None:
     with pytest.raises(InvalidArgument):

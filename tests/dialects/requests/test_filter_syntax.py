@@ -121,6 +121,7 @@ def test_the_names_of_fields_are_completed():
 
 def test_a_weekday_is_completed_in_a_filter_and_in_quick_add():
     assert complete("due:fr", candidates("due:fr", {})) == "due:fri "
+    assert "due:fri 17:00" in quick_add_candidates("Buy milk due:", {})
     assert complete("Buy milk due:we", quick_add_candidates("Buy milk due:we", {})) == "Buy milk due:wed "
     assert candidates("priority:h", {}) == ["priority:high"]
     assert candidates("agent:b", {"who": ["bob"]}) == ["agent:bob"]

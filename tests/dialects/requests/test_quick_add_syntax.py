@@ -17,6 +17,10 @@ NOW = datetime(2026, 1, 28, 12, tzinfo=UTC)
         ("Ship due:fri estimate:1h30m", Draft("Ship", fields={"due": "2026-01-30", "estimate": 90})),
         ("Ship DUE:3d", Draft("Ship", fields={"due": "2026-01-31"})),
         ("due:none estimate:none", Draft(fields={"due": None, "estimate": None})),
+        ("Call due:fri 17:00 Bob", Draft("Call Bob", fields={"due": "2026-01-30T17:00:00.000+00:00"})),
+        ('Call due:"fri 17:00"', Draft("Call", fields={"due": "2026-01-30T17:00:00.000+00:00"})),
+        ("Call due:2026-02-01 9:05", Draft("Call", fields={"due": "2026-02-01T09:05:00.000+00:00"})),
+        ("Call at 9:00 due:fri", Draft("Call at 9:00", fields={"due": "2026-01-30"})),
         (r"look at \due:fri", Draft("look at due:fri")),
         ("rent due: friday", Draft("rent due: friday")),
         ("http://due:80 is up", Draft("http://due:80 is up")),
@@ -41,7 +45,7 @@ def test_a_quick_add_is_understood(text, draft):
     assert parse(text, NOW) == draft
 
 
-@pytest.mark.parametrize("text", ["due:whenever", "due:2026-13-01", "estimate:0", "estimate:soon"])
+@pytest.mark.parametrize("text", ["due:whenever", "due:2026-13-01", "due:fri 25:00", "estimate:0", "estimate:soon"])
 def test_what_a_field_does_not_take_is_told_with_what_it_takes(text):
     draft = parse(f"x {text}", NOW)
     assert (draft.fields, draft.name) == ({}, "x")

@@ -52,7 +52,7 @@ async def test_sort_due_shows_the_soonest_first_and_takes_in_a_new_date(dated, m
         wanted = [dated[place] for place in [5, 6, 4, 1, 2, 8]]
         await until(pilot, lambda: app.pane.row_list.keys_on_screen == wanted)
         await press(app, pilot, "J")
-        assert said(app).startswith("sorted by due; = o goes back to the list's own order: move the")
+        assert said(app).startswith("the filter sorts by due; Esc clears it: move the")
         assert app.pane.row_list.keys_on_screen == wanted
         await press(app, pilot, "escape")
         assert app.pane.row_list.keys_on_screen == dated.uids
@@ -116,6 +116,23 @@ async def test_a_list_is_sorted_by_a_key_says_so_and_keeps_tasks_that_have_no_va
         await press(app, pilot, "equals_sign", "o")
         assert app.pane.row_list.keys_on_screen == varied.uids
         assert "sorted by due" not in shown(app)
+
+
+@pytest.mark.parametrize("by", ORDERS)
+async def test_a_filter_sorts_by_what_the_menu_offers_and_leaves_the_own_order_behind(varied, make_app, by):
+    app = make_app(varied.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "equals_sign", ORDERS[by])
+        wanted = app.pane.row_list.keys_on_screen
+        await press(app, pilot, "equals_sign", "o", "slash")
+        await write(pilot, f"sort:{by}")
+        await press(app, pilot, "enter")
+        shown_now = app.pane.row_list.keys_on_screen
+        assert shown_now == (wanted[: len(SOONEST)] if by == "due" else wanted)
+        await press(app, pilot, "equals_sign")
+        assert said(app).startswith(f"the filter sorts by {by}: sort")
+        await press(app, pilot, "escape")
+        assert app.pane.row_list.keys_on_screen == varied.uids
 
 
 async def test_the_key_of_the_menu_pressed_again_takes_the_next_order(varied, make_app):

@@ -156,9 +156,16 @@ def _matching_tasks(session: Session, statuses: Sequence[str], filter_: ListFilt
     """Return the matching tasks in order, each with its list."""
     homes = filter(filter_.has, lists_in_scope(session))
     pairs = ((home, task) for home in homes for task in _of_list(session, home, statuses, filter_))
-    if filter_.sort:
-        return iter(sorted(pairs, key=lambda each: getattr(each[1], filter_.sort)))
-    return pairs
+    if not filter_.sort:
+        return pairs
+    from tui_tasks.core.read.pages import list_pages  # few listings are sorted
+
+    def place(pair: tuple[TaskList, Task]) -> tuple[Any, ...]:
+        line = list_pages.line(session.store.db, pair[1].uid)
+        assert line is not None
+        return list_pages.ORDERS[filter_.sort].place(line)
+
+    return iter(sorted(pairs, key=place))
 
 
 def _of_list(session: Session, home: TaskList, statuses: Sequence[str], filter_: ListFilter) -> Iterator[Task]:

@@ -19,7 +19,10 @@ DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _WORDS: Final = {"today": 0, "tomorrow": 1, "yesterday": -1}
 _AHEAD: Final = r"(\d{1,4})([dw])"
-_DUE: Final = "due takes a date (2026-01-31), an instant (2026-01-31T17:00+01:00), today, tomorrow, fri, 3d or 2w"
+_TIMED: Final = r"(\S+)\s+(\d{1,2}):(\d\d)"
+_DUE: Final = (
+    "due takes a date (2026-01-31), an instant (2026-01-31T17:00+01:00), today, tomorrow, fri, fri 17:00, 3d or 2w"
+)
 _DUE_FILTER: Final = "due: takes overdue, none, or a day (today, fri, 3d, 2w, 2026-01-31), < or > before it"
 
 
@@ -33,6 +36,10 @@ def parse_due(text: str, now: datetime) -> str:
     if (day := parse_day(word, now.date())) is not None:
         return day.isoformat()
     try:
+        if timed := re.fullmatch(_TIMED, word):
+            day = parse_day(timed[1], now.date()) or date.fromisoformat(timed[1])
+            instant = datetime.combine(day, time_of_day(int(timed[2]), int(timed[3])), now.tzinfo)
+            return instant.astimezone(UTC).isoformat(timespec="milliseconds")
         if len(word) <= 10:
             return date.fromisoformat(word).isoformat()
         instant = datetime.fromisoformat(word.upper())

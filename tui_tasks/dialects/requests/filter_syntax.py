@@ -21,8 +21,8 @@ from tui_tasks.core.schema.task_fields import FIELDS, NONE, TaskField
 from tui_tasks.core.schema.value_ranges import compared
 from tui_tasks.text.safe import safe_line
 
-SORTS: Final = ("due",)
-"""The fields that `sort:` sorts a list by."""
+SORTS: Final = ("due", "urgency", "age", "agent")
+"""What `sort:` sorts a list by."""
 STATUSES: Final = ("open", *vocab.STATUSES, "blocked", "changed")
 _PRIORITIES: Final = {str(number): word for word, number in vocab.PRIORITY_WORDS.items()}
 # The names of the human in `who:`.
@@ -43,6 +43,7 @@ _FIELD = re.compile(r"([a-z]+):(?!//)")
 
 
 _NUMBER: Final = "number: takes a task's number, such as 12"
+_WITH_TIME: Final = "fri 17:00"
 # Beside the suggested values, what a word that is being typed may become.
 _FORMS: Final = {
     "due": ("yesterday", "1d", "1w", "2026-01-31", *due_dates.WEEKDAYS),
@@ -73,13 +74,13 @@ class Parsed(msgspec.Struct, frozen=True):
 
     @property
     def of_tasks(self) -> tuple[Term, ...]:
-        """The terms that tasks are matched with. A sorted list contains only tasks with a value to sort by."""
+        """The terms that tasks are matched with. A list sorted by a field contains only tasks with a value of it."""
         matched = tuple(term for term in self.terms if term.field not in ("list", "sort"))
-        return (*matched, Term(self.sort, NONE, negated=True)) if self.sort else matched
+        return (*matched, Term(self.sort, NONE, negated=True)) if self.sort in FIELDS else matched
 
     @property
     def sort(self) -> str:
-        """The field that the list is sorted by; empty: the list's own order."""
+        """What the list is sorted by; empty: the list's own order."""
         return next((term.value for term in self.terms if term.field == "sort" and not term.negated), "")
 
     @property
@@ -224,6 +225,8 @@ def quick_add_candidates(text: str, known: Mapping[str, Sequence[str]]) -> list[
     if not colon:
         return [each for each in (*(f"{name}:" for name in FIELDS), "after #") if each.startswith(word.casefold())]
     values = FIELDS[field].suggested if field in FIELDS else ()
+    if field == "due" and not begun:
+        values = (*values, _WITH_TIME)
     return [f"{field}:{each}" for each in values if each.startswith(begun) and each != begun and _is_value(field, each)]
 
 

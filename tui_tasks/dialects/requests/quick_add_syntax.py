@@ -13,7 +13,9 @@ from tui_tasks.core.schema.task_fields import FIELDS, SYNTAX, read
 
 # The expressions are compiled on first use: every command imports this.
 _AFTER: Final = r"(?i)(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$)"
-_WORD: Final = r'[#@]"[^"\n]*"(?=\s|$)|\S+'
+_FIELD: Final = f"(?:{'|'.join(FIELDS)}):"
+# A field's value may be quoted; a time may follow a day: `due:fri 17:00`.
+_WORD: Final = rf'[#@]"[^"\n]*"(?=\s|$)|(?i:{_FIELD}"[^"\n]*"|due:[^\s"]+\s+\d{{1,2}}:\d\d)(?=\s|$)|\S+'
 # The bullet of a list item in notes: "- ", "* ", "3. ", "- [ ] ".
 _BULLET: Final = r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?"
 _SIGNS: Final = "#!@"
@@ -68,7 +70,7 @@ def parse(text: str, now: datetime) -> Draft:
             words.append(rest)
         elif field in FIELDS and value:
             try:
-                fields[field] = read(field, value, now)
+                fields[field] = read(field, value.strip('"'), now)
             except ValueError as error:
                 problem = f"no {field} {value[:40]!r}: {error}"
         elif sign == "#" and rest and (quoted or not rest.isdigit()):

@@ -95,6 +95,11 @@ class FilterBar(ResilientMessages, Horizontal):
         return any(not term.negated for term in self._parsed.lists)
 
     @property
+    def sort(self) -> str:
+        """What the typed filter sorts by; empty: nothing."""
+        return self._parsed.sort
+
+    @property
     def is_open(self) -> bool:
         """Whether there is a filter or one is being typed."""
         return self.has_class("-open")

@@ -111,8 +111,8 @@ class SortActions(Controller):
     @override
     def why_not(self, action: Action) -> str | None:
         """A very long list keeps its own order."""
-        if self._pane.only.sorts_dated:
-            return "the filter sorts by due"
+        if by := self._pane.filter_bar.sort:
+            return f"the filter sorts by {by}"
         return None if self._fits() else f"over {MAX_SORTED:,} tasks; the filter sort:due sorts them"
 
     async def do_sort(self) -> None:
@@ -138,13 +138,18 @@ class SortActions(Controller):
         """Return a filter with the chosen order, unless it sorts by itself."""
         if only.sorts_dated:
             return only
-        return msgspec.structs.replace(only, sort=self._context.state.sort if self._fits() else OWN)
+        by = self._pane.filter_bar.sort
+        if by and not self._fits():
+            self._context.say(f"over {MAX_SORTED:,} tasks: only sort:due sorts them")
+        return msgspec.structs.replace(only, sort=(by or self._context.state.sort) if self._fits() else OWN)
 
     def why_not_move(self) -> str | None:
         """Return the reason for which tasks cannot be moved by hand now; None when they can."""
         by = self._pane.only.sort
         if not by:
             return None
+        if self._pane.filter_bar.sort:
+            return f"the filter sorts by {by}; {self._context.keymap.key_of('back')} clears it"
         return f"sorted by {by}; {self._context.keymap.key_of('sort')} o goes back to the list's own order"
 
     def _fits(self) -> bool:
