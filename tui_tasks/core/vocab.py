@@ -78,6 +78,40 @@ CONTINUE: Final = "Continue"
 LIMIT_OPTIONS: Final = (CONTINUE, "Stop")
 
 OUTCOMES: Final = ("success", "error", "interrupted")
+FAILED_OUTCOME: Final = "error"
+
+# What counts as failed, wherever failures are counted or shown: tasks, runs, jobs and agents by these four rules.
+# Nothing else does: no lapsed claim, refused request, failed tool or failed check.
+
+_AGENT_COUNTS: Final = 3_600_000_000
+
+
+def task_failed(status: str | None) -> bool:
+    """Return whether a task has failed, by its status now."""
+    return status == "failed"
+
+
+def run_failed(outcome: str | None) -> bool:
+    """Return whether a run has failed, by its outcome; one that was interrupted has not."""
+    return outcome == FAILED_OUTCOME
+
+
+def job_failed(failures: int, last_outcome: str | None) -> bool:
+    """Return whether a job has failed: no run has succeeded since one failed.
+
+    `failures` is its own counter. A run that was interrupted changes nothing.
+    """
+    return failures > 0 or run_failed(last_outcome)
+
+
+def agent_failed(state: str, ended_at: int | None, seen_at: int, now: int) -> bool:
+    """Return whether an agent has failed: its turn has, and if its session has ended, the human has not seen it yet,
+    and no hour has passed.
+
+    `seen_at`: when the human said last that all was seen. Instants are microseconds.
+    """
+    return state == "failed" and (ended_at is None or (ended_at > seen_at and now - ended_at <= _AGENT_COUNTS))
+
 
 # Kinds of entry that can be undone; claims, questions, runs and messages cannot.
 UNDOABLE: Final = frozenset(

@@ -133,7 +133,7 @@ STATES: Final = (
     *(FAILED, "interrupted", CLAIM_LAPSED, "check_failed", "refused", "tool_error"),
     *("open_again", "dropped", "gone", OK_AGAIN),
 )
-"""What a line of the part `failed` is now, the worst first; only what is `FAILED` counts (`failure_rules`)."""
+"""What a line of the part `failed` is now, the worst first; only what is `FAILED` counts (see `vocab`)."""
 GROUPS: Final = (*PARTS[:2], *STATES, "not_proven", "done", "proven", "filed", "spent")
 """The groups in which people find the lines, in their order."""
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import failure_rules, job_queries, screen_memory
+from tui_tasks.core.read import job_queries, screen_memory
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.digest_entries import (
     CLAIM_LAPSED,
@@ -23,7 +24,6 @@ from tui_tasks.core.read.digest_entries import (
 )
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
-from tui_tasks.core.vocab import OPEN
 
 
 class _Failure(msgspec.Struct, gc=False):
@@ -44,7 +44,7 @@ class _Failure(msgspec.Struct, gc=False):
 
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], now: int) -> Iterator[DigestLine]:
     """Yield a line for each thing that has failed, or gone wrong otherwise, however often it did."""
-    each = [(entry.seq, entry.at, _of_task(db, entry)) for entry in statuses if failure_rules.task_failed(entry.become)]
+    each = [(entry.seq, entry.at, _of_task(db, entry)) for entry in statuses if vocab.task_failed(entry.become)]
     each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event)) is not None]
     failures: dict[tuple[str, str], _Failure] = {}
     for seq, at, failure in each:
@@ -83,11 +83,11 @@ def _state(db: Database, one: _Failure, ok_since: int | None, now: int) -> str:
 
 
 def _state_of_task(kind: str, status: str) -> str:
-    if failure_rules.task_failed(status):
+    if vocab.task_failed(status):
         return FAILED
     if status == "done":
         return OK_AGAIN
-    if status not in OPEN:
+    if status not in vocab.OPEN:
         return "dropped"
     return CLAIM_LAPSED if kind == "claim" and status == "pending" else "open_again"
 
@@ -96,7 +96,7 @@ def _state_of_job(db: Database, uid: str) -> str:
     job = job_queries.any_job(db, uid)
     if job is None or job.deleted:
         return "dropped"
-    if failure_rules.job_failed(job.failures, job.last_outcome):
+    if vocab.job_failed(job.failures, job.last_outcome):
         return FAILED
     return OK_AGAIN if job.last_outcome == "success" else "interrupted"
 
@@ -105,7 +105,7 @@ def _state_of_agent(db: Database, uid: str, now: int) -> str:
     seen = session_queries.seen(db, uid)
     if seen is None:
         return "gone"
-    if failure_rules.agent_failed(seen.state, seen.session.ended_at, screen_memory.seen_at(db), now):
+    if vocab.agent_failed(seen.state, seen.session.ended_at, screen_memory.seen_at(db), now):
         return FAILED
     return "gone" if seen.session.ended_at is not None else OK_AGAIN
 
@@ -128,7 +128,7 @@ def _ok_since(db: Database, one: _Failure, passed: Mapping[tuple[str | None, Any
 def _of_task(db: Database, entry: StatusEntry) -> _Failure:
     """Return a task's failure with its reason; where the entry has none, and it still holds, what the list shows."""
     why = task_records.result_text(_from_json(entry.reason))
-    if not why and failure_rules.task_failed(entry.status) and (line := list_pages.line(db, entry.uid)) is not None:
+    if not why and vocab.task_failed(entry.status) and (line := list_pages.line(db, entry.uid)) is not None:
         why = task_records.end_reason(db, line)
     text = f"failed: {why}" if why else "failed"
     status = "deleted" if entry.deleted else entry.status
@@ -180,5 +180,5 @@ def _of_run(db: Database, uid: str, new: dict[str, Any], actor: str) -> _Failure
     lines = str(why or "").strip().splitlines()
     outcome, reason = new.get("outcome"), lines[-1] if lines else ""
     text = f"{outcome}: {reason}" if lines else str(outcome)
-    what = "failed" if failure_rules.run_failed(outcome) else str(outcome)
+    what = "failed" if vocab.run_failed(outcome) else str(outcome)
     return _Failure("run", job, name, actor, text, None, what=what, reason=reason)

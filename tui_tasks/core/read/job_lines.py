@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.job_snapshots import Job
-from tui_tasks.core.read import failure_rules
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
@@ -88,6 +88,7 @@ _LINE = (
     *(_FIELDS[name] for name in RunLine.__struct_fields__[:-1]),
     fn.SUBSTR(RunRow.result, Case(None, [(_LENGTH > TAIL, _LENGTH - (TAIL - 1))], 1)),
 )
+_FAILED: Any = SQL(f"'{vocab.FAILED_OUTCOME}'")
 _OF_JOB: Any = RunRow.job_uid == slot("job")
 _BY_UID = Statement(lambda: RunRow.select(*_LINE).where(RunRow.uid == slot("uid")))
 _OLDER = Statement(
@@ -107,7 +108,7 @@ _LAST_ENDED = Statement(
     )
 )
 _LAST_FAILURE = Statement(
-    lambda: RunRow.select(*_LINE).where(_OF_JOB & failure_rules.RUN_FAILED).order_by(RunRow.id.desc()).limit(1)
+    lambda: RunRow.select(*_LINE).where(_OF_JOB & (RunRow.outcome == _FAILED)).order_by(RunRow.id.desc()).limit(1)
 )
 _OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
 _OPEN_OF_JOB = Statement(lambda: RunRow.select(*_LINE).where(_OF_JOB & _OPEN).order_by(RunRow.id).limit(1))
@@ -122,7 +123,7 @@ _NEXT_JOBS = Statement(
 _FAILING_JOBS = Statement(
     lambda: (
         JobRow.select(JobRow.name, JobRow.uid, JobRow.id)
-        .where((JobRow.deleted == SQL("0")) & failure_rules.JOB_FAILED)
+        .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == _FAILED)))
         .order_by(JobRow.last_run.desc())
     )
 )

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.job_snapshots import Job, Run
-from tui_tasks.core.read import failure_rules
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.schedule.policy import Load
 from tui_tasks.core.schema.agent_tables import HeartbeatRow
@@ -96,7 +96,7 @@ _HISTORY = Statement(
     )
 )
 _IN_A_ROW: Final = f"""
-SELECT count(*) FROM run WHERE job_uid = ? AND outcome = '{failure_rules.FAILED_OUTCOME}'
+SELECT count(*) FROM run WHERE job_uid = ? AND outcome = '{vocab.FAILED_OUTCOME}'
     AND id > (SELECT IFNULL(max(id), 0) FROM run WHERE job_uid = ? AND outcome = 'success')
 """
 _RETRY = Statement(lambda: RunRow.select(*_RUN).where(RunRow.retry_of == slot("uid")))
@@ -235,7 +235,7 @@ def failures_in_a_row(db: Database, one: Job) -> int:
 
     Those that are no longer kept count if their times failed; an interrupted run changes nothing.
     """
-    if not failure_rules.job_failed(one.failures, one.last_outcome):
+    if not vocab.job_failed(one.failures, one.last_outcome):
         return 0
     kept: int = db.sql(_IN_A_ROW, (one.uid, one.uid)).fetchone()[0]
     return max(kept, one.failures)

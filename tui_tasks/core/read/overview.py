@@ -12,7 +12,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Case, Statement, fn, slot
-from tui_tasks.core.read import check_queries, failure_rules
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages.list_pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
@@ -187,7 +187,7 @@ KINDS: Final = frozenset(
 _IN: Any = J.kind.in_(sorted(KINDS))
 _FAILED: Any = journal.value_of(J.new, "status") == "failed"
 _CHECK_FAILED: Any = (J.kind == "check.finished") & (journal.value_of(J.new, "state") == "failed")
-_ERROR: Any = journal.value_of(J.new, "outcome") == failure_rules.FAILED_OUTCOME
+_ERROR: Any = journal.value_of(J.new, "outcome") == vocab.FAILED_OUTCOME
 
 
 class Alert(msgspec.Struct, frozen=True, gc=False):

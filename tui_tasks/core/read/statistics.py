@@ -14,11 +14,11 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, slot
-from tui_tasks.core.read import failure_rules, job_lines, job_queries
+from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import JournalRow, TaskRow
-from tui_tasks.core.vocab import HUMAN, OPEN
+from tui_tasks.core.vocab import HUMAN, OPEN, task_failed
 
 MAX: Final = 200_000
 """How many journal entries are read at most, the newest ones."""
@@ -199,7 +199,7 @@ class Tally:
             self._failed.pop(event.task, None)
             if event.after == "done":
                 self._done[event.task] = (at, max(0, event.at - event.begun_at))
-            elif failure_rules.task_failed(event.after):
+            elif task_failed(event.after):
                 self._failed[event.task] = event.at
 
     @property

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core.read import failure_rules
+from tui_tasks.core import vocab
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import BY_MACHINE, PLACEHOLDER, AgentSession
 from tui_tasks.core.read.work_queries import SILENT_AFTER
@@ -92,7 +92,7 @@ def is_over(member: Member, now: int, seen_at: int) -> bool:
     """
     ended_at = member.session.ended_at if member.session is not None else None
     if member.state == "failed":
-        return not failure_rules.agent_failed(member.state, ended_at, seen_at, now)
+        return not vocab.agent_failed(member.state, ended_at, seen_at, now)
     return member.state == "gone"
 
 

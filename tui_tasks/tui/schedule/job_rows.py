@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tui_tasks.core.read import failure_rules, job_lines
+from tui_tasks.core import vocab
+from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.job_lines import JobLine
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.cron import ScheduleError
@@ -161,7 +162,7 @@ class JobRows(RowDrawing[JobLine]):
 
 def _is_failure(row: JobLine) -> bool:
     """Return whether the line says of the last run that it failed."""
-    return row.running is None and row.last is not None and failure_rules.run_failed(row.last.outcome)
+    return row.running is None and row.last is not None and vocab.run_failed(row.last.outcome)
 
 
 def _in_short(failure: str) -> str:

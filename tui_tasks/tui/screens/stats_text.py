@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Final
 
-from tui_tasks.core.read import failure_rules, statistics
+from tui_tasks.core import vocab
+from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import cell_len, fit
@@ -254,7 +255,7 @@ def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     for at, outcome in figures.runs:
         hour = datetime.fromtimestamp(at // SECOND, figures.zone).hour
         started[hour] += 1
-        failed[hour] += failure_rules.run_failed(outcome)
+        failed[hour] += vocab.run_failed(outcome)
     cells = max(2, min(4, (width - 9) // 24))
     title = f"runs by hour   {count(len(figures.runs), 'kept run')} of the last {DAYS} days"
     lines: list[Drawn] = [[(f" {title}", "$muted"), *_counted(failed.total(), "failed", "failed", ascii_only)]]

@@ -135,7 +135,7 @@ class Counts:
             yield self._changed(is_alone=is_alone)
 
     def _failed(self, entries: Sequence[AgentEntry]) -> int:
-        """Return how many tasks, jobs and agents have failed (see `failure_rules`)."""
+        """Return how many tasks, jobs and agents have failed (see `vocab`)."""
         state = self._context.state
         return state.failed + len(state.failing) + sum(entry.state == "failed" for entry in entries)
 

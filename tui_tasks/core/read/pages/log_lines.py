@@ -12,7 +12,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
-from tui_tasks.core.read import failure_rules, job_lines, job_queries
+from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.tables import JournalRow, ListRow, TaskRow
 
@@ -290,11 +290,11 @@ def _word(kind: str, entity: str, new: dict[str, Any]) -> str:
     if kind == "task.updated":
         if entity != "task" or "status" not in new:
             return "edit"
-        return "fail" if failure_rules.task_failed(new["status"]) else "status"
+        return "fail" if vocab.task_failed(new["status"]) else "status"
     has_failed = (
         kind in FAILURES
         or (kind == "check.finished" and new.get("state") == "failed")
-        or (entity in ("run", "job") and failure_rules.run_failed(new.get("outcome")))
+        or (entity in ("run", "job") and vocab.run_failed(new.get("outcome")))
     )
     return "fail" if has_failed else WORD_OF_KIND.get(kind, kind.partition(".")[0])
 

@@ -11,7 +11,6 @@ from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
-from tui_tasks.core.read import failure_rules
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term, combined, contains
 from tui_tasks.core.read.pages.log_lines import (
@@ -81,9 +80,7 @@ def _of_kind(word: str) -> Any:
     if word == "status":
         return of_kind & (J.entity == "task") & (status != "")
     if word == "fail":
-        failed = (
-            (status == "failed") | (_field(J.new, "outcome") == failure_rules.FAILED_OUTCOME) | J.kind.in_(FAILURES)
-        )
+        failed = (status == "failed") | (_field(J.new, "outcome") == vocab.FAILED_OUTCOME) | J.kind.in_(FAILURES)
         return of_kind & (failed | ((J.kind == "check.finished") & (_field(J.new, "state") == "failed")))
     if word == "edit":
         return of_kind & (status == "")
