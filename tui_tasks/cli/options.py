@@ -251,19 +251,24 @@ def open_store(options: argparse.Namespace) -> Iterator[Store]:
 def left_now(db: Database, now: int) -> dict[str, LeftTask]:
     """Return the tasks that agents have left, by uid, as the screen shows them."""
     from tui_tasks.core.read.agents import fleet
+
+    return fleet.left_now(db, now, quiet_after_microseconds())
+
+
+def quiet_after_microseconds() -> int:
+    """Return how long an agent may not be heard until it is quiet."""
     from tui_tasks.settings import config, paths
 
     settings, _ = config.load(paths.configuration())
-    return fleet.left_now(db, now, int(settings.quiet_after * 1_000_000))
+    return int(settings.quiet_after * 1_000_000)
 
 
 def left_text(left: LeftTask, now: int) -> str:
-    """Return `claude-1 left 5m ago`, or since when it is silent."""
+    """Return `claude-1 gone 5m`, as the screen does."""
     from tui_tasks.core import agent_names
-    from tui_tasks.text.times import age, ago
+    from tui_tasks.core.read.agents import agent_states
 
-    who = agent_names.shown(left.agent, 16)
-    return f"{who} left {ago(left.at, now)}" if left.is_gone else f"{who} silent for {age(left.at, now)}"
+    return agent_states.left_text(left, agent_names.shown(left.agent, 16), now)
 
 
 def declare_new(command: argparse.ArgumentParser) -> None:

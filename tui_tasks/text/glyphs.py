@@ -51,7 +51,7 @@ LOOKS: Final = {
     "overdue": Look("◷", "overdue", "@", "$state-overdue"),
     "quiet": _STUCK._replace(word="quiet"),
     "stuck": _STUCK,
-    "stopped": _STUCK._replace(word="stopped", letter="z"),
+    "stopped": _STUCK,
     # Jobs, and the results of their runs.
     "idle": _PENDING._replace(word="waiting", letter="w"),
     "running": _ACTIVE._replace(word="running", letter="r"),

@@ -240,7 +240,7 @@ def test_the_human_writes_to_an_agent_and_pauses_it(run: Run, database: Path) ->
         assert (paused.paused, paused.message) == (True, "lunch")
         sent = [(each.text, each.ends_turn) for each in messages.waiting(store.db, "bob")]
         assert sent == [("Use pyjwt", False), ("Enough", True)]
-    assert "bob" in run("agents --all")[1] and ", paused: lunch" in run("agents --all")[1]
+    assert "bob" in run("agents --all")[1] and "  paused: lunch" in run("agents --all")[1]
     assert run("agents resume bob")[0] == 0
     assert newest(database) == ("agent.resumed", "human")
     assert run("agents message nobody x")[0] == 1
@@ -465,14 +465,14 @@ def test_a_task_that_a_lapsed_claim_has_left_says_so_in_every_listing(run: Run, 
         store.commit(AnswerAsk(open_asks(store.db)[0].uid, "jose"), actor="human", now=now - 500 * second)
         store.commit(ClaimNext("alpha", 60 * second), actor="alpha", now=now - 400 * second)
         store.commit(LapseClaims(), actor="system", now=now - 300 * second)
-    assert "#1 ○  Ship it  [work, alpha left 6m ago, 5m ago]" in run("ls")[1]
-    assert "alpha  gone, left #1 6m ago, its claim lapsed" in run("agents")[1]
-    assert "alpha  #1 Ship it: is gone, its claim ran out" in run("digest")[1]
+    assert "#1 ○  Ship it  [work, alpha gone 6m, 5m ago]" in run("ls")[1]
+    assert "alpha  gone: its claim on #1 lapsed 6m ago" in run("agents")[1]
+    assert "alpha  #1 Ship it: is gone, its claim lapsed" in run("digest")[1]
     with Store(str(database)) as store, store.db.transaction(write=True):
         connections.begin(store.db, "alpha", Process(), now - 450 * second)
-    assert "#1 ○  Ship it  [work, alpha silent for 6m, 5m ago]" in run("ls")[1]
-    assert "alpha  quiet, silent on #1 6m ago, its claim lapsed" in run("agents")[1]
-    assert "alpha  #1 Ship it: is silent, its claim ran out" in run("digest")[1]
+    assert "#1 ○  Ship it  [work, alpha quiet 6m, 5m ago]" in run("ls")[1]
+    assert "alpha  quiet: its claim on #1 lapsed 6m ago" in run("agents")[1]
+    assert "alpha  #1 Ship it: is quiet, its claim lapsed" in run("digest")[1]
 
 
 # Jobs

@@ -333,7 +333,7 @@ def test_a_claim_that_ran_out_is_told_of_who_held_it_though_another_agent_has_th
         store.commit(LapseClaims(), actor="system", now=history.now + 60 * SECOND)
         store.commit(ClaimNext("b", 30 * SECOND), actor="b", now=history.now + 61 * SECOND)
         (line,) = digest(store.db, 0, history.now + 62 * SECOND, {}).parts["failed"]
-        assert (line.name, line.who, line.text.partition(",")[0]) == ("task 0", "a", "its claim ran out")
+        assert (line.name, line.who, line.text.partition(",")[0]) == ("task 0", "a", "its claim lapsed")
 
 
 def test_a_job_that_failed_and_has_succeeded_since_is_over_until_it_fails_again(path: Path) -> None:

@@ -12,11 +12,10 @@ from tui_tasks.core import connections
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import screen_memory
-from tui_tasks.core.read.agents import fleet
+from tui_tasks.core.read.agents import agent_states, fleet
 from tui_tasks.core.read.agents.fleet import DAY, LeftTask, Member
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
-from tui_tasks.tui.agents import agent_states
 
 LEASE = 60
 GRACE = 600 * SECOND
@@ -55,12 +54,7 @@ class Scene:
 
     def state(self, agent: str = "alpha") -> str:
         """The state as the screen shows it."""
-        member = self.member(agent)
-        if agent_states.has_finished(member):
-            return "finished"
-        if member.left_task(self.clock(), GRACE) is not None:
-            return "left"
-        return agent_states.state_of(member, self.clock(), GRACE)
+        return agent_states.state_of(self.member(agent), self.clock(), GRACE)
 
 
 @pytest.fixture
@@ -94,11 +88,11 @@ def test_one_that_was_killed_has_still_left_its_task_when_the_lease_has_ended(sc
     assert scene.state() == "left"
 
 
-def test_one_that_is_connected_and_lets_its_claim_lapse_is_silent_and_neither_idle_nor_gone(scene):
+def test_one_that_is_connected_and_lets_its_claim_lapse_is_quiet_and_neither_idle_nor_gone(scene):
     uid = scene.claim()
     heard = scene.clock()
     scene.later(LEASE)
-    assert scene.left() == {uid: LeftTask("alpha", heard, is_gone=False, has_lapsed=True)}
+    assert scene.left() == {uid: LeftTask("alpha", heard, is_gone=False, has_lapsed=True, is_quiet=True)}
     assert scene.state() == "quiet"
     scene.talk.ok("tasklist:add_task", {"agent": "alpha"}, name="another")
     assert (scene.left(), scene.state()) == ({}, "idle")
@@ -111,6 +105,19 @@ def test_one_that_is_suspended_stays_so_and_its_task_says_that_it_is_silent(scen
     scene.later(LEASE)
     assert scene.state() == "stopped"
     assert not scene.left()[uid].is_gone
+
+
+def test_one_that_is_refused_since_its_claim_lapsed_is_heard_and_its_task_says_that_the_claim_lapsed(scene):
+    uid = scene.claim()
+    scene.later(LEASE)
+    lapsed = scene.clock()
+    scene.clock.forward(20)
+    assert scene.talk.refused("tasklist:log_task_progress", {"agent": "alpha"}, uid=uid, message="on")
+    with scene.store.db.transaction(write=True):
+        connections.put_sign(scene.store.db, "alpha", scene.clock())
+    assert scene.left() == {uid: LeftTask("alpha", lapsed, is_gone=False, has_lapsed=True)}
+    assert scene.state() == "idle"
+    assert agent_states.left_text(scene.left()[uid], "alpha", scene.clock()) == "claim of alpha lapsed 20s ago"
 
 
 def _taken(scene: Scene, uid: str) -> None:

@@ -10,12 +10,11 @@ from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import activity, fleet, stuck_agents
+from tui_tasks.core.read.agents import activity, agent_states, fleet, stuck_agents
 from tui_tasks.core.read.agents.fleet import DAY
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.tui.agents import agent_states
 
 QUIET_AFTER = 600 * SECOND
 

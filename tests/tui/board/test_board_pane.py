@@ -432,7 +432,7 @@ async def test_a_card_whose_agent_is_gone_stands_under_needs_you_until_the_agent
         assert ("? Needs you 3" if size[0] >= 100 else "? 3") in shown(app)
         if size[0] >= 100:
             assert "Ship auth flow" in columns(app)["Needs you"]
-            assert "claude-1 left now" in shown(app)
+            assert "claude-1 gone now" in shown(app)
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.begin(store.db, "claude-1", Process(), NOW)
         await until(pilot, lambda: not app.state.left)

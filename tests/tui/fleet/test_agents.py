@@ -17,13 +17,13 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask, LapseClaims, LogTask
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import activity, fleet
+from tui_tasks.core.read.agents.agent_states import state_of
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.service import StuckWatch
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.agents.agent_states import state_of
 from tui_tasks.tui.agents.fleet_rows import Filled, columns
 from tui_tasks.tui.agents.fleet_screen import Fleet
 
@@ -51,7 +51,7 @@ def test_who_waits_for_the_human_who_works_who_does_nothing_and_who_is_gone(plan
     assert states(with_agents(plan)) == {
         "claude-1": "asking",
         "claude-2": "waiting",
-        "codex-1": "gone",
+        "codex-1": "finished",
         "watcher": "idle",
     }
     assert states(answered(plan))["claude-1"] == "working"
@@ -252,11 +252,11 @@ async def test_an_agent_of_single_calls_is_at_work_between_them_and_gone_after_a
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         assert "working" in row_of(app, "robin")
-        assert "left while" not in row_of(app, "robin")
+        assert "left #7" not in row_of(app, "robin")
     app = make_app(plan.path, config=Config(quiet_after=5))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert "left while" in row_of(app, "robin")
+        assert "left #7 in progress" in row_of(app, "robin")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -502,7 +502,7 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
         assert [row.name for row in app.screen.listed.rows][:2] == ["claude-1", "claude-2"]
         assert "· claude-1 gone" in row_of(app, "claude-1")
         assert " s Give back " in lines(app)[-1]
-        assert lines(app)[1].startswith(" ? 1 question   ✗ 1 failed   ! 0 stuck, 1 gone ")
+        assert lines(app)[1].startswith(" ? 1 question   ✗ 1 failed   ! 1 gone ")
 
 
 def asks_of(plan, agent: str):
@@ -518,7 +518,7 @@ async def test_one_that_asks_and_works_on_is_at_work_here_and_above_and_shows_qu
         assert "◐ claude-1 #5" in lines(app)[2]
         await settle(pilot, "A")
         row = row_of(app, "claude-1")
-        assert "◐ claude-1 working now" in row and "? 9m #4 jose" in row and "#5 Ship" in row
+        assert "◐ claude-1 working 14m" in row and "? 9m #4 jose" in row and "#5 Ship" in row
         assert "waiting" in row_of(app, "claude-2")
         assert lines(app)[1].startswith(" ? 2 ask ")
 

@@ -73,7 +73,7 @@ async def test_agents_counts_one_that_left_its_task_once_and_first(plan, left, m
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert "! 0 stuck, 1 gone" in lines(app)[1] or (size[0] < 60 and "? 3" in lines(app)[0])
+        assert "! 1 gone" in lines(app)[1] or (size[0] < 60 and "? 3" in lines(app)[0])
 
 
 async def test_the_digest_lists_a_task_that_was_left(plan, left, make_app):
@@ -96,7 +96,7 @@ async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make
     async with app.run_test(size=(120, 40)) as pilot:
         assert app.state.need_you == 3
         await settle(pilot, "A")
-        assert lines(app)[1].startswith(" ? 3 questions   ✗ 1 failed   ! 0 stuck, 1 gone ")
+        assert lines(app)[1].startswith(" ? 3 questions   ✗ 1 failed   ! 1 gone ")
         (every, *_) = project_picker.entries(app.context, lambda name: None)
         assert every.needed == 3
 
@@ -134,7 +134,7 @@ async def test_an_agent_that_is_stuck_stands_in_the_inbox_until_it_goes_on(plan,
 def test_the_shell_says_which_task_was_left(plan, left, capsys):
     assert main(["ls", "--db", plan.path]) == 0
     (row,) = (row for row in capsys.readouterr().out.splitlines() if "Ship auth flow" in row)
-    assert row.startswith("#5 ?") and re.search(r"\[Plan, claude-1 left \d+[wy] ago, ", row)
+    assert row.startswith("#5 ?") and re.search(r"\[Plan, claude-1 gone \d+[wy], ", row)
     assert main(["agents", "--db", plan.path, "--all"]) == 0
     (row,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith("claude-1"))
     assert "left #5 in progress" in row

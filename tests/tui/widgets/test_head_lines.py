@@ -251,12 +251,12 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
         await until(pilot, lambda: "· claude-1" in "".join(lines(app)[:3]))
         assert "◐ " not in "".join(lines(app)[: 3 if size[0] > 60 else 1])
         if size[0] > 60:
-            assert "! 0 stuck, 1 gone" in lines(app)[1]
+            assert "! 1 gone" in lines(app)[1]
             assert lines(app)[2].startswith(" · claude-1 gone now #5 Ship auth")
-            assert re.search(r"· #5  gone from Ship auth flow +claude-1 ", above(app))
+            assert re.search(r"· #5  gone: Ship auth flow +claude-1 ", above(app))
         (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#5")
         assert "? Ship auth" in row
-        assert ("claude-1 left" if size[0] > 60 else "claude-1 l") in row
+        assert ("claude-1 gone" if size[0] > 60 else "claude-1 g") in row
         assert app.state.need_you == 3
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.begin(store.db, "claude-1", Process(), NOW)
@@ -278,12 +278,12 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
     async with opened(app, size) as pilot:
         await press(app, pilot, "g")
         (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#8")
-        assert "○ Backup" in row and ("alpha left 6m ago" if size[0] > 60 else "alpha l") in row
+        assert "○ Backup" in row and ("alpha gone 6m" if size[0] > 60 else "alpha g") in row
         assert "· alpha" in lines(app)[2 if size[0] > 60 else 0]
         if size[0] > 60:
-            assert "! 0 stuck, 1 gone" in lines(app)[1]
+            assert "! 1 gone" in lines(app)[1]
             assert lines(app)[2].startswith(" · alpha gone 6m #8")
-            assert re.search(r"· #8  gone from Backup restore drill, its claim lapsed +alpha +6m", above(app))
+            assert re.search(r"· #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
         await press(app, pilot, "full_stop")
         assert "alpha" not in shown(app)
         await press(app, pilot, "u")
@@ -297,9 +297,9 @@ async def test_a_task_that_a_lapsed_claim_has_left_says_so_on_its_card_and_in_it
     app = make_app(plan.path, pane=pane)
     async with opened(app, (140, 40)) as pilot:
         app.navigation.go_to(plan[8])
-        await until(pilot, lambda: shown(app).count("alpha left 6m ago") >= (2 if pane == "list" else 1))
+        await until(pilot, lambda: shown(app).count("alpha gone 6m") >= (2 if pane == "list" else 1))
         by_agent(plan, "beta", ClaimTask("beta", 60 * SECOND, plan[8]))
-        await until(pilot, lambda: "alpha left" not in shown(app))
+        await until(pilot, lambda: "alpha gone" not in shown(app))
 
 
 async def test_a_task_whose_agent_is_gone_is_one_that_needs_attention(app, plan):
@@ -317,7 +317,7 @@ async def test_the_card_of_a_task_whose_agent_is_gone_says_so(plan, make_app):
     leave(plan, "claude-1")
     app = make_app(plan.path, pane="board")
     async with opened(app):
-        assert "claude-1 left now" in shown(app)
+        assert "claude-1 gone now" in shown(app)
 
 
 def stop(plan: Plan, agent: str, at: int | None) -> None:
@@ -329,14 +329,14 @@ def stop(plan: Plan, agent: str, at: int | None) -> None:
 async def test_a_task_whose_agent_is_stopped_says_so_until_it_goes_on(plan, make_app, pane):
     app = make_app(plan.path, pane=pane)
     async with opened(app, (120, 40)) as pilot:
-        assert "stopped" not in shown(app)
+        assert "stuck: suspended" not in shown(app)
         stop(plan, "claude-1", NOW)
-        await until(pilot, lambda: lines(app)[2].startswith(" ! claude-1 stopped #5"))
-        assert "! 0 stuck, 1 stopped" in lines(app)[1]
-        assert re.search(r"! #5  stopped: its process is suspended.*  claude-1", above(app))
-        await until(pilot, lambda: "stopped: claude-1" in " ".join(shown(app).split()) or "stopped:   " in shown(app))
+        await until(pilot, lambda: lines(app)[2].startswith(" ! claude-1 stuck #5"))
+        assert "! 1 stuck" in lines(app)[1]
+        assert re.search(r"! #5  stuck: its process is suspended.*  claude-1", above(app))
+        await until(pilot, lambda: re.search(r"claude-1 stuck:?.*suspended", shown(app), re.DOTALL))
         stop(plan, "claude-1", None)
-        await until(pilot, lambda: "stopped" not in shown(app))
+        await until(pilot, lambda: "suspended" not in shown(app))
 
 
 async def test_attention_to_a_question_about_no_task_opens_the_inbox(plan, make_app):

@@ -195,7 +195,7 @@ async def test_enter_on_an_agent_without_a_terminal_of_ours_shows_its_log_and_pe
         while app.screen.agent_here() != "claude-1":
             await settle(pilot, "j")
         await settle(pilot, "space")
-        assert "has neither a terminal nor a record here" in said(app)
+        assert "was not started here, so it has no terminal" in said(app)
         await settle(pilot, "g")
         while app.screen.agent_here() != "robot-1":
             await settle(pilot, "j")

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tui_tasks import clock
 from tui_tasks.cli import person
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
-from tui_tasks.cli.options import left_now, open_store, require_database
+from tui_tasks.cli.options import left_now, open_store, quiet_after_microseconds, require_database
 from tui_tasks.cli.streams import print_json
 from tui_tasks.core import agent_names
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
@@ -50,32 +50,40 @@ def run(name: str, options: argparse.Namespace) -> int:
             records = RecordWatch(store, lambda: intake.process_payloads(store, clock.now()), intake.human_settings)
             records.look(clock.now(), at_once=True)
         agents = json_shapes.agents(store.db, clock.now(), everyone=options.all)
-        paused = fleet.paused(store.db)
-        now = clock.now()
-        left: dict[str, list[str]] = {}
-        for uid, task in left_now(store.db, now).items():
-            words = f"{'left' if task.is_gone else 'silent on'} #{task_queries.task(store.db, uid).number}"
-            when = times.ago(task.at, now)
-            what = f"{when}, its claim lapsed" if task.has_lapsed else f"in progress, {when}"
-            left.setdefault(task.agent, []).append(f"{words} {what}")
+        told = _told(store) if not options.json else {}
     if options.json:
         print_json(agents, indent=2)
         return 0
     for one in agents:
-        print(_line(one, left.get(one["agent"], []), paused.get(one["agent"])))
+        print(_line(one, told.get(one["agent"], (one["state"], ""))))
     if not agents:
         print("No agents: `tui-tasks setup claude` connects one.")
     return 0
 
 
-def _line(agent: dict[str, Any], left: list[str], paused: str | None) -> str:
-    state = f"waiting ({agent['waiting_for']})" if agent["waiting_for"] else agent["state"]
-    if left and state == "idle":
-        state = "quiet"
-    if paused is not None:
-        state += f", paused: {paused}"
-    if left:
-        state += f", {'; '.join(left)}"
+def _told(store: Store) -> dict[str, tuple[str, str]]:
+    """Return the state of each agent, in the word that the screen has, and what else there is to say about it."""
+    from tui_tasks.core.read import screen_memory, work_queries
+    from tui_tasks.core.read.agents import agent_states
+
+    now, quiet_after, left = clock.now(), quiet_after_microseconds(), dict[str, list[str]]()
+    for uid, task in left_now(store.db, now).items():
+        number = task_queries.task(store.db, uid).number
+        what = f"its claim on #{number} lapsed" if task.has_lapsed else f"left #{number} in progress"
+        left.setdefault(task.agent, []).append(f"{what} {times.ago(task.at, now)}")
+    ready = {work.task_uid for work in work_queries.ready(store.db)}
+    told = {}
+    for member in fleet.everyone(store.db, 0, seen_at=screen_memory.seen_at(store.db)):
+        state = agent_states.state_of(member, now, quiet_after, ready)
+        more = [member.message] if member.paused else left.get(member.name, [])
+        more += [f"asks: {member.ask.question}"] if member.ask is not None else []
+        told[member.name] = agent_states.LOOKS_OF_STATES[state].word, "; ".join(more)
+    return told
+
+
+def _line(agent: dict[str, Any], told: tuple[str, str]) -> str:
+    is_waiting = told[0] == "waiting" and agent["waiting_for"]
+    state = f"waiting ({agent['waiting_for']})" if is_waiting else ": ".join(filter(None, told))
     at = agent["tool"] or agent["last_message"] or agent["last_prompt"] or ""
     words = [agent_names.shown(agent["agent"]), state, agent["project"] or agent["cwd"] or "", at]
     return "  ".join(safe_line(word, _WORDS) for word in words if word)

@@ -272,11 +272,11 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
 
 
 def _with_its_end(line: DigestLine, left: Mapping[str, LeftTask]) -> DigestLine:
-    """Return the line of a lapsed claim with whether its agent is gone; others as they are."""
+    """Return the line of a lapsed claim with whether its agent is gone or quiet; others as they are."""
     one = left.get(line.task) if line.kind == "claim" and line.task is not None else None
-    if one is None or one.agent != line.who:
+    if one is None or one.agent != line.who or not (one.is_gone or one.is_quiet):
         return line
-    return replace(line, text=f"{'is gone' if one.is_gone else 'is silent'}, {line.text}")
+    return replace(line, text=f"{'is gone' if one.is_gone else 'is quiet'}, {line.text}")
 
 
 def _happened(db: Database, after: int, since: int, now: int, needing: Sequence[DigestLine]) -> list[DigestLine]:

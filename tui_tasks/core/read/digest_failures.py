@@ -159,7 +159,7 @@ def _failure(db: Database, event: EventEntry) -> _Failure | None:
         holder = claim.agent if claim is not None else event.actor
         line = list_pages.line(db, task) if task is not None else None
         status = line.status if line is not None else "deleted"
-        return _Failure("claim", task or uid, name or uid, holder, "its claim ran out", task, status=status)
+        return _Failure("claim", task or uid, name or uid, holder, "its claim lapsed", task, status=status)
     if kind == "tool.failed":
         return _Failure("tool", f"{uid}/{tool}", tool, uid, f"failed: {new.get('error', '')}", None)
     if kind == "session.failed":

@@ -13,6 +13,7 @@ from tui_tasks.core import agent_names, machine_leases, vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import process
@@ -21,7 +22,6 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import LINE_CHARS, safe_line
 from tui_tasks.text.times import SECOND, age, ago, short_count
-from tui_tasks.tui.agents import agent_states
 from tui_tasks.tui.state.context import Context
 
 
@@ -208,13 +208,14 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return member.message, "$muted"
     if state == "failed":
         return last, "$state-failed"
+    if state == "interrupted":
+        return "you ended its turn", "$muted"
     if state == "gone" and member.task is None and session is not None and (lost := _lost(context, member.name)):
         return lost, "$muted"
     if state in ("gone", "left") and member.task is not None:
-        return f"left while #{member.task.number} was in progress", "$state-overdue"
-    if state in ("left", "quiet") and member.lapsed_task is not None:
-        left = "left while" if state == "left" else "silent since"
-        return f"{left} #{member.lapsed_task.number} was in progress, and its claim lapsed", "$state-overdue"
+        return f"left #{member.task.number} in progress", "$state-overdue"
+    if state in ("left", "quiet", "idle") and member.task is None and member.lapsed_claim is not None:
+        return agent_states.lapsed_text(member, now), "$state-overdue"
     if member.near is not None:
         return member.near, "$state-overdue"
     if member.tool is not None:

@@ -46,7 +46,7 @@ class FleetActions(Controller):
             return None if action.id == "agent_log" and self._fleet.is_on_gone else "no agent here"
         name = agent_text.who(member.name, 30)
         if action.id in ("agent_peek", "agent_record") and not self._can_peek(member.name, action.id):
-            return f"{name} has neither a terminal nor a record here"
+            return f"{name} was not started here, so it has no terminal and no record to show"
         if action.id == "agent_stop":
             if member.session is None:
                 return Sentence(f"{name} has no turn to end: pause it, or write to it.")

@@ -13,7 +13,7 @@ from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, duration
-from tui_tasks.tui.agents import agent_states, agent_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, request_lines
 from tui_tasks.tui.painting.line_painter import rule_parts
 from tui_tasks.tui.painting.styles import Part
@@ -80,9 +80,9 @@ class FleetNote(TextDrawing):
             job = f"{safe_line(word.job, 40)}: " if word.job else ""
             said = safe_line(mark + job + agent_text.latest_words(word), max(8, width - len(when + about) - 1))
             lines.append([(when + about, "$muted"), (said, "")])
-        if agent_states.state_of(member, self.context.clock.now(), self._quiet_after) == "quiet":
+        if member.task is not None and member.is_quiet(self.context.clock.now(), self._quiet_after):
             quiet = duration(self._quiet_after, 1)
-            lines += [[], [(f" quiet = no message for {quiet} (config: quiet_after)", "$muted")]]
+            lines += [[], [(f" quiet = not heard for {quiet} (config: quiet_after)", "$muted")]]
         return lines[:room]
 
     def _spoken(self) -> Iterator[Word]:

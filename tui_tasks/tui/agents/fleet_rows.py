@@ -13,13 +13,14 @@ from typing import ClassVar, Final, NamedTuple
 import msgspec
 from typing_extensions import override
 
+from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import Look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.agents import agent_states, agent_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.charts import spark
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
@@ -38,6 +39,7 @@ _SPENT: Final = 11
 _WIDEST: Final = 400
 # The states of agents whose words may take several lines.
 _LONG: Final = ("waiting", "asking", "failed", "stuck", "working")
+_ENDED: Final = ("gone", "finished")
 # In cells: what is before a name.
 _HEAD: Final = 4
 # How many lines what matters most has below its first one, and in cells the least text that is worth showing.
@@ -127,6 +129,10 @@ class FleetRows(RowDrawing[FleetRow]):
         # The tasks that open questions are about, by the uid of the question.
         self._asked: dict[str, TaskLine] = {}
 
+    def state_of(self, row: Member) -> str:
+        """Return an agent's state now."""
+        return agent_states.state_of(row, self.context.clock.now(), self._quiet_after, self.context.state.reviewable)
+
     def fit(self, members: Sequence[Member]) -> bool:
         """Make room for what these agents have; return whether columns have moved."""
         context, before = self.context, self.filled
@@ -159,10 +165,10 @@ class FleetRows(RowDrawing[FleetRow]):
             return others[line - 1] if line <= len(others) else ()
         context, now = self.context, self.context.clock.now()
         sizes = columns(look.width, self.filled)
-        state = agent_states.shown_state(row, context, self._quiet_after)
+        state = self.state_of(row)
         shown = self._look_of(row)
         self._tick(row, state, now)
-        is_small, old = look.width < NARROW, "$muted" if state == "gone" else ""
+        is_small, old = look.width < NARROW, "$muted" if state in _ENDED else ""
         head: list[Part] = [
             (sign("cursor") if look.cursor else " ", "$primary bold" if look.focused else "$muted"),
             (self._flag(row), "$changed"),
@@ -170,8 +176,8 @@ class FleetRows(RowDrawing[FleetRow]):
             (f" {fit_ends(agent_text.who(row.name), sizes.who - 1)} ", old),
         ]
         began = row.stuck.since if state == "stuck" and row.stuck is not None else row.since
-        if state == "asking":
-            began = row.last_seen  # its question has its own age
+        if state == "asking" and row.task is not None:
+            began = row.task.started_at  # its question has its own age
         since = age(began, now) if began is not None else ""
         matter, task = self._matter(row, state, sizes), self._task_lines(row, sizes)
         if is_small:
@@ -207,8 +213,8 @@ class FleetRows(RowDrawing[FleetRow]):
         """
         if isinstance(row, GoneAgents):
             return []
-        state, task = agent_states.shown_state(row, self.context, self._quiet_after), self._task(row)
-        if state == "gone" and row.task is None:
+        state, task = self.state_of(row), self._task(row)
+        if state in _ENDED and row.task is None:
             return []
         if width < NARROW:
             return [[(" " * _HEAD, ""), (safe_line(task, width - _HEAD - 1), "$muted")]] if task else []
@@ -272,8 +278,7 @@ class FleetRows(RowDrawing[FleetRow]):
 
     def _look_of(self, row: Member) -> Look:
         """Return how an agent's state is shown."""
-        state = agent_states.shown_state(row, self.context, self._quiet_after)
-        return agent_states.LOOKS_OF_STATES["finished" if agent_states.has_finished(row) else state]
+        return agent_states.LOOKS_OF_STATES[self.state_of(row)]
 
     def _flag(self, row: Member) -> str:
         """Return the mark of an agent whose state or task has changed since the human looked."""
@@ -291,7 +296,7 @@ class FleetRows(RowDrawing[FleetRow]):
     def _task_of(self, row: Member) -> TaskLine | None:
         """Return the task that an agent waits with, else that which it is at."""
         asked = self._asked.get(row.ask.uid) if row.ask is not None and row.state in ("waiting", "paused") else None
-        is_at_its_own = agent_states.shown_state(row, self.context, self._quiet_after) in ("stuck", "asking")
+        is_at_its_own = self.state_of(row) in ("stuck", "asking")
         return row.last_task or asked if is_at_its_own else asked or row.last_task
 
     def _tick(self, row: Member, state: str, now: int) -> None:

@@ -10,12 +10,12 @@ from textual.binding import BindingType
 
 from tui_tasks.core.agent_snapshots import Ask, Work
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import activity, agent_states
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND
-from tui_tasks.tui.agents import agent_states, agent_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, OptionKeys, Reading, answer_keys
 from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers
@@ -163,9 +163,11 @@ class Fleet(Overlay):
         now_in = agent_states.reported_state(member, self.context.clock.now(), self._quiet_after)
         asks = member.ask if now_in in ("waiting", "asking", "paused") else None
         since = asks.opened_at if asks is not None else member.since or 0 if now_in == "waiting" else 0
-        shown = agent_states.shown_state(member, self.context, self._quiet_after)
-        if shown not in ("stuck", "left", "stopped", "ready") and not member.is_silent:
-            shown = "waiting" if asks is not None else "gone" if member.name in self._over else now_in
+        shown = self._rows.state_of(member)
+        if shown not in ("stuck", "left", "stopped", "ready"):
+            has_lost = now_in == "idle" and member.task is None and member.lapsed_claim is not None
+            shown = "quiet" if has_lost else "gone" if member.name in self._over else now_in
+            shown = "waiting" if asks is not None else shown
         return (agent_states.RANKS[shown], since, member.name.casefold(), member.name)
 
     # State
@@ -252,7 +254,7 @@ class Fleet(Overlay):
     def states(self) -> list[str]:
         """The states of all agents, in the order of the lines."""
         rows = (row for row in self.listed.rows if isinstance(row, Member))
-        texts = [agent_states.shown_state(row, self.context, self._quiet_after) for row in rows]
+        texts = [self._rows.state_of(row) for row in rows]
         return [*texts, *["gone"] * (len(self.members) - len(texts))]
 
     def _title(self, width: int) -> Sequence[Part]:

@@ -10,11 +10,12 @@ from typing import Any, Final, NamedTuple
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.rules.agents.request_text import ask_options, decided_line
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.agents import agent_states, agent_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inbox.ask_views import AskedTasks
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.painting.styles import Part

@@ -204,7 +204,7 @@ class StuckAgents(RowSource[Member]):
                 since = row.since if row.since is not None else row.last_seen
                 number = row.task.number if row.task is not None else 0
                 yield InboxItem(
-                    f"stuck:{row.name}", self.KIND, self.RANK, since, row, row.state, why, row.name, row.state, number
+                    f"stuck:{row.name}", self.KIND, self.RANK, since, row, row.state, why, row.name, "stuck", number
                 )
 
     @override

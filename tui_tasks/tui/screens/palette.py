@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read import screen_memory
+from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, SIGNS, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.agents import agent_states
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, Action
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.screens.picker import PaletteEntry, Picker
@@ -159,7 +159,7 @@ _SIGN_WORDS: Final = {
     "cursor": ("$primary bold", "the cursor"),
     "scheduled": ("$muted", "a job and its next time"),
     "status": ("$muted", "a new status, in the log"),
-    "log": ("$muted", "a message in the log; an agent that is gone"),
+    "log": ("$muted", "a message in the log"),
     "none": ("$muted", "nothing here"),
     "rule": ("$rule", "a line between parts; in the log: where you looked last"),
     "divider": ("$rule", "a line between columns; before text of several lines"),
@@ -168,7 +168,6 @@ _SIGN_WORDS: Final = {
     "foot": ("$rule", "where lines meet"),
 }
 _OTHERS: Final = (
-    LegendLine("?", "$state-needs-you", "waiting: an agent stands still until you answer"),
     LegendLine("?", "$state-needs-you", "before a question: its agent works on until you answer"),
     LegendLine("+", "$changed bold", "marked; in the log: new"),
     LegendLine("=", "$changed", "an answer or a decision, in the log"),
@@ -204,12 +203,16 @@ _COLORS: Final = (
 def legend(*, ascii_only: bool) -> list[LegendLine]:
     """Return all lines: a glyph with several meanings has one line for each colour."""
     words: dict[tuple[str, str], list[str]] = {}
-    # How an agent that waits differs from one that asks is among the others.
-    agents = (look for state, look in agent_states.LOOKS_OF_STATES.items() if state not in ("waiting", "asking"))
-    for look in (*LOOKS.values(), *PROOF_LOOKS.values(), *agents):
+    agents = {look.word: look for look in agent_states.LOOKS_OF_STATES.values()}
+    looks = (look for state, look in LOOKS.items() if state not in ("stuck", "quiet", "stopped"))
+    for look in (*looks, *PROOF_LOOKS.values()):
         meanings = words.setdefault((look.mark(ascii_only=ascii_only), look.color), [])
         if look.word not in meanings:
             meanings.append(look.word)
-    looks = [LegendLine(mark, color, ", ".join(each)) for (mark, color), each in words.items()]
+    lines = [LegendLine(mark, color, ", ".join(each)) for (mark, color), each in words.items()]
     signs = [LegendLine(sign(name, ascii_only=ascii_only), *_SIGN_WORDS[name]) for name in SIGNS]
-    return [*looks, *signs, *_OTHERS, *_COLORS]
+    states = [
+        LegendLine(agents[word].mark(ascii_only=ascii_only), agents[word].color, f"agent {word}: {meaning}")
+        for word, meaning in agent_states.MEANINGS.items()
+    ]
+    return [*lines, *states, *signs, *_OTHERS, *_COLORS]

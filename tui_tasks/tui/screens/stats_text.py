@@ -128,7 +128,7 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     left = [
         _number("median time to done", _span(tally.median_took)),
         _number("median wait for you", _span(statistics.median_wait(figures.waits))),
-        _number("longest quiet spell", _span(quiet or None)),
+        _number("longest silence", _span(quiet or None)),
     ]
     right = [
         # The counts above the figures are of all lists.

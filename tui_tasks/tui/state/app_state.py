@@ -268,7 +268,7 @@ class AppState:
         left = fleet.left_tasks(self._db, self.members, now, self._grace)
         # An agent whose work is to be reviewed may be gone.
         self.left = {uid: task for uid, task in left.items() if uid not in self.reviewable}
-        self.lapsed = fleet.lapsed_tasks(self.members)
+        self.lapsed = fleet.lapsed_tasks(self.members, now, self._grace)
         self.stopped = fleet.stopped_tasks(self._db, self.members)
         tasks = {member.name: member.task for member in self.members if member.task is not None}
         self.asked_about = self._read_asked_about(tasks)
@@ -299,7 +299,7 @@ class AppState:
 
     @property
     def standing_still(self) -> frozenset[str]:
-        """The tasks whose agent is gone, silent or suspended."""
+        """The tasks whose agent is gone, quiet or suspended, or has lost its claim."""
         return frozenset((*self.left, *self.lapsed, *self.stopped))
 
     @property

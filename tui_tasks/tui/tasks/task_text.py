@@ -9,6 +9,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.read import check_queries
+from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.change_summaries import Deletion, last_deletion
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -17,7 +18,7 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
 from tui_tasks.text.safe import cell_len, check_failure, failed_test, safe_ends, safe_line
-from tui_tasks.text.times import age, age_lasts, ago, count
+from tui_tasks.text.times import age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.painting.styles import Part
@@ -185,14 +186,14 @@ def late_mark(context: Context, task: TaskLine) -> Part | None:
 
 
 def stands_still(context: Context, uid: str) -> str | None:
-    """Return `claude-1 left 5m ago` of a task whose agent is gone, `claude-1 silent for 5m` of one whose agent's claim
-    has lapsed, `stopped: claude-1` where it is suspended; None of other tasks.
+    """Return `claude-1 gone 5m` of a task whose agent is gone, or why else nobody is at work on it (`left_text`), and
+    `claude-1 stuck: suspended` where its process is; None of other tasks.
     """
     if (left := context.state.without_agent(uid)) is not None:
         name, now = safe_ends(agent_text.who(left.agent), 16), context.clock.now()
-        return f"{name} left {ago(left.at, now)}" if left.is_gone else f"{name} silent for {age(left.at, now)}"
+        return agent_states.left_text(left, name, now)
     if uid in context.state.stopped:
-        return f"stopped: {safe_ends(context.state.stopped[uid], 16)}"
+        return f"{safe_ends(context.state.stopped[uid], 16)} stuck: suspended"
     return None
 
 

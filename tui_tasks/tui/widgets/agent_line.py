@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.pages import list_pages
@@ -16,7 +17,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
 from tui_tasks.text.times import SECOND, age, age_lasts
-from tui_tasks.tui.agents import agent_states, agent_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.frame import WIDE, Group, GroupLine
 
@@ -120,10 +121,10 @@ class AgentEntries:
         now, quiet_after = self.context.clock.now(), self.context.config.quiet_after * SECOND
         found = []
         for member in self.context.state.members:
-            shown = agent_states.state_of(member, now, quiet_after)
+            shown = agent_states.state_of(member, now, quiet_after, self.context.state.reviewable)
             if member.session is None and shown == "working":
                 self.lasts(max(1, member.last_seen + quiet_after + 1 - now))
-            if entry := self._in_trouble(member, shown, now, quiet_after) or self._calm(member, shown, now):
+            if entry := self._in_trouble(member, shown, now) or self._calm(member, shown, now):
                 found.append(entry)
         return sorted(found, key=lambda entry: _RANKS.index(entry.state))
 
@@ -137,23 +138,19 @@ class AgentEntries:
             return _quoted(task_records.last_said(self.context.db, task.uid, member.name))
         return _quoted(word.text) if word is not None and word.kind in ("logged", "asked", "ran") else ""
 
-    def _is_ready(self, member: Member) -> bool:
-        """Return whether an agent has ended its work, which waits to be merged."""
-        return member.task is not None and member.task.uid in self.context.state.reviewable
-
-    def _in_trouble(self, member: Member, shown: str, now: int, quiet_after: int) -> AgentEntry | None:
-        is_ready, about = self._is_ready(member), "".join(_about(member.last_task)[1:])
+    def _in_trouble(self, member: Member, shown: str, now: int) -> AgentEntry | None:
+        about = "".join(_about(member.last_task)[1:])
         if member.lapsed_task is not None and member.task is None:
             about += ", its claim lapsed"
-        if not is_ready and member.left_task(now, quiet_after) is not None:
+        if shown == "left":
             self.lasts(age_lasts(member.left_at, now))
             word = f"gone {age(member.left_at, now)}"
-            return self._entry(member, "gone", word, reason=f"gone from {about}", since=member.left_at)
+            return self._entry(member, "gone", word, reason=f"gone: {about}", since=member.left_at)
         if shown == "stuck" and member.stuck is not None:
             return self._entry(member, shown, shown, reason=f"stuck: {one_line(member.stuck.text)}", since=member.since)
         if shown == "stopped":
             why, _ = agent_text.matter(member, self.context, shown)
-            return self._entry(member, shown, shown, reason=f"stopped: {one_line(why)}")
+            return self._entry(member, shown, "stuck", reason=f"stuck: {one_line(why)}")
         if shown == "quiet":
             self.lasts(age_lasts(member.last_seen, now))
             word = f"quiet {age(member.last_seen, now)}"
@@ -165,7 +162,7 @@ class AgentEntries:
             return None
         if agent_states.is_starting(member.session):
             return self._not_started(member, member.session, now)
-        if not is_ready and member.task is not None:
+        if member.task is not None:
             return self._at_prompt(member, member.session, now)
         return None
 
@@ -199,7 +196,7 @@ class AgentEntries:
         if not is_there:
             return None
         has_work = member.task is not None or shown == "working"
-        if has_work and not (self._is_ready(member) and member.tool is None):
+        if has_work and shown != "ready":
             if shown == "paused":
                 return self._entry(member, "paused", "paused")
             if shown in ("working", "asking"):
@@ -208,7 +205,7 @@ class AgentEntries:
             about = self.context.state.asked_about.get(member.ask.uid) if member.ask is not None else None
             task = list_pages.line(self.context.db, about) if about is not None else None
             return self._entry(member, "waiting", "waiting", has_task=False, about=task)
-        if self._is_ready(member):
+        if shown == "ready":
             return self._entry(member, "ready", "to review")
         return self._entry(member, "idle", "idle", has_task=False)
 

@@ -5,6 +5,7 @@ On a small screen it is the only line, and shows what agents do as well.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -68,9 +69,6 @@ class Count(NamedTuple):
 
     def parts(self, words: str) -> list[Part]:
         """Return its mark and words; only the mark is coloured, and a number that is zero stands back."""
-        zero, comma, others = words.partition(", ")
-        if words.startswith("0 ") and others:
-            return [self.mark, (zero, "$muted"), (f"{comma}{others}", "")]
         is_calm = words in (_NOTHING, "0") or words.startswith("0 ")
         return [self.mark, (words, "$muted" if is_calm else "")]
 
@@ -118,7 +116,7 @@ class Counts:
             yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
         yield self._count(self._failed(entries), "failed", "failed", "attention" if state.failed else "pane_schedule")
         if is_known and state.members:
-            yield self._stuck([entry.state for entry in entries])
+            yield self._stuck(entries)
         if late := self._late():
             yield late
         for number, words, kind in (
@@ -144,13 +142,15 @@ class Counts:
         mark = self._mark(looks, looks.color if number else "$muted")
         return Count(mark, (f"{number:,} {words}",), f"{number:,}", self._act(action))
 
-    def _stuck(self, states: Sequence[str]) -> Count:
-        """Return how many agents are stuck, and how many have other trouble; agents that failed are counted as such."""
-        others = [f"{states.count(one)} {one}" for one in TROUBLE if one in states and one not in ("stuck", "failed")]
-        looks, number = look("stuck"), states.count("stuck")
-        text = ", ".join((f"{number} stuck", *others))
-        mark = self._mark(looks, looks.color if number or others else "$muted")
-        return Count(mark, (text,), text if others else str(number), self._act("agents"))
+    def _stuck(self, entries: Sequence[AgentEntry]) -> Count:
+        """Return how many agents are stuck, gone or quiet, in the words of their rows; those that failed are counted as
+        such.
+        """
+        numbers = Counter(_word(one) for one in entries if one.is_trouble and one.state != "failed")
+        text = ", ".join(f"{numbers[one]} {one}" for one in TROUBLE if numbers[one]) or "0 stuck"
+        looks, is_brief = look("stuck"), numbers.keys() <= {"stuck"}
+        mark = self._mark(looks, looks.color if numbers else "$muted")
+        return Count(mark, (text,), str(numbers["stuck"]) if is_brief else text, self._act("agents"))
 
     def _late(self) -> Count | None:
         """Return how many tasks and jobs are late."""
@@ -222,7 +222,7 @@ class Counts:
             entry, more = others[0], f"+{len(others) - 1}" if len(others) > 1 else ""
             who = safe_ends(entry.who, _SHORT_WHO) if step.has_who or entry.is_trouble or not entry.number else ""
             color = entry.color if entry.is_trouble else ""
-            words = (who, entry.state if step.has_who else "") if entry.is_trouble else (who, entry.number)
+            words = (who, _word(entry) if step.has_who else "") if entry.is_trouble else (who, entry.number)
             texts = (*words, self._age(entry) if step.has_age and entry.is_at_work else "", more)
             yield Group([(f"{entry.mark} ", entry.color), (" ".join(filter(None, texts)), color)], entry.act)
         if not work and not trouble:
@@ -285,6 +285,10 @@ class Counts:
         local = task_fields.local_time(now, self._context.clock.zone)
         since = field.short(dict(self._context.state.due)[uid], local).removeprefix("overdue ")
         return (f"#{task.number}", task.name, since) if task is not None else ("", "", since)
+
+
+def _word(entry: AgentEntry) -> str:
+    return "stuck" if entry.state == "stopped" else entry.state
 
 
 def late_tasks(context: Context, lasts: Callable[[int], None]) -> list[str]:

@@ -104,9 +104,14 @@ class Member(msgspec.Struct, frozen=True, gc=False):
         return not self.is_there and (not self.calls_alone or now - self.last_seen > grace)
 
     @property
+    def lapsed_claim(self) -> LapsedClaim | None:
+        """Return its lapsed claim that has left a task to nobody, which the human has not seen."""
+        return next((claim for claim in self.lapsed if claim.is_open), None)
+
+    @property
     def lapsed_task(self) -> TaskLine | None:
-        """Return the task that its lapsed claim has left to nobody, which the human has not seen."""
-        return next((claim.task for claim in self.lapsed if claim.is_open), None)
+        """Return the task of that claim."""
+        return self.lapsed_claim.task if self.lapsed_claim is not None else None
 
     @property
     def last_task(self) -> TaskLine | None:
@@ -119,11 +124,17 @@ class Member(msgspec.Struct, frozen=True, gc=False):
             return self.task if self.has_left(now, grace) else None
         return None if self.is_there else self.lapsed_task
 
-    @property
-    def is_silent(self) -> bool:
-        """Whether it is there, and has said nothing since its claim lapsed."""
-        is_silent = self.state == STOPPED or (self.state == "idle" and self.session is None and self.task is None)
-        return self.is_there and is_silent and self.lapsed_task is not None
+    def is_quiet(self, now: int, grace: int) -> bool:
+        """Return whether an agent of the channel was not heard for `grace` microseconds though it has a task, or since
+        a claim of its lapsed: for the lease, and a minute at the least.
+        """
+        if not self.is_there or self.session is not None:
+            return False
+        silence = now - self.last_seen
+        if self.task is not None:
+            return silence > grace
+        claim = self.lapsed_claim
+        return claim is not None and silence >= min(max(claim.lease, MINUTE), grace)
 
     @property
     def left_at(self) -> int:
@@ -134,13 +145,15 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 class LeftTask(msgspec.Struct, frozen=True, gc=False):
     """A task that an agent has left, or says nothing about: the agent, and since when, in microseconds.
 
-    `is_gone`: the agent is; otherwise it is silent. `has_lapsed`: the task is pending again; otherwise in progress.
+    `is_gone`: the agent is. `is_quiet`: it is there, and was not heard for long; otherwise it is heard, and its claim
+    has lapsed. `has_lapsed`: the task is pending again; otherwise in progress.
     """
 
     agent: str
     at: int
     is_gone: bool = True
     has_lapsed: bool = False
+    is_quiet: bool = False
 
 
 def paused(db: Database) -> dict[str, str]:
@@ -175,15 +188,20 @@ def left_tasks(db: Database, members: Iterable[Member], now: int, grace: int) ->
     return {uid: LeftTask(agent, gone[agent].left_at) for uid, agent in _tasks_of(db, gone.keys()).items()}
 
 
-def lapsed_tasks(members: Iterable[Member]) -> dict[str, LeftTask]:
-    """Return the tasks that are pending again since a claim on them lapsed, by uid, whose agent is gone or silent."""
+def lapsed_tasks(members: Iterable[Member], now: int, grace: int) -> dict[str, LeftTask]:
+    """Return the tasks that are pending again since a claim on them lapsed, by uid; `grace`: see `Member.is_quiet`."""
     return {
-        claim.task.uid: LeftTask(member.name, member.left_at, is_gone=not member.is_there, has_lapsed=True)
+        claim.task.uid: _lapsed(member, claim, is_quiet=member.is_quiet(now, grace) or member.state == STOPPED)
         for member in members
-        if not member.is_there or member.is_silent
         for claim in member.lapsed
         if claim.is_open
     }
+
+
+def _lapsed(member: Member, claim: LapsedClaim, *, is_quiet: bool) -> LeftTask:
+    is_gone = not member.is_there
+    at = member.left_at if is_gone or is_quiet else claim.at
+    return LeftTask(member.name, at, is_gone=is_gone, has_lapsed=True, is_quiet=is_quiet and not is_gone)
 
 
 def stopped_tasks(db: Database, members: Iterable[Member]) -> dict[str, str]:
@@ -199,7 +217,7 @@ def _tasks_of(db: Database, agents: Collection[str]) -> dict[str, str]:
 def left_now(db: Database, now: int, grace: int) -> dict[str, LeftTask]:
     """Return both for a process that does not follow the agents."""
     members = everyone(db, now - DAY, seen_at=screen_memory.seen_at(db))
-    return lapsed_tasks(members) | left_tasks(db, members, now, grace)
+    return lapsed_tasks(members, now, grace) | left_tasks(db, members, now, grace)
 
 
 class _Found:

@@ -28,7 +28,7 @@ WHERE newest.kind = 'claim.lapsed' AND newest.at >= ?1 AND claim.state = 'lapsed
 
 
 class LapsedClaim(msgspec.Struct, frozen=True, gc=False):
-    """A claim that lapsed at an instant, in microseconds; `task` is as it is now.
+    """A claim that lapsed at an instant, in microseconds, as is its lease; `task` is as it is now.
 
     `is_open`: nobody has taken, closed or deleted the task since, and the human has not seen that it lapsed.
     """
@@ -36,6 +36,7 @@ class LapsedClaim(msgspec.Struct, frozen=True, gc=False):
     task: TaskLine
     at: int
     is_open: bool
+    lease: int = 0
 
 
 def by_agent(db: Database, since: int) -> dict[str, list[tuple[str, int]]]:
@@ -59,7 +60,7 @@ def lapsed(db: Database, claims: Iterable[tuple[str, int]], heard_at: int, seen_
     for uid, at in claims:
         claim = task_records.find(db, uid) if heard_at < at else None
         if claim is not None and (task := list_pages.line(db, claim.task_uid)) is not None:
-            found.append(LapsedClaim(task, at, at > seen_at and _is_free(db, claim, task)))
+            found.append(LapsedClaim(task, at, at > seen_at and _is_free(db, claim, task), claim.lease))
     return tuple(sorted(found, key=lambda one: not one.is_open))
 
 

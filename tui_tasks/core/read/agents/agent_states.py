@@ -1,0 +1,138 @@
+"""Which state an agent is in, in one word for people: from what its program or the channel reported, for how long it
+was not heard, and what it has left. Screen and shell take it from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Final
+
+from tui_tasks.core import vocab
+from tui_tasks.core.read.agents.fleet import LeftTask, Member
+from tui_tasks.core.read.agents.session_queries import BY_MACHINE, PLACEHOLDER, AgentSession
+from tui_tasks.core.read.work_queries import SILENT_AFTER
+from tui_tasks.text.glyphs import LOOKS, Look
+from tui_tasks.text.times import age, ago
+
+_GONE: Final = Look("·", "gone", ".", "$muted")
+_WORKING: Final = LOOKS["in_progress"]._replace(word="working")
+_IDLE: Final = LOOKS["pending"]._replace(word="idle", letter="o")
+LOOKS_OF_STATES: Final = {
+    "stuck": LOOKS["stuck"],
+    "left": _GONE._replace(color="$state-overdue"),
+    "stopped": LOOKS["stuck"],
+    "waiting": LOOKS["needs_you"]._replace(word="waiting"),
+    "asking": _WORKING,
+    "failed": LOOKS["failed"],
+    "quiet": LOOKS["quiet"],
+    "interrupted": _IDLE,
+    "ready": LOOKS["reviewable"]._replace(word="to review"),
+    "working": _WORKING,
+    "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
+    "idle": _IDLE,
+    "gone": _GONE,
+    "finished": _GONE._replace(word="finished"),
+}
+"""How the state of an agent is shown, the worst first; several states have one word.
+
+One that has `left` is gone, and the human has not seen what it left. One that is `asking` works on meanwhile. The
+process of one that is `stopped` is suspended. The human ended the turn of one that is `interrupted`.
+"""
+MEANINGS: Final = {
+    "working": "is at its task or prompt",
+    "waiting": "stands still until you answer",
+    "stuck": "does not get on; the reason is beside it",
+    "quiet": "has a task, and was not heard for long",
+    "gone": "has ended or lost its task, and left something open",
+    "failed": "an error has ended its turn",
+    "idle": "has nothing to do",
+    "paused": "you have paused it",
+    "to review": "its work waits for your review",
+    "finished": "has ended, and left nothing open",
+}
+"""What each word means."""
+RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
+
+
+def state_of(member: Member, now: int, quiet_after: int, reviewable: Container[str] = ()) -> str:
+    """Return an agent's state now, a key of `LOOKS_OF_STATES`.
+
+    Args:
+        member: the agent.
+        now: in microseconds, as the next.
+        quiet_after: an agent of the channel that was not heard for so long is quiet. A session's program reports.
+        reviewable: the tasks whose work waits for review; the agent of one is not at work, unless a tool runs.
+    """
+    state = reported_state(member, now, quiet_after)
+    is_ready = member.task is not None and member.task.uid in reviewable and member.tool is None
+    if is_ready and state in ("working", "idle", "interrupted", "gone"):
+        return "ready"
+    if member.left_task(now, quiet_after) is not None:
+        return "left"
+    if state in ("working", "idle") and member.is_quiet(now, quiet_after):
+        return "quiet"
+    return "finished" if has_finished(member) else state
+
+
+def word_of(member: Member, now: int, quiet_after: int, reviewable: Container[str] = ()) -> str:
+    """Return that state's word, one of `MEANINGS`."""
+    return LOOKS_OF_STATES[state_of(member, now, quiet_after, reviewable)].word
+
+
+def left_text(left: LeftTask, who: str, now: int) -> str:
+    """Return why nobody is at work on a task: `claude-1 gone 5m`, `claude-1 quiet 5m`, or that its claim has lapsed."""
+    if left.is_gone or left.is_quiet:
+        return f"{who} {'gone' if left.is_gone else 'quiet'} {age(left.at, now)}"
+    return f"claim of {who} lapsed {ago(left.at, now)}"
+
+
+def lapsed_text(member: Member, now: int) -> str:
+    """Return `its claim on #8 lapsed 5m ago`; empty where none has."""
+    claim = member.lapsed_claim
+    return f"its claim on #{claim.task.number} lapsed {ago(claim.at, now)}" if claim is not None else ""
+
+
+def reported_state(member: Member, now: int, quiet_after: int) -> str:
+    """Return an agent's state without regard to its silence.
+
+    One that asked about something else than its task, and has done something since, is `asking`: it works on. An agent
+    that makes single calls from a shell is not connected between them. While it has a task or a question, it is gone
+    only after a silence. One that is stuck is so whatever it asks.
+    """
+    if member.state == "waiting" and member.stuck is not None and member.stuck.cause not in (None, "human"):
+        return "stuck"
+    if member.state == "gone" and member.calls_alone and not member.has_left(now, quiet_after):
+        state = "waiting" if member.ask is not None else "working" if member.task is not None else "gone"
+    else:
+        state = member.state
+    return "asking" if state == "waiting" and member.goes_on else state
+
+
+def has_finished(member: Member) -> bool:
+    """Return whether an agent that is gone has ended as it should: with no task, claim or question, and not by its
+    process's end alone.
+    """
+    is_lost = member.session is not None and member.session.ended_by in ("process", BY_MACHINE)
+    has_open = member.task is not None or member.ask is not None or bool(member.lapsed)
+    return member.state == "gone" and not has_open and not is_lost
+
+
+def is_over(member: Member, now: int, seen_at: int) -> bool:
+    """Return whether an agent needs nobody any more: it is gone, and the human has seen its failure, or an hour passed.
+
+    `seen_at`: when the human said last that all was seen.
+    """
+    ended_at = member.session.ended_at if member.session is not None else None
+    if member.state == "failed":
+        return not vocab.agent_failed(member.state, ended_at, seen_at, now)
+    return member.state == "gone"
+
+
+def is_starting(session: AgentSession | None) -> bool:
+    """Return whether a program that was started here has reported nothing yet."""
+    return session is not None and session.last_prompt is None and session.session.startswith(PLACEHOLDER)
+
+
+def is_silent(session: AgentSession, now: int) -> bool:
+    """Return whether it has reported nothing for long: it may ask whether to trust the folder."""
+    return is_starting(session) and now - session.started_at >= SILENT_AFTER
