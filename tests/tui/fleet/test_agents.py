@@ -505,6 +505,16 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
         assert lines(app)[1].startswith(" ? 1 question   ✗ 1 failed   ! 1 gone ")
 
 
+async def test_on_a_small_screen_the_task_that_was_left_is_named_once_in_a_line(plan, make_app):
+    with Store(with_agents(plan).path) as store, store.db.transaction(write=True):
+        connections.end(store.db, "claude-1", Process(), NOW)
+    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in asks_of(plan, "claude-1")))
+    app = make_app(plan.path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "A")
+        assert row_of(app, "claude-1").count("#5") == 1
+
+
 def asks_of(plan, agent: str):
     with Store(plan.path) as store:
         return [ask for ask in ask_queries.open_asks(store.db) if ask.agent == agent]

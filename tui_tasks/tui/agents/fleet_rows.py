@@ -182,8 +182,8 @@ class FleetRows(RowDrawing[FleetRow]):
         matter, task = self._matter(row, state, sizes), self._task_lines(row, sizes)
         if is_small:
             number = f"{first} " if (first := self._task(row).partition(" ")[0]).startswith("#") else ""
-            if state == "asking":
-                number = ""  # it begins with that of the task that is asked about
+            if state == "asking" or number in f"{matter.whole} ":
+                number = ""  # it names the task, or begins with that which is asked about
             what = fit(number + (matter.whole or shown.word), sizes.matter)
             return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, matter.color)]
         what, named = matter.first, task[0]
