@@ -140,6 +140,13 @@ def test_no_new_agent_looks_like_one_that_has_spoken(store, name):
         assert transaction.state_cache.agent_like(name) == "builder"
 
 
+@pytest.mark.parametrize("old", ["agent\u2800", "agent\u200b", "agent "])
+def test_a_name_of_an_older_journal_that_no_agent_may_have_now_keeps_nobody_from_the_plain_one(store, old):
+    store.commit(EnsureList("web", "tasklist", None), actor=old, now=START)
+    with store.transaction(START) as transaction:
+        assert transaction.state_cache.agent_like("agent") is None
+
+
 def test_names_that_differ_to_the_eye_have_not():
     told = ["claude", "Claude", "claude-1", "claude-2", "claude 1", "codex", "\u9b8d\u52c3", "\u4f50\u85e4"]
     assert len(set(map(agent_names.skeleton, told))) == len(told)

@@ -458,6 +458,12 @@ def test_of_what_a_person_decides_about_nothing_is_hidden(text: str) -> None:
         assert at >= 0, (char, shown)
 
 
+@pytest.mark.parametrize("text", ["", " ", "\u2800", " \u2800\u200b ", "\u3164"])
+def test_a_text_of_which_nothing_would_be_seen_is_blank(text: str) -> None:
+    assert safe.is_blank(text)
+    assert not safe.is_blank(f"{text}x")
+
+
 def test_braille_without_a_dot_is_a_blank_and_other_braille_stays() -> None:
     assert safe.safe_line("a\u2800\u2800b \u2801") == "a  b \u2801"
 

@@ -199,7 +199,9 @@ class Lookalikes:
                 self._by_skeleton.clear()
                 new = agents(db)
             for agent in new:
-                if agent not in vocab.RESERVED_AGENTS:
+                # A name of an older journal that no new agent may have: `shown` tells it apart by code points.
+                has_hidden = agent != agent.strip() or any(map(is_invisible, agent))
+                if agent not in vocab.RESERVED_AGENTS and not has_hidden:
                     self._by_skeleton.setdefault(skeleton(agent), agent)
             self._seq, self._hash = seq, hash
         return self._by_skeleton.get(skeleton(name))

@@ -156,6 +156,11 @@ def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = F
     return beginning(text, limit_cells - 1) + more if limit_cells > 0 else ""
 
 
+def is_blank(text: str) -> bool:
+    """Return whether nothing of a text would be seen: it has only blanks and characters without a shape."""
+    return not (text if _is_ordinary(text) else _clean(text, newline=" ", tab=" ")).strip()
+
+
 # `ValueError: …`, `java.io.IOException: …`, `error[E0308]: …`, `fatal: …`, `E   AssertionError: …`, `npm ERR! …`.
 _IS_ERROR: Final = (
     r"(?:^|[\s.:])(?:[A-Za-z]\w*)?(?:Error|Exception|error|ERROR|fatal|panic|panicked)(?:\[\w+\])?(?::|!| at )|\bERR!"

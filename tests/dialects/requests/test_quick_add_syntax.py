@@ -52,6 +52,13 @@ def test_what_a_field_does_not_take_is_told_with_what_it_takes(text):
     assert f"{text.partition(':')[0]} takes" in draft.problem
 
 
+@pytest.mark.parametrize("text", ["#\u2800", '@"\u200b "'])
+def test_a_tag_or_an_agent_of_which_nothing_would_be_seen_is_refused(text):
+    draft = parse(f"x {text}", NOW)
+    assert (draft.tags, draft.agent) == ((), None)
+    assert draft.problem == f"the name after {text[0]} has nothing that can be seen"
+
+
 def test_an_unknown_priority_is_told():
     assert "huge" in parse("x !huge", NOW).problem
 

@@ -169,6 +169,20 @@ async def test_u_asks_before_it_takes_back_an_old_change(app, plan):
         assert task(app, plan[8]).status == "pending"
 
 
+async def test_a_list_a_task_and_a_job_need_names_that_can_be_seen(app):
+    async with opened(app) as pilot:
+        for keys, end, needs in (
+            (named("new list"), "enter", "a list needs a name"),
+            (("n",), "enter", "a task needs a title"),
+            (("escape", "4", "n"), "ctrl+s", "a job needs a name"),
+        ):
+            await pilot.press(*keys)
+            await pilot.pause()
+            app.focused.value = "\u2800"
+            await press(app, pilot, end) if end == "enter" else await settle(pilot, end)
+            assert said(app) == needs
+
+
 async def test_a_list_is_renamed_and_the_old_name_comes_back_with_u(app, plan):
     async with opened(app) as pilot:
         await pilot.press(*named("change"), "r")

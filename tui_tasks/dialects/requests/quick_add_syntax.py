@@ -10,6 +10,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.schema.task_fields import FIELDS, SYNTAX, read
+from tui_tasks.text.safe import is_blank
 
 # The expressions are compiled on first use: every command imports this.
 _AFTER: Final = r"(?i)(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$)"
@@ -73,6 +74,8 @@ def parse(text: str, now: datetime) -> Draft:
                 fields[field] = read(field, value.strip('"'), now)
             except ValueError as error:
                 problem = f"no {field} {value[:40]!r}: {error}"
+        elif sign in "#@" and rest and is_blank(rest):
+            problem = f"the name after {sign} has nothing that can be seen"
         elif sign == "#" and rest and (quoted or not rest.isdigit()):
             tags.append(rest)
         elif sign == "@" and rest:

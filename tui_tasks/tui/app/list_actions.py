@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
@@ -11,13 +11,16 @@ from tui_tasks.core.operations.tasks import ArchiveList, DeleteList, EnsureList,
 from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.vocab import DIALECT_LISTS
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
+
+
+_NO_NAME: Final = "a list needs a name"
 
 
 class ProjectActions(Controller):
@@ -92,7 +95,10 @@ class ListActions(Controller):
 
         context = self._context
         name = await context.ask(LineDialog(context, "Name of the new list", done="Make"))
-        if name is None or not name.strip():
+        if name is None or not name:
+            return
+        if is_blank(name):
+            context.say(_NO_NAME)
             return
         known = set(context.state.lists)
         (home,) = await context.link.commit(EnsureList(name.strip(), "task", context.state.projects.chosen or None))
@@ -140,7 +146,9 @@ class ListActions(Controller):
 
         shown = safe_line(home.name, None)
         name = await self._context.ask(LineDialog(self._context, "New name of the list", shown, done="Rename"))
-        if name is not None and name.strip() not in ("", shown):
+        if name and is_blank(name):
+            self._context.say(_NO_NAME)
+        elif name and name.strip() != shown:
             (renamed,) = await self._context.link.commit(RenameList(home.uid, name))
             self._context.say(f"The list is called {safe_line(renamed.name, 60)} now.")
 

@@ -24,7 +24,7 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import problem_with
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs import editor
@@ -204,7 +204,7 @@ class TaskForm:
     def wrong(self, form: Form) -> str:
         """Return the mistake for which the form cannot be saved; empty when there is none."""
         draft = self.read(form)
-        if not form.name.strip():
+        if is_blank(form.name):
             return "a task needs a title"
         if problem := problem_with({"name": form.name.strip(), "description": form.description}):
             return problem[1]

@@ -20,7 +20,7 @@ from tui_tasks.core.schedule.fire_times import system_zone, zone_of
 from tui_tasks.dialects.requests import job_syntax
 from tui_tasks.dialects.requests.job_syntax import Times
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import ConflictScreen, FormScreen, WordLine
 from tui_tasks.tui.inputs.editor import LongText
@@ -283,7 +283,7 @@ class JobForm(FormScreen[str]):
     def _wrong(self, typed: Typed) -> bool:
         """Show what is missing, and focus it; return False when nothing is."""
         for name, text in (("name", "a job needs a name"), ("prompt", "a job needs a prompt")):
-            if not getattr(typed, name).strip():
+            if is_blank(getattr(typed, name)):
                 self.set_focus(self.query_one(f"#{name}"))
                 self.context.say(text)
                 return True

@@ -22,7 +22,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.dialects.requests.identity import own_list
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine
@@ -259,7 +259,7 @@ class QuickAdd(ResilientMessages, Vertical):
         missing = [number for number in draft.after if self._task_of(number) is None]
         if missing:
             return f"there is no #{missing[0]}"
-        return draft.problem or ("" if draft.name else "a task needs a title")
+        return draft.problem or ("a task needs a title" if is_blank(draft.name) else "")
 
     def _preview(self) -> None:
         draft = self._parsed(self._words.value if self._words is not None else "")
