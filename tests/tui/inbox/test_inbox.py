@@ -5,11 +5,12 @@ import asyncio
 import pytest
 from textual import events
 
+from tests.tui.boards import status
 from tests.tui.driving import SIZES, by_agent, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW, at
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
-from tui_tasks.core.operations.tasks import AddTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read import screen_memory
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.tui.agents import agent_text
@@ -510,7 +511,7 @@ async def test_a_question_its_answers_and_what_goes_on_fit_without_scrolling(eve
         assert "deny" in shown(app) if "j" in keys else "#5 keeps running meanwhile." in shown(app)
 
 
-@pytest.mark.parametrize(("lines_of_screen", "is_told"), [(40, True), (24, False)])
+@pytest.mark.parametrize(("lines_of_screen", "is_told"), [(40, True), (23, False)])
 async def test_what_an_agent_did_lately_is_told_where_there_is_room(evening, make_app, lines_of_screen, is_told):
     app = make_app(evening.path)
     async with app.run_test(size=(80, lines_of_screen)) as pilot:
@@ -531,3 +532,35 @@ async def test_the_options_of_a_question_that_is_drawn_close_are_where_they_are_
         for spot in app.screen._asked.spots:
             assert drawn[spot.line][0][0].strip() == keys[spot.action], spot
         assert "claude-2 lately" not in str(drawn)
+
+
+async def test_undo_says_once_that_an_answer_stays_before_it_takes_back_the_change_before(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}))
+        await settle(pilot, "a", "1", "u")
+        assert said(app) == "claude-1 has your answer, which nothing takes back. u again undoes the change before it."
+        assert status(app, plan[8]) == "skipped"
+        await settle(pilot, "u")
+        await until(pilot, lambda: status(app, plan[8]) == "pending")
+        assert said(app).startswith("Undone: “Backup restore drill” pending → skipped.")
+        await settle(pilot, "ctrl+r")
+        assert said(app) == "Redone: “Backup restore drill” pending → skipped. u undoes it."
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_a_long_title_takes_no_line_from_the_question_and_the_answers(plan, make_app, size):
+    title = f"Move {'all the old figures and charts ' * 6}to the new place"
+    by_agent(plan, "human", EditTask(plan[8], {"name": title, "status": "in_progress", "agent": "claude-3"}))
+    by_agent(plan, "claude-3", OpenAsk("Which one?", ("the old one", "the new one"), plan[8]))
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a")
+        below = next(line for line in lines(app) if "1 the old one" in line)
+        assert "1 the old one  2 the new one   about Move all" in below
+        await settle(pilot, "G")
+        head = next(
+            at for at, line in enumerate(lines(app)) if line.startswith(" claude-3 asks while working on #8 Move")
+        )
+        assert lines(app)[head].rstrip().endswith("…:")
+        assert "Which one?" in lines(app)[head + 1] + lines(app)[head + 2]

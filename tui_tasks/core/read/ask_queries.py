@@ -42,12 +42,19 @@ _WAITING_AS = Statement(
         .limit(2)
     )
 )
+_ANSWERED: Final = "ask.answered"
+_LAST_OF_HUMAN = Statement(
+    lambda: (
+        JournalRow.select(JournalRow.kind, JournalRow.uid)
+        .where((JournalRow.actor == vocab.HUMAN) & JournalRow.kind.in_(sorted({*vocab.UNDOABLE, _ANSWERED})))
+        .order_by(JournalRow.seq.desc())
+        .limit(1)
+    )
+)
 _ANSWERED_BY = Statement(
     lambda: (
         JournalRow.select(JournalRow.actor)
-        .where(
-            (JournalRow.actor == vocab.HUMAN) & (JournalRow.kind == "ask.answered") & (JournalRow.uid == slot("uid"))
-        )
+        .where((JournalRow.actor == vocab.HUMAN) & (JournalRow.kind == _ANSWERED) & (JournalRow.uid == slot("uid")))
         .order_by(JournalRow.seq.desc())
         .limit(1)
     )
@@ -137,6 +144,12 @@ def waiting_as(db: Database, name: str) -> str | None:
 def is_answered_by_human(db: Database, ask: Ask) -> bool:
     """Return whether the journal has the human's answer to a question, by themselves or by a rule of theirs."""
     return ask.state == "answered" and (ask.rule is not None or db.one(_ANSWERED_BY, uid=ask.uid) is not None)
+
+
+def answered_last(db: Database) -> Ask | None:
+    """Return the question that the human has answered, if they have changed nothing since; else None."""
+    row = db.one(_LAST_OF_HUMAN)
+    return ask(db, row[1]) if row is not None and row[0] == _ANSWERED else None
 
 
 # The kinds of entry by which an agent says something; a session of an agent program ends its turn with words.

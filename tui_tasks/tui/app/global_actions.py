@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.operations import Redo, Undo
-from tui_tasks.core.read import screen_memory
+from tui_tasks.core.read import ask_queries, screen_memory
 from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.screen_memory import Looked
@@ -16,6 +16,7 @@ from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.theme_file import ThemeManager
@@ -60,6 +61,8 @@ class GlobalActions(Controller):
         self._stop = stop
         # The changes that cannot be taken back, which undo passes over, each with the reason.
         self._passed_over: dict[int, str] = {}
+        # The answered question of which was said that no undo takes the answer back.
+        self._said_of_answer = ""
 
     async def do_ask_rule(self) -> None:
         """Make a rule of an answer that was given several times."""
@@ -156,7 +159,7 @@ class GlobalActions(Controller):
             if (work := review_actions.newest_ended(self._context.db)) is not None:
                 await review_actions.take_back(self._context, work)
                 return
-        if not await self._agrees_to_undo():
+        if self._has_answered() or not await self._agrees_to_undo():
             return
         while True:
             try:
@@ -174,6 +177,16 @@ class GlobalActions(Controller):
         self._select_restored(change)
         did = self._described(change, undone=True)
         self._context.say(f"Undone: {did}. {self._context.keymap.key_of('redo')} does it again.")
+
+    def _has_answered(self) -> bool:
+        """Say, once for each answer, that the human's newest act is one, which no undo takes back."""
+        ask = ask_queries.answered_last(self._context.db)
+        if ask is None or ask.uid == self._said_of_answer:
+            return False
+        self._said_of_answer = ask.uid
+        key, who = self._context.keymap.key_of("undo"), agent_text.who(ask.agent, 30)
+        self._context.say(f"{who} has your answer, which nothing takes back. {key} again undoes the change before it.")
+        return True
 
     async def _agrees_to_undo(self) -> bool:
         """Ask before an old change is taken back, unless a later one just was, and before one that deletes things is,

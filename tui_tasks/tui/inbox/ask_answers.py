@@ -60,7 +60,7 @@ class AskAnswers(Controller):
             answer = "; ".join((ask.answer or "").split("\n"))
             return Sentence(f"Already answered: {safe_line(answer, 60)}.")
         if ask.state != "open":
-            return agent_text.closed(ask, self._context.clock.now())
+            return Sentence(f"Not sent: {agent_text.closed(ask, self._context.clock.now())}.")
         if self._inbox.came_just_now:
             return Sentence(CAME_JUST_NOW)
         return None if action.id == "ask_later" else self._inbox.view_of(ask).why_closed

@@ -114,8 +114,8 @@ class AskDetail(TextDrawing):
         ask, small = view.ask, width < _SMALL
         lines: list[Drawn] = []
         if not small:
-            head = self._head(ask)
-            lines += block(head, room, "$muted") if ask.request is None else self._decided(head, room)
+            is_of_program = ask.request is not None
+            lines += self._decided(self._asks_for(ask), room) if is_of_program else [self._asks(ask, room)]
             lines += gap
         lines += request_lines(view, room, ascii_only=self.context.ascii_only)
         if ask.request is not None and small and ask.request.get("cwd"):
@@ -164,25 +164,24 @@ class AskDetail(TextDrawing):
             lines.append([(f"   {safe_line(asked, room - 3)}", "")])
         return lines
 
-    def _titled(self, task: TaskLine) -> str:
-        return f"#{task.number} {safe_line(task.name, 60)}"
+    def _asks_for(self, ask: Ask) -> str:
+        """Return who asks for a permission or asks in a program's own way, and where."""
+        request = ask.request or {}
+        place = f" in {safe_line(self._named(request['cwd']), 200)}" if request.get("cwd") else ""
+        tool = safe_line(self._named(request["tool"]), 60) if self._is_of_tool(request) else ""
+        what = f"wants to use {tool}" if tool else "asks"
+        return f"{agent_text.who(ask.agent, 40)} {what}{place}:"
 
-    def _head(self, ask: Ask) -> str:
-        who = agent_text.who(ask.agent, 40)
-        request = ask.request
-        if request is not None:
-            place = f" in {safe_line(self._named(request['cwd']), 200)}" if request.get("cwd") else ""
-            tool = safe_line(self._named(request["tool"]), 60) if self._is_of_tool(request) else ""
-            what = f"wants to use {tool}" if tool else "asks"
-            return f"{who} {what}{place}:"
-        about, working = self._about, self._working
+    def _asks(self, ask: Ask, room: int) -> Drawn:
+        """Return who asks, and about what, in one line: a long title leaves the lines to the question."""
+        about, is_at_work = self._about, False
+        if about is not None and self._working is not None:
+            is_at_work = self._working.uid == about.uid
+        head = f"{agent_text.who(ask.agent, 40)} asks"
         if about is None:
-            return f"{who} asks:"
-        if working is None:
-            return f"{who} asks about {self._titled(about)}:"
-        if working.uid == about.uid:
-            return f"{who} asks while working on {self._titled(about)}:"
-        return f"{who} asks about {self._titled(about)}, and now works on {self._titled(working)}:"
+            return [(f" {head}:", "$muted")]
+        head += f" {'while working on' if is_at_work else 'about'} #{about.number} "
+        return [(f" {head}{safe_line(about.name, max(8, room - cell_len(head) - 1))}:", "$muted")]
 
     @staticmethod
     def _is_of_tool(request: dict[str, Any]) -> bool:

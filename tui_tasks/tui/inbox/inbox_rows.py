@@ -159,7 +159,7 @@ class InboxRows(RowDrawing[InboxLine]):
         return RowText(tuple(lines), number)
 
     def _about_ask(self, ask: Ask) -> list[Part]:
-        """Return what a question is about and the answers to choose from; of a permission, what its agent says of it,
+        """Return the answers to choose from and what a question is about; of a permission, what its agent says of it,
         and where.
         """
         ascii_only = self.context.ascii_only
@@ -172,8 +172,9 @@ class InboxRows(RowDrawing[InboxLine]):
             return [(shown, "$muted")] if shown else []
         task = self._tasks.of(ask)
         options = ask_options(ask, ask.options, ascii_only=ascii_only)
-        texts = [f"about {safe_line(task.name, 60)}"] if task is not None else []
-        texts += ["  ".join(f"{number} {option}" for number, option in enumerate(options, 1))] if options else []
+        texts = ["  ".join(f"{number} {option}" for number, option in enumerate(options, 1))] if options else []
+        # Last, as a title gives way to what is asked.
+        texts += [f"about {safe_line(task.name, 60)}"] if task is not None else []
         return [("   ".join(texts), "$muted")] if texts else []
 
     def _shown_line(self, text: RowText, tall: int, line: int, room: int) -> Part:
