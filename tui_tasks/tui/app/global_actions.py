@@ -159,7 +159,7 @@ class GlobalActions(Controller):
             if (work := review_actions.newest_ended(self._context.db)) is not None:
                 await review_actions.take_back(self._context, work)
                 return
-        if self._has_answered() or not await self._agrees_to_undo():
+        if not await self._agrees_to_undo():
             return
         while True:
             try:
@@ -190,7 +190,7 @@ class GlobalActions(Controller):
 
     async def _agrees_to_undo(self) -> bool:
         """Ask before an old change is taken back, unless a later one just was, and before one that deletes things is,
-        as the shell does. Say why where there is none.
+        as the shell does. Say why where there is none, or none is taken back yet.
         """
         from tui_tasks.core.rules import undo
         from tui_tasks.tui.inputs.dialogs import confirm
@@ -199,6 +199,8 @@ class GlobalActions(Controller):
         change = undo.next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
         if change is None:
             self._say_nothing_left()
+            return False
+        if self._has_answered():
             return False
         goes_on = undo.goes_on(db, HUMAN, now)
         question = change_summaries.undo_question(db, change, now, goes_on=goes_on, on_screen=True)
