@@ -69,3 +69,26 @@ async def test_undo_and_redo_of_a_job_say_what_has_changed(jobs, make_app):
         assert said(app) == "Undone: S2 Login audit: off → on. ^r does it again."
         await press(app, pilot, "ctrl+r")
         assert said(app) == "Redone: S2 Login audit: on → off. u undoes it."
+
+
+@pytest.mark.parametrize("keys", [("e",), ("4", "e")])
+async def test_esc_discards_what_is_typed_in_a_form_only_right_after_it_has_asked(jobs, make_app, keys):
+    app = make_app(jobs.plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, *keys, "x", "escape")
+        form = app.screen
+        assert said(app) == "Esc again discards what you typed; ^s saves it."
+        await settle(pilot, "y", "escape")
+        assert app.screen is form
+        assert said(app) == "Esc again discards what you typed; ^s saves it."
+        await settle(pilot, "escape")
+        assert app.screen is not form
+
+
+async def test_a_run_without_output_leaves_what_was_copied_before(jobs, make_app):
+    app = make_app(jobs.plan.path)
+    async with opened(app) as pilot:
+        app.copy_to_clipboard("mine")
+        await settle(pilot, "4", "g", "j", "enter", "Y")
+        assert said(app) == "This run has no output to copy."
+        assert app.clipboard == "mine"

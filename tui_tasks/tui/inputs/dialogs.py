@@ -291,8 +291,13 @@ class FormScreen(Dialog[R | None], Generic[R]):
         """Whether there is unsaved text."""
         raise NotImplementedError
 
+    def take_key(self, event: events.Key) -> bool:
+        """Forget a first Esc when another key comes, for which nothing else is done here."""
+        self.has_asked = self.has_asked and event.key == "escape"
+        return False
+
     def action_leave(self) -> None:
-        """Leave the form; with unsaved text, only at the second call."""
+        """Leave the form; with unsaved text, only at the second call without a key between."""
         if self.has_changes and not self.has_asked:
             self.has_asked = True
             self.context.say("Esc again discards what you typed; ^s saves it.")

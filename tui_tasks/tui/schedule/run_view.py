@@ -255,6 +255,9 @@ class RunView(Overlay):
     def do_run_copy(self) -> None:
         """Copy the output."""
         text = self.output.text
+        if not text:
+            self.context.say("This run has no output to copy.")
+            return
         self.context.copy(text)
         self.context.say(f"Copied {count(len(text), 'character')}.")
 
