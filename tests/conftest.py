@@ -132,7 +132,8 @@ class Talk:
         return [json.loads(line) for line in self.session.subscription.events(blocked=False)]
 
     def seq(self) -> int:
-        return self.ok("control:hello")["seq"]
+        """The seq of the state, which every reply has; `control:hello` would describe all tools, too."""
+        return self.ask("control:lists")["seq"]
 
 
 @pytest.fixture(autouse=True)
