@@ -28,6 +28,21 @@ def test_the_empty_fields_of_a_new_task_are_stored_as_their_defaults_and_are_not
         assert apply._given("task", row) == ()
 
 
+def test_the_row_of_a_new_task_is_the_same_from_its_struct_and_from_its_entry(path, tmp_path):
+    given = {"tags": ("a",), "result": 0, "metadata": {}, "agent": "", "fields": {"due": "2026-01-02", "checks": ()}}
+    with Store(str(path)) as store:
+        (home,) = store.commit(EnsureList("new", "task"), actor="agent", now=NOW)
+        plain, full = store.commit(
+            AddTask("one", home.uid), AddTask("two", home.uid, "how", **given), actor="agent", now=NOW
+        )
+        with Store(str(tmp_path / "other.db")) as other:
+            with other.db.transaction(write=True):
+                for task in (plain, full):
+                    apply.apply(other.db, "task", task.uid, None, asdict(task))
+            rows = "SELECT * FROM task ORDER BY id"
+            assert store.db.sql(rows).fetchall() == other.db.sql(rows).fetchall()
+
+
 def test_a_new_tasks_other_values_are_stored_whichever_of_them_are_empty(path):
     with Store(str(path)) as store:
         (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="agent", now=NOW)

@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import compress
+from operator import is_not
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import astuple
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.schema.tables import EdgeRow, Flag, JsonField, ListRow, TaskRow, columns, model_of
+from tui_tasks.core.snapshots import Task
 
 _encode = msgspec.json.Encoder().encode
 
@@ -43,12 +47,30 @@ _EMPTY: Final = {
 }
 
 
+def _empty_value(name: str) -> Any:
+    field = columns(TaskRow)[name]
+    if name not in _EMPTY:
+        return None
+    if isinstance(field, Flag):
+        return False
+    return () if field.default == "[]" else field.default
+
+
+_FIELDS: Final = Task.__struct_fields__
+# What stands in a task's struct where its row has an empty field, or none: objects of which there is only one.
+_EMPTY_VALUES: Final = tuple(map(_empty_value, _FIELDS))
+
+
 @cache
-def _insert(entity: str, names: tuple[str, ...]) -> Statement:
+def _insert(entity: str, names: tuple[str, ...], *, of_struct: bool = False) -> Statement:
     model = model_of(entity)
     fields = columns(model)
     values = (_EMPTY if entity == "task" else {}) | {name: slot(name) for name in names}
-    return Statement(lambda: model.insert({fields[name]: value for name, value in values.items()}), _writers(entity))
+    return Statement(
+        lambda: model.insert({fields[name]: value for name, value in values.items()}),
+        _writers(entity),
+        of_struct=of_struct,
+    )
 
 
 def _given(entity: str, row: dict[str, Any]) -> tuple[str, ...]:
@@ -171,9 +193,7 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
     if old is None:
         db.run(_insert(entity, _given(entity, new)), new)
         if entity == "task":
-            db.add(_count(new["status"]), new["list_id"], +1)
-            if new["depends_on"]:
-                _write_edges(db, uid, new["depends_on"])
+            _follow_new_task(db, uid, new["list_id"], new["status"], new["depends_on"])
     elif entity == "task":
         _update_task(db, uid, old, new)
     else:
@@ -184,6 +204,19 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
             _recount_across(db, uid)
     if entity == "run":
         apply_runs.follow(db, uid, new)
+
+
+def add_task(db: Database, task: Task) -> None:
+    """Insert a new task, as `apply` does, but without a dictionary of its fields, which would double the time."""
+    names = compress(_FIELDS, map(is_not, astuple(task), _EMPTY_VALUES))
+    db.run(_insert("task", tuple(names), of_struct=True), task)
+    _follow_new_task(db, task.uid, task.list_id, task.status, task.depends_on)
+
+
+def _follow_new_task(db: Database, uid: str, list_id: int, status: str, depends_on: Any) -> None:
+    db.add(_count(status), list_id, +1)
+    if depends_on:
+        _write_edges(db, uid, depends_on)
 
 
 def insert_many(db: Database, entity: str, rows: Iterable[dict[str, Any]]) -> None:

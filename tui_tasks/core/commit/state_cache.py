@@ -193,10 +193,11 @@ class StateCache:
             self._next_lapse = (database_clock.next_lapse(self._db),)
         return self._next_lapse[0]
 
-    def follow(self, entity: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
-        """Invalidate the lookups that a write has changed."""
+    def follow(self, entity: str, new: dict[str, Any]) -> None:
+        """Invalidate the lookups that a write has changed; `follow_new_task` is for new tasks."""
         if entity == "task":
-            self._invalidate_task(old, new)
+            if not _PLACE.isdisjoint(new):
+                self._last_ranks.clear()
         elif entity == "list" and "ranks" in new:
             self._last_ranks.clear()
         elif entity == "list":
@@ -219,12 +220,10 @@ class StateCache:
         elif entity == "work":
             self._has_rows["work"] = True
 
-    def _invalidate_task(self, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
-        if old is not None:
-            if not _PLACE.isdisjoint(new):
-                self._last_ranks.clear()
-        elif new["list_id"] in self._last_ranks:
-            self._last_ranks[new["list_id"]] = max(self._last_ranks[new["list_id"]] or "", new["rank"])
+    def follow_new_task(self, task: Task) -> None:
+        """Follow the rank of a list's last task."""
+        if task.list_id in self._last_ranks:
+            self._last_ranks[task.list_id] = max(self._last_ranks[task.list_id] or "", task.rank)
 
 
 def current_cache(db: Database, before: StateCache | None) -> StateCache:

@@ -153,8 +153,8 @@ class Database:
         self._has_failed = True
         self._reopen_if_replaced()
 
-    def run(self, statement: Statement, values: dict[str, Any]) -> None:
-        """Run a compiled statement that writes."""
+    def run(self, statement: Statement, values: Any) -> None:
+        """Run a compiled statement that writes, with a dictionary of values or the struct that it takes."""
         self._cursor.execute(statement.sql, statement.bind(values))
 
     def write_many(self, text: str, rows: Iterable[Sequence[Any]]) -> None:

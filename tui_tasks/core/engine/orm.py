@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from tui_tasks.core.engine.driver import driver_name, without_modules
@@ -73,10 +73,20 @@ class Statement:
     does.
     """
 
-    def __init__(self, build: Callable[[], Query], writers: Mapping[str, Callable[[Any], Any]] | None = None) -> None:
-        """`writers` convert values, by the names of their parameters, for the driver; None stays as it is."""
+    def __init__(
+        self,
+        build: Callable[[], Query],
+        writers: Mapping[str, Callable[[Any], Any]] | None = None,
+        *,
+        of_struct: bool = False,
+    ) -> None:
+        """`writers` convert values, by the names of their parameters, for the driver; None stays as it is.
+
+        `of_struct`: the values are the fields of a struct; each must be a parameter, and there are two or more.
+        """
         self._build = build
         self._writers = writers or {}
+        self._of_struct = of_struct
 
     @cached_property
     def sql(self) -> str:
@@ -84,7 +94,7 @@ class Statement:
         return self._compiled[0]
 
     @cached_property
-    def bind(self) -> Callable[[dict[str, Any]], Sequence[Any]]:
+    def bind(self) -> Callable[[Any], Sequence[Any]]:
         """A function that puts values by name into the order of the SQL, and converts them."""
         writers = [
             (at, self._writers[name])
@@ -95,7 +105,7 @@ class Statement:
         if not writers:
             return arrange
 
-        def bind(values: dict[str, Any]) -> Sequence[Any]:
+        def bind(values: Any) -> Sequence[Any]:
             row = list(arrange(values))
             for at, write in writers:
                 if row[at] is not None:
@@ -105,9 +115,11 @@ class Statement:
         return bind
 
     @cached_property
-    def _arrange(self) -> Callable[[dict[str, Any]], Sequence[Any]]:
+    def _arrange(self) -> Callable[[Any], Sequence[Any]]:
         """A function that puts values by name into the order of the SQL."""
         params = self._compiled[1]
+        if self._of_struct:
+            return attrgetter(*params)
         if not all(isinstance(value, _Slot) for value in params):
             return lambda values: [values[value] if isinstance(value, _Slot) else value for value in params]
         if len(params) > 1:
