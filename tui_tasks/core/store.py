@@ -94,21 +94,8 @@ class Store:
                 if is_local
                 else self.db.state_transaction(write=True, is_repeatable=not (savepoints or in_steps))
             ) as server_now:
-                # The cache is kept only after a commit: a failed transaction must not leave outdated lookups.
-                before, self._state_cache = self._state_cache, None
-                cache = current_cache(self.db, before)
-                transaction = Transaction(
-                    self.db,
-                    cache,
-                    self._uids,
-                    now if server_now is None else server_now,
-                    elapsed=self.elapsed,
-                    review=self.review,
-                    is_person=self.is_person,
-                    inputs_read=self.inputs_read,
-                    savepoints=savepoints,
-                    in_steps=in_steps,
-                )
+                at = now if server_now is None else server_now
+                transaction = self._begun(at, savepoints=savepoints, in_steps=in_steps)
                 file = self.db.file
                 yield transaction
                 transaction.forget_steps()
@@ -121,6 +108,23 @@ class Store:
             if transaction is not None:
                 transaction.release_steps()
         self._state_cache = transaction.state_cache
+
+    def _begun(self, now: int, *, savepoints: bool, in_steps: bool) -> Transaction:
+        """Return the transaction that the database has begun; it takes the cache, which is kept only after a commit."""
+        # A failed transaction must not leave outdated lookups.
+        before, self._state_cache = self._state_cache, None
+        return Transaction(
+            self.db,
+            current_cache(self.db, before),
+            self._uids,
+            now,
+            elapsed=self.elapsed,
+            review=self.review,
+            is_person=self.is_person,
+            inputs_read=self.inputs_read,
+            savepoints=savepoints,
+            in_steps=in_steps,
+        )
 
     def _undo_steps(self, failed: Transaction) -> None:
         """Undo the committed steps of a failed change."""
