@@ -198,5 +198,14 @@ async def test_late_jobs_and_tasks_are_named_in_the_digest_and_enter_goes_there(
         assert pilot.app.pane.row_list.row.uid == evening[8]
 
 
+async def test_enter_on_a_late_job_puts_the_cursor_of_the_schedule_on_it(evening: Plan, make_app: MakeApp) -> None:
+    async with opened(make_app(evening.path)) as pilot:
+        await press(pilot.app, pilot, "4", "G", "slash", *"mail", "enter", "D")
+        at = [row.line.part for row in pilot.app.screen.listed.rows].index("late")
+        await press(pilot.app, pilot, *"j" * at, "enter")
+        assert pilot.app.pane.NAME == "schedule"
+        assert pilot.app.pane.line.job.name == "Restore test"
+
+
 def test_a_space_stands_between_each_part_and_the_agent() -> None:
     assert max(len(look.word) for look in digest_screen._LOOKS.values()) < digest_screen._TITLE

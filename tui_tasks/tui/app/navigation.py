@@ -285,6 +285,10 @@ class Navigation:
         """Show a task in the list, wherever it is."""
         self._open_in_turn(self._go_to(uid))
 
+    def show_job(self, name: str) -> None:
+        """Show a job in the schedule, by its name."""
+        self._open_in_turn(self._show_job(name))
+
     def show_ask(self, context: Context, uid: str) -> None:
         """Show a question in the inbox."""
         from tui_tasks.tui.inbox.inbox_screen import Inbox
@@ -308,6 +312,14 @@ class Navigation:
         if task.list_id != self._state.list_id:
             self.show_list(task.list_id)
         self.pane.go_to(uid)
+
+    async def _show_job(self, name: str) -> None:
+        from tui_tasks.core.read import job_queries
+
+        await self._show_pane("schedule")
+        job = job_queries.job_named(self._link.db, name)
+        if job is not None:
+            self.pane.go_to(job.uid)
 
     async def _show_entry(self, seq: int) -> None:
         await self._show_pane("log")

@@ -185,7 +185,7 @@ def next_words(job: Job, now: int, most: int) -> str:
     if job.held:
         return "off until you accept it"
     if not job.enabled:
-        return "off: it runs at none of its times"
+        return "it does not run until you switch it on"
     if job.type == "adhoc":
         return ""
     try:
@@ -223,7 +223,7 @@ def story(line: JobLine, now: int) -> tuple[str, str]:
         return f"{job_look(now_state).word}; it has never run", now_state
     if now_state == "interrupted":
         return last(line, now, with_reason=True), now_state
-    return f"{job_look(now_state).word}; last {last(line, now)}", now_state
+    return f"{job_look(now_state).word}; last run {last(line, now)}", now_state
 
 
 def _running(run: RunLine, now: int) -> str:
@@ -231,8 +231,11 @@ def _running(run: RunLine, now: int) -> str:
     if run.stop_reason:
         return f"is being ended: {run.stop_reason}"
     if not run.dedicated:
-        until = f"; waits for the answer, {age(run.deadline, now)} at the most" if run.deadline is not None else ""
-        return f"asked of the conversation{since}{until.replace('in ', '')}"
+        asked = f"its agent was asked {ago(run.started_at or now, now)}"
+        if run.deadline is None:
+            return asked
+        left = run.deadline - now
+        return f"{asked} and has {duration(left, 1)} to answer" if left > 0 else f"{asked} and has not answered in time"
     return f"running{since}, {run.trigger}" + (f", by {agent_text.who(run.agent)}" if run.agent is not None else "")
 
 

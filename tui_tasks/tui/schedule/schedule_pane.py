@@ -112,6 +112,14 @@ class SchedulePane(Pane):
         """The rows."""
         return self.row_list
 
+    @override
+    def go_to(self, uid: str) -> None:
+        """A filter that hides the job is removed."""
+        if not self.row_list.move_to(uid):
+            self.filter_bar.clear()
+            self._show_matching(Parsed())
+            self.row_list.move_to(uid)
+
     @property
     @override
     def is_busy(self) -> bool:

@@ -399,8 +399,10 @@ class DigestScreen(Overlay):
         navigation.close_overlays()
         if line.task is not None:
             navigation.go_to(line.task)
+        elif line.kind == "job":
+            navigation.show_job(line.name)
         else:
-            navigation.show_pane("schedule" if line.kind == "job" else "list")
+            navigation.show_pane("list")
 
     def on_virtual_list_opened(self) -> None:
         """Do as Enter does."""

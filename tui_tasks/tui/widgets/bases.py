@@ -90,7 +90,7 @@ class Pane(Actor, TransparentContainer):
         """Put the cursor on a task, if the pane shows it."""
 
     def go_to(self, uid: str) -> None:
-        """Put the cursor on a task of the current list; remove a filter that hides it."""
+        """Put the cursor on a task of the current list, or on a job; remove a filter that hides it."""
 
     def list_turned(self) -> None:
         """Handle that a key has turned to another list: a filter that names a list does not apply to it."""
