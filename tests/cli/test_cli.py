@@ -283,6 +283,8 @@ from tui_tasks.cli.main import main
 main(sys.argv[1:])
 needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subprocess", "asyncio"}
 needless |= {"argparse", "typing_extensions", "pathlib", "tempfile", "shutil", "platformdirs", "urllib.parse"}
+# The tables of Unicode, which the look of agents' names needs.
+needless |= set() if "tui_tasks.core.agent_names" in sys.modules else {"unicodedata"}
 others = ("core.schedule.cron", "runner.service", "runner.processes", "dialects.plans")
 # Of questions, messages, jobs, runs and standing answers, which this database has none of.
 others += ("core.read.ask_queries", "core.schema.agent_tables", "core.schema.job_tables", "core.operations.jobs")

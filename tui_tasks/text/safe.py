@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any, Final, Literal
@@ -67,6 +66,12 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
+def _category(char: str) -> str:
+    import unicodedata  # a library of a megabyte, for texts that are not ASCII alone
+
+    return unicodedata.category(char)
+
+
 @lru_cache(8192)
 def _stands_for(char: str) -> str:
     """Return the replacement of a character: text, nothing, `\\n` for a newline, `_MARK` for a mark."""
@@ -84,7 +89,7 @@ def _stands_for(char: str) -> str:
     if _REGIONAL_A <= code < _REGIONAL_A + 26:
         # Two make a flag, whose width depends on the terminal; letters are one cell each.
         return chr(ord("A") + code - _REGIONAL_A)
-    category = unicodedata.category(char)
+    category = _category(char)
     if category[0] == "M" or _pattern(_JAMO).match(char):
         return _MARK
     if category == "Zs" or char == _BLANK:
@@ -100,7 +105,7 @@ def _joins(before: str, after: str) -> bool:
     It has no width in any terminal. A joiner is drawn nowhere: Rich counts no cell for the character after it.
     """
     both = _pattern(_JOINED).fullmatch(before + after)
-    return both is not None and unicodedata.category(before)[0] in "LM" and unicodedata.category(after)[0] == "L"
+    return both is not None and _category(before)[0] in "LM" and _category(after)[0] == "L"
 
 
 def _clean(text: str, newline: str, tab: str) -> str:
@@ -269,7 +274,7 @@ def beginning(text: str, limit_cells: int) -> str:
     for at, char in enumerate(text):
         used += get_character_cell_size(char)
         if used > limit_cells:
-            while at and unicodedata.category(text[at]) == "Mc":  # it stays behind its letter
+            while at and _category(text[at]) == "Mc":  # it stays behind its letter
                 at -= 1
             return text[:at].rstrip(NON_JOINER)
     return text
@@ -356,7 +361,7 @@ def one_to_one(text: str) -> str:
 
 def _is_mark(letter: str) -> bool:
     """Return whether it is a mark whose width terminals agree on; variation selectors are not."""
-    return unicodedata.category(letter).startswith("M") and safe_line(f"a{letter}") == f"a{letter}"
+    return _category(letter).startswith("M") and safe_line(f"a{letter}") == f"a{letter}"
 
 
 def _safe_letter(letter: str) -> str:
