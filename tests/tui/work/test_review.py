@@ -20,7 +20,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.agents import answering
 from tui_tasks.tui.inbox.inbox_screen import Inbox
-from tui_tasks.tui.work import diff_lines, review_screen
+from tui_tasks.tui.work import attaching, diff_lines, review_screen
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.work import comments
 from tui_tasks.work.accepting import Acceptance
@@ -120,14 +120,15 @@ async def test_files_that_are_not_committed_are_marked_and_named_first(plan, pla
         assert "? notes.txt" in shown(app)
 
 
-async def test_at_80_columns_the_foot_of_a_review_has_every_key_of_the_work(plan, place, make_app):
+async def test_at_80_columns_the_foot_of_a_review_has_every_key_that_does_something_to_the_work(plan, place, make_app):
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
         foot = shown(app).splitlines()[-1]
-        for key in ("y Accept", "c Comment", "s Send back", "x Discard", "p Pull request", "t Terminal", "? Help"):
+        for key in ("y Accept", "c Comment", "s Send back", "x Discard", "p Pull request", "Esc Back", "? Help"):
             assert key in foot
+        assert attaching.why_not(app.context, app.screen.work.agent) is not None and "Terminal" not in foot
         assert shown(app).count("2 files +7 -1") == 1 and "The work as a whole" in shown(app)
 
 

@@ -23,7 +23,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
-from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
@@ -121,7 +121,7 @@ async def take_back(context: Context, work: Work) -> None:
 
 
 def review_hints(screen: ReviewScreen) -> list[Hint]:
-    """Return the hints for the work that is reviewed."""
+    """Return the hints for the work that is reviewed, without keys that can do nothing to it now."""
     hint_of, review, comments = screen.hint_of, screen.review, len(screen.comments)
     has_conflicts = review is not None and bool(review.conflicts)
     is_short = not is_wide(screen.size)  # all keys have room then
@@ -138,10 +138,14 @@ def review_hints(screen: ReviewScreen) -> list[Hint]:
         first = [*first[::-1], *accept]
     else:
         first = [*accept, *first]
-    hints = [*first, *map(hint_of, ("work_discard", "work_pull_request", "work_terminal"))]
-    hints += [hint_of("work_next", "Other work")] if screen.facts.places > 1 else []
     there = hint_of("work_diff", "Files" if screen.is_on_diff else "Diff")
-    return [there, *hints, hint_of("back")] if screen.small else [*hints, there, hint_of("back"), hint_of("help")]
+    first += [hint_of("work_discard"), hint_of("work_pull_request")]
+    others = [hint_of("work_terminal"), hint_of("work_next", "Other work")]
+    if screen.small:
+        hints = [there, *first, *others, hint_of("back")]
+    else:
+        hints = [*first, hint_of("back"), there, *others, hint_of("help")]
+    return [hint for hint in hints if screen.why_not(ACTIONS[hint[2]]) is None]
 
 
 class SideMoves(RowMoves):
