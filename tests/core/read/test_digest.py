@@ -302,7 +302,7 @@ def test_a_task_that_failed_a_check_and_waits_for_the_human_is_named_once_with_w
         history.checks.run("failed", exit_code=1, output="E   assert 1 == 2\n")
         (line,) = digest(store.db, 0, history.now, {}).lines
         assert (line.part, line.who) == ("needs_you", "a")
-        assert line.text == "reported done, but its check tests failed: E   assert 1 == 2"
+        assert line.text == 'reported done, but check "tests" failed: E   assert 1 == 2'
         assert len(line.entries) == 1
 
 
@@ -367,8 +367,8 @@ def test_a_check_that_failed_and_has_passed_since_is_over(path: Path) -> None:
         history.step("request", "a", 0)
         history.step("check", "a", 0, "passed")
         (line,) = digest(store.db, 0, history.now, {}).lines
-        assert line.is_over and line.text == "check tests failed, ok again"
-        assert re.fullmatch(r"check tests failed at (\d+), ok since (?!\1)\d+", line.words(seconds))
+        assert line.is_over and line.text == 'check "tests" failed, ok again'
+        assert re.fullmatch(r'check "tests" failed at (\d+), ok since (?!\1)\d+', line.words(seconds))
 
 
 @pytest.mark.parametrize("order", [("log", "set"), ("set", "log")])

@@ -59,7 +59,7 @@ async def test_the_failed_test_that_an_output_names_is_the_reason_on_every_scree
         await press(app, pilot, "tab")
         assert below(app).index(next(line for line in below(app) if line.startswith(f"   {reason}"))) > 0
         await press(app, pilot, "escape", "D")
-        assert "reported done, but its check tests failed: test_login:" in shown(app)
+        assert 'reported done, but check "tests" failed: test_login:' in shown(app)
 
 
 async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_app):

@@ -103,7 +103,7 @@ async def test_the_log_tells_how_checks_ended_and_what_was_passed_by(plan, make_
     app = make_app(plan.path, list_name=plan.list_uid, pane="log")
     async with opened(app) as pilot:
         await pilot.pause()
-        assert "check tests: failed" in shown(app)
+        assert 'check "tests": failed' in shown(app)
         assert "set done though tests had not passed" in shown(app)
 
 

@@ -87,11 +87,11 @@ def _failed_check(db: Database, uid: str, known: Sequence[CheckDefinition]) -> D
     row = check_queries.failed_task(db, uid, known)
     entries = _entries_of_task(db, uid, "check.finished")[-1:]
     at = journal.entry(db, entries[0]).at if entries else row.task.updated_at
-    does = "reported done, but its check" if row.task.status == "done" else "cannot be done: its check"
-    named = ", ".join(check.name for check in row.checks)
+    does = "reported done, but" if row.task.status == "done" else "cannot be done:"
+    named = ", ".join(f'"{check.name}"' for check in row.checks)
     run = row.checks[0].run if row.checks else None
     why = check_failure(run.output or "") if run is not None else ""
-    text = f"{does} {named} failed{': ' if why else ''}{why}"
+    text = f"{does} check{'s' * (len(row.checks) > 1)} {named} failed{': ' if why else ''}{why}"
     return _line("check", uid, row.task.name, row.who, text, at, entries, uid)
 
 

@@ -151,7 +151,7 @@ def _failure(db: Database, event: EventEntry) -> _Failure | None:
         return _of_run(db, uid, new, event.actor)
     if kind == "check.finished" and new.get("state") == "failed":
         check = str(new.get("name", ""))
-        text = f"check {check} failed"
+        text = f'check "{check}" failed'
         return _Failure("check", f"{task}/{check}", name or uid, event.agent or "", text, task, what=text)
     if kind == "claim.lapsed":
         # The task may be another agent's by now.

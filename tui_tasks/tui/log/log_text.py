@@ -169,7 +169,7 @@ def _of_people(line: LogLine) -> str:
 def _of_check(line: LogLine) -> str:
     new = line.new
     if line.kind == "check.finished":
-        return f"check {new.get('name')}: {new.get('state')}"
+        return f'check "{new.get("name")}": {new.get("state")}'
     if line.kind == "check.waived":
         return f"set done though {', '.join(new.get('names') or ())} had not passed"
     if line.kind == "check.defined":
