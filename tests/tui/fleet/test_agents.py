@@ -141,12 +141,13 @@ async def test_every_agent_has_a_line_with_its_task_and_last_word(plan, make_app
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert "9m" in row_of(app, "claude-1")
+        assert ("14m" if size[0] >= 80 else "9m") in row_of(app, "claude-1")
         assert "17m" in row_of(app, "codex-1")
         assert row_of(app, "codex-1").lstrip(" •").startswith("·")
         if size[0] >= 80:
             assert "finished 17m" in row_of(app, "codex-1")
-            assert "jose is maintained" in row_of(app, "claude-1")
+            assert '"running tests 14/22"' in row_of(app, "claude-1")
+            assert "? 9m #4 jose is maintained" in shown(app), "below what it does"
             assert "looked at the backups" in row_of(app, "watcher")
 
 
@@ -528,7 +529,9 @@ async def test_one_that_asks_and_works_on_is_at_work_here_and_above_and_shows_qu
         assert "◐ claude-1 #5" in lines(app)[2]
         await settle(pilot, "A")
         row = row_of(app, "claude-1")
-        assert "◐ claude-1 working 14m" in row and "? 9m #4 jose" in row and "#5 Ship" in row
+        assert "◐ claude-1 working 14m" in row and '"tests 15/22"' in row and "#5 Ship" in row
+        at = lines(app).index(row)
+        assert lines(app)[at + 1].strip().startswith("? 9m #4 jose")
         assert "waiting" in row_of(app, "claude-2")
         assert lines(app)[1].startswith(" ? 2 ask ")
 

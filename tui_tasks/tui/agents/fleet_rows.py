@@ -179,7 +179,9 @@ class FleetRows(RowDrawing[FleetRow]):
         if state == "asking" and row.task is not None:
             began = row.task.started_at  # its question has its own age
         since = age(began, now) if began is not None else ""
-        matter, task = self._matter(row, state, sizes), self._task_lines(row, sizes)
+        has_line_below = not is_small and self.heights.get(row.name, 1) > 1
+        matter = self._matter(row, "working" if state == "asking" and has_line_below else state, sizes)
+        task = self._task_lines(row, sizes)
         if is_small:
             number = f"{first} " if (first := self._task(row).partition(" ")[0]).startswith("#") else ""
             if state == "asking" or number in f"{matter.whole} ":
@@ -208,8 +210,8 @@ class FleetRows(RowDrawing[FleetRow]):
         return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
 
     def others(self, row: FleetRow, width: int) -> list[list[Part]]:
-        """Return the lines below that of an agent: the rest of its question, and what else matters of it; on a small
-        screen what it works on.
+        """Return the lines below that of an agent: its question, or the rest of it, and what else matters of it; on a
+        small screen what it works on.
         """
         if isinstance(row, GoneAgents):
             return []
@@ -221,9 +223,12 @@ class FleetRows(RowDrawing[FleetRow]):
         sizes = columns(width, self.filled)
         indent = _HEAD + sizes.who + sizes.state
         room = width - indent - 2
-        matter, named = self._matter(row, state, sizes), self._task_lines(row, sizes)
-        asked: list[str] = []
-        if state == "stuck" and row.ask is not None:
+        # The question of one that works on has a line of its own.
+        matter = self._matter(row, "working" if state == "asking" else state, sizes)
+        named, asked = self._task_lines(row, sizes), list[str]()
+        if state == "asking":
+            asked = self._wrapped(agent_text.matter(row, self.context, state)[0], room)
+        elif state == "stuck" and row.ask is not None:
             question = agent_text.request_line(row.ask, ascii_only=self.context.ascii_only)
             asked = self._wrapped(f"asks: {question}", room)
         others: list[Part] = []
