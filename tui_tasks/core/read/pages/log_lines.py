@@ -12,6 +12,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
+from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.tables import JournalRow, ListRow, TaskRow
@@ -276,7 +277,10 @@ def _of_ask(db: Database, line: LogLine) -> LogLine:
     from tui_tasks.core.read import ask_queries  # few pages of a log have questions
     from tui_tasks.core.read.agents import asked_tasks
 
-    ask = ask_queries.ask(db, line.uid)
+    try:
+        ask = ask_queries.ask(db, line.uid)
+    except NotFound:  # its entry was passed over
+        return line
     line = replace(line, asked=ask.question[:MAX_TEXT])
     task = asked_tasks.task_of(db, ask) if line.task is None else None
     if task is None:
