@@ -24,6 +24,9 @@ from tui_tasks.text.safe import LINE_CHARS, safe_line
 from tui_tasks.text.times import SECOND, age, ago, short_count
 from tui_tasks.tui.state.context import Context
 
+ENDED: Final = ("gone", "finished")
+"""The states of agents that are no longer there."""
+
 
 def who(name: str, limit_cells: int | None = None) -> str:
     """Return an actor's name for people: "you" is the human alone; others as `names.shown` has them."""
@@ -187,7 +190,7 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     now = context.clock.now()
     session = member.session
     last = (session.last_message if session is not None else None) or latest_words(member.word)
-    asks = state in ("waiting", "asking", "paused") or (state == "gone" and member.task is None)
+    asks = state in ("waiting", "asking", "paused") or (state in ENDED and member.task is None)
     if asks and member.ask is not None:
         many = f"{member.questions} questions: " if member.questions > 1 else ""
         verb = "asks: " if state == "paused" and not many else ""
@@ -210,7 +213,7 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return last, "$state-failed"
     if state == "interrupted":
         return "you ended its turn", "$muted"
-    if state == "gone" and member.task is None and session is not None and (lost := _lost(context, member.name)):
+    if state in ENDED and member.task is None and session is not None and (lost := _lost(context, member.name)):
         return lost, "$muted"
     if state in ("gone", "left") and member.task is not None:
         return f"left #{member.task.number} in progress", "$state-overdue"

@@ -39,7 +39,6 @@ _SPENT: Final = 11
 _WIDEST: Final = 400
 # The states of agents whose words may take several lines.
 _LONG: Final = ("waiting", "asking", "failed", "stuck", "working")
-_ENDED: Final = ("gone", "finished")
 # In cells: what is before a name.
 _HEAD: Final = 4
 # How many lines what matters most has below its first one, and in cells the least text that is worth showing.
@@ -168,7 +167,7 @@ class FleetRows(RowDrawing[FleetRow]):
         state = self.state_of(row)
         shown = self._look_of(row)
         self._tick(row, state, now)
-        is_small, old = look.width < NARROW, "$muted" if state in _ENDED else ""
+        is_small, old = look.width < NARROW, "$muted" if state in agent_text.ENDED else ""
         head: list[Part] = [
             (sign("cursor") if look.cursor else " ", "$primary bold" if look.focused else "$muted"),
             (self._flag(row), "$changed"),
@@ -216,7 +215,7 @@ class FleetRows(RowDrawing[FleetRow]):
         if isinstance(row, GoneAgents):
             return []
         state, task = self.state_of(row), self._task(row)
-        if state in _ENDED and row.task is None:
+        if state in agent_text.ENDED and row.task is None:
             return []
         if width < NARROW:
             return [[(" " * _HEAD, ""), (safe_line(task, width - _HEAD - 1), "$muted")]] if task else []

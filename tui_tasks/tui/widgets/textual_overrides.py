@@ -62,9 +62,16 @@ class CellsCompositor(Compositor):
 
         Textual compares with `full_map`. It is computed anew when a widget that was just shown is asked for its place
         before the layout. The layout then differs in nothing, and neither that widget nor its neighbours are painted.
+
+        When it fails, as where the database cannot be read, the layout before stays, with its size: Textual would paint
+        places of the old size on a screen of the new one.
         """
-        self._full_map = self._map_of_layout
-        result = super().reflow(parent, size)
+        self._full_map, before = self._map_of_layout, self.size
+        try:
+            result = super().reflow(parent, size)
+        except Exception:
+            self.size = before
+            raise
         self._map_of_layout = self._full_map
         return result
 
