@@ -93,6 +93,11 @@ def test_a_task_that_the_human_has_given_it_is_meant_before_and_after_it_writes_
     assert talking.about(ask) == 1
 
 
+def test_a_task_that_another_agent_has_put_into_its_hands_is_not_meant(talking):
+    talking.edit(OTHER, 1, status="in_progress", agent=ME)
+    assert talking.about(talking.ask()) is None
+
+
 def test_one_in_progress_without_an_agent_counts_for_who_set_it(talking):
     talking.edit(ME, 1, status="in_progress")
     ask = talking.ask()

@@ -181,6 +181,16 @@ async def test_a_task_that_is_more_than_its_title_is_deleted_once_it_was_asked(a
         assert said(app) == "Deleted “Ship auth flow”. u brings it back."
 
 
+async def test_a_task_that_changes_while_the_question_stands_is_not_deleted(app, plan, agent):
+    async with opened(app, (80, 24)) as pilot:
+        app.context.navigation.go_to(plan[5])
+        await settle(pilot, "d")
+        agent(EditTask(plan[5], {"name": "Ship all"}))
+        await press(app, pilot, "y")
+        assert not task(app, plan[5]).deleted
+        assert said(app) == "Not deleted: “Ship auth flow” has changed since you were asked."
+
+
 async def test_deleting_several_asks_once(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, "v", "v", "d", "n")

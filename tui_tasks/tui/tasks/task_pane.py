@@ -173,6 +173,10 @@ class TaskActions(Controller):
             context, question, "delete them" if len(tasks) > 1 else "delete it"
         ):
             return
+        now = task_queries.live_tasks(context.db, [task.uid for task in tasks])
+        if [task.version for task in now] != [task.version for task in tasks]:
+            context.say(f"Not deleted: {named} has changed since you were asked.")
+            return
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         self._landed = self._pane.target()
         them = "it" if len(tasks) == 1 else "them"

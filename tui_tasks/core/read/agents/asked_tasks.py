@@ -15,6 +15,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.tables import JournalRow
+from tui_tasks.core.vocab import HUMAN, SYSTEM
 
 # How many entries of an agent before a question, and how many after it, are searched for tasks on which it may have
 # been at work.
@@ -87,11 +88,12 @@ def task_of(db: Database, ask: Ask, now: TaskLine | None = None) -> str | None:
 
 
 def _was_at_work(db: Database, agent: str, task: str, seq: int) -> bool:
-    """Return whether a task was in progress for an agent before an entry."""
+    """Return whether a task was in progress for an agent before an entry.
+
+    Not if another agent has put it there: that could choose what this one seems to ask about.
+    """
     row = db.one(_STATE, task=task, seq=seq)
-    if row is None or row[0] != "in_progress":
+    if row is None or row[0] != "in_progress" or row[1] not in (None, agent):
         return False
-    if row[1] is not None:
-        return bool(row[1] == agent)
     set_by = db.one(_SET_BY, task=task, seq=seq)
-    return set_by is not None and bool(set_by[0] == agent)
+    return set_by is not None and set_by[0] in ((agent,) if row[1] is None else (agent, HUMAN, SYSTEM))
