@@ -68,6 +68,32 @@ def look(state: str) -> Look:
     return LOOKS.get(state) or _UNKNOWN._replace(word=safe_line(state, 16).replace("_", " "))
 
 
+_GONE: Final = Look("·", "gone", ".", "$muted")
+_WORKING: Final = _ACTIVE._replace(word="working")
+_AGENT_IDLE: Final = _PENDING._replace(word="idle", letter="o")
+AGENT_LOOKS: Final = {
+    "stuck": LOOKS["stuck"],
+    "left": _GONE._replace(color="$state-overdue"),
+    "stopped": LOOKS["stuck"],
+    "waiting": LOOKS["needs_you"]._replace(word="waiting"),
+    "asking": _WORKING,
+    "failed": LOOKS["failed"],
+    "quiet": LOOKS["quiet"],
+    "interrupted": _AGENT_IDLE,
+    "ready": LOOKS["reviewable"]._replace(word="to review"),
+    "working": _WORKING,
+    "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
+    "idle": _AGENT_IDLE,
+    "gone": _GONE,
+    "finished": _GONE._replace(word="finished"),
+}
+"""How the state of an agent is shown, the worst first; several states have one word.
+
+One that has `left` is gone, and the human has not seen what it left. One that is `asking` works on meanwhile. The
+process of one that is `stopped` is suspended. The human ended the turn of one that is `interrupted`.
+"""
+
+
 SIGNS: Final = {
     "changed": ("•", "*"),
     "cursor": (">", ">"),
@@ -108,7 +134,7 @@ PROOF_LOOKS: Final = {
     "stale": Look("~", "stale", "~", "$state-overdue"),
     "unproven": Look("·", "unproven", ".", "$muted"),
 }
-"""How what is verified of a task is look, by its word on the channel."""
+"""The look of what is verified of a task, by its word on the channel."""
 
 
 def proof_words(state: str, failed: Sequence[str], *, ascii_only: bool) -> str:

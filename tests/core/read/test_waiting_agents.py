@@ -15,6 +15,7 @@ from tui_tasks.core.read.agents.fleet import DAY
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.text.glyphs import AGENT_LOOKS
 
 QUIET_AFTER = 600 * SECOND
 
@@ -47,7 +48,7 @@ class Serving:
         """The state as the screen shows it."""
         (member,) = fleet.everyone(self.store.db, self.clock() - DAY)
         state = agent_states.state_of(member, self.clock(), QUIET_AFTER)
-        return agent_states.LOOKS_OF_STATES[state].word
+        return AGENT_LOOKS[state].word
 
     @property
     def cause(self) -> str | None:

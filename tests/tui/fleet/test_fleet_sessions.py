@@ -20,10 +20,10 @@ from tui_tasks.core.operations.sessions import Process, PromptSubmitted, Session
 from tui_tasks.core.operations.tasks import EditTask, EnsureList, SetListReview
 from tui_tasks.core.operations.work import CountWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
+from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.times import DAY, SECOND, age
 from tui_tasks.tui.agents import fleet_rows
 from tui_tasks.tui.agents.fleet_screen import Fleet
@@ -91,7 +91,7 @@ async def test_a_session_that_an_error_has_ended_stands_above_the_others_for_an_
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_every_state_fits_in_its_column_with_the_longest_age(width):
     ages = [age(0, span) for span in (0, 59 * SECOND, 300 * DAY, 3_000 * DAY)]
-    longest = max(len(f"{shown.word} {each}") for shown in agent_states.LOOKS_OF_STATES.values() for each in ages)
+    longest = max(len(f"{shown.word} {each}") for shown in AGENT_LOOKS.values() for each in ages)
     assert longest < fleet_rows.columns(width, fleet_rows.Filled(8)).state
 
 

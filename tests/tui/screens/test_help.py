@@ -13,8 +13,7 @@ import pytest
 from tests.tui.driving import opened, settle, shown, write
 from tests.tui.stories.conftest import SCREENSHOTS
 from tui_tasks import text, tui
-from tui_tasks.core.read.agents import agent_states
-from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, SIGNS
+from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS
 from tui_tasks.tui.log import log_text
 from tui_tasks.tui.painting.theme_variables import STATES
 from tui_tasks.tui.screens.palette import legend
@@ -115,9 +114,7 @@ async def test_the_legend_says_how_an_agent_that_waits_differs_from_one_that_ask
         await settle(pilot)
         assert "agent waiting: stands still until you answer" in shown(app)
         assert "before a question: its agent works on until you answer" in shown(app)
-        assert {look.mark() for look in agent_states.LOOKS_OF_STATES.values()} <= {
-            line.mark for line in legend(ascii_only=False)
-        }
+        assert {look.mark() for look in AGENT_LOOKS.values()} <= {line.mark for line in legend(ascii_only=False)}
 
 
 def _strings(file):

@@ -50,21 +50,22 @@ def run(name: str, options: argparse.Namespace) -> int:
             records = RecordWatch(store, lambda: intake.process_payloads(store, clock.now()), intake.human_settings)
             records.look(clock.now(), at_once=True)
         agents = json_shapes.agents(store.db, clock.now(), everyone=options.all)
-        told = _told(store) if not options.json else {}
+        states = _states(store) if not options.json else {}
     if options.json:
         print_json(agents, indent=2)
         return 0
     for one in agents:
-        print(_line(one, told.get(one["agent"], (one["state"], ""))))
+        print(_line(one, *states.get(one["agent"], (one["state"], ""))))
     if not agents:
         print("No agents: `tui-tasks setup claude` connects one.")
     return 0
 
 
-def _told(store: Store) -> dict[str, tuple[str, str]]:
+def _states(store: Store) -> dict[str, tuple[str, str]]:
     """Return the state of each agent, in the word that the screen has, and what else there is to say about it."""
     from tui_tasks.core.read import screen_memory, work_queries
     from tui_tasks.core.read.agents import agent_states
+    from tui_tasks.text.glyphs import AGENT_LOOKS
 
     now, quiet_after, left = clock.now(), quiet_after_microseconds(), dict[str, list[str]]()
     for uid, task in left_now(store.db, now).items():
@@ -72,18 +73,18 @@ def _told(store: Store) -> dict[str, tuple[str, str]]:
         what = f"its claim on #{number} lapsed" if task.has_lapsed else f"left #{number} in progress"
         left.setdefault(task.agent, []).append(f"{what} {times.ago(task.at, now)}")
     ready = {work.task_uid for work in work_queries.ready(store.db)}
-    told = {}
+    states = {}
     for member in fleet.everyone(store.db, 0, seen_at=screen_memory.seen_at(store.db)):
         state = agent_states.state_of(member, now, quiet_after, ready)
         more = [member.message] if member.paused else left.get(member.name, [])
         more += [f"asks: {member.ask.question}"] if member.ask is not None else []
-        told[member.name] = agent_states.LOOKS_OF_STATES[state].word, "; ".join(more)
-    return told
+        states[member.name] = AGENT_LOOKS[state].word, "; ".join(more)
+    return states
 
 
-def _line(agent: dict[str, Any], told: tuple[str, str]) -> str:
-    is_waiting = told[0] == "waiting" and agent["waiting_for"]
-    state = f"waiting ({agent['waiting_for']})" if is_waiting else ": ".join(filter(None, told))
+def _line(agent: dict[str, Any], word: str, more: str) -> str:
+    is_waiting = word == "waiting" and agent["waiting_for"]
+    state = f"waiting ({agent['waiting_for']})" if is_waiting else ": ".join(filter(None, (word, more)))
     at = agent["tool"] or agent["last_message"] or agent["last_prompt"] or ""
     words = [agent_names.shown(agent["agent"]), state, agent["project"] or agent["cwd"] or "", at]
     return "  ".join(safe_line(word, _WORDS) for word in words if word)

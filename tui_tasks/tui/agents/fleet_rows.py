@@ -17,7 +17,7 @@ from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
-from tui_tasks.text.glyphs import Look, sign
+from tui_tasks.text.glyphs import AGENT_LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
@@ -268,7 +268,7 @@ class FleetRows(RowDrawing[FleetRow]):
         return rest if len(rest) <= _REST else [*rest[: _REST - 1], safe_line(" ".join(rest[_REST - 1 :]), room)]
 
     def _gone(self, row: GoneAgents, look: RowLook) -> Sequence[Part]:
-        shown = agent_states.LOOKS_OF_STATES["gone"]
+        shown = AGENT_LOOKS["gone"]
         key = self.context.keymap.key_of("agent_log")
         words = f"{key} {'folds' if row.is_open else 'shows'} them" if look.cursor else ", ".join(row.names)
         counts = {"gone": len(row.names) - row.finished, "finished": row.finished}
@@ -282,7 +282,7 @@ class FleetRows(RowDrawing[FleetRow]):
 
     def _look_of(self, row: Member) -> Look:
         """Return how an agent's state is shown."""
-        return agent_states.LOOKS_OF_STATES[self.state_of(row)]
+        return AGENT_LOOKS[self.state_of(row)]
 
     def _flag(self, row: Member) -> str:
         """Return the mark of an agent whose state or task has changed since the human looked."""

@@ -13,6 +13,7 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import activity, agent_states
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.agents import agent_text
@@ -44,6 +45,9 @@ _NEXT: Final = 56
 _AGENTS_KEPT: Final = 7
 _LEAST_NOTE: Final = 4
 _AROUND: Final = 4
+
+# The order of the agents: those that need the human most come first.
+_RANKS: Final = {state: rank for rank, state in enumerate(AGENT_LOOKS)}
 
 
 class Fleet(Overlay):
@@ -157,7 +161,7 @@ class Fleet(Overlay):
 
     def _order(self, member: FleetRow) -> tuple[Any, ...]:
         if isinstance(member, GoneAgents):
-            return (agent_states.RANKS["gone"], 0, "", "")
+            return (_RANKS["gone"], 0, "", "")
         if self._answered is not None and self._answered[0] == member.name:
             return self._answered[1]
         now_in = agent_states.reported_state(member, self.context.clock.now(), self._quiet_after)
@@ -168,7 +172,7 @@ class Fleet(Overlay):
             has_lost = now_in == "idle" and member.task is None and member.lapsed_claim is not None
             shown = "quiet" if has_lost else "gone" if member.name in self._over else now_in
             shown = "waiting" if asks is not None else shown
-        return (agent_states.RANKS[shown], since, member.name.casefold(), member.name)
+        return (_RANKS[shown], since, member.name.casefold(), member.name)
 
     # State
 

@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.rules.agents.request_text import ask_options, decided_line
-from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.glyphs import AGENT_LOOKS, look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
@@ -227,7 +226,7 @@ class InboxRows(RowDrawing[InboxLine]):
 
     def _mark(self, row: Ask | InboxItem) -> Part:
         if isinstance(row, InboxItem) and row.state == "left":
-            state = agent_states.LOOKS_OF_STATES["left"]
+            state = AGENT_LOOKS["left"]
         else:
             state = look(agent_text.ask_state(row) if isinstance(row, Ask) else row.state)
         return state.mark(ascii_only=self.context.ascii_only), state.color

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read import screen_memory
-from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks.task_names import number_of
-from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, SIGNS, sign
+from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, Action
@@ -167,6 +166,19 @@ _SIGN_WORDS: Final = {
     "tee": ("$rule", "where lines meet"),
     "foot": ("$rule", "where lines meet"),
 }
+# What the word for the state of an agent means.
+_AGENT_WORDS: Final = {
+    "working": "is at its task or prompt",
+    "waiting": "stands still until you answer",
+    "stuck": "does not get on; the reason is beside it",
+    "quiet": "has a task, and was not heard for long",
+    "gone": "has ended or lost its task, and left something open",
+    "failed": "an error has ended its turn",
+    "idle": "has nothing to do",
+    "paused": "you have paused it",
+    "to review": "its work waits for your review",
+    "finished": "has ended, and left nothing open",
+}
 _OTHERS: Final = (
     LegendLine("?", "$state-needs-you", "before a question: its agent works on until you answer"),
     LegendLine("+", "$changed bold", "marked; in the log: new"),
@@ -203,7 +215,7 @@ _COLORS: Final = (
 def legend(*, ascii_only: bool) -> list[LegendLine]:
     """Return all lines: a glyph with several meanings has one line for each colour."""
     words: dict[tuple[str, str], list[str]] = {}
-    agents = {look.word: look for look in agent_states.LOOKS_OF_STATES.values()}
+    agents = {look.word: look for look in AGENT_LOOKS.values()}
     looks = (look for state, look in LOOKS.items() if state not in ("stuck", "quiet", "stopped"))
     for look in (*looks, *PROOF_LOOKS.values()):
         meanings = words.setdefault((look.mark(ascii_only=ascii_only), look.color), [])
@@ -213,6 +225,6 @@ def legend(*, ascii_only: bool) -> list[LegendLine]:
     signs = [LegendLine(sign(name, ascii_only=ascii_only), *_SIGN_WORDS[name]) for name in SIGNS]
     states = [
         LegendLine(agents[word].mark(ascii_only=ascii_only), agents[word].color, f"agent {word}: {meaning}")
-        for word, meaning in agent_states.MEANINGS.items()
+        for word, meaning in _AGENT_WORDS.items()
     ]
     return [*lines, *states, *signs, *_OTHERS, *_COLORS]

@@ -15,6 +15,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
+from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
 from tui_tasks.text.times import SECOND, age, age_lasts
 from tui_tasks.tui.agents import agent_text
@@ -229,7 +230,7 @@ class AgentEntries:
         about: TaskLine | None = None,
     ) -> AgentEntry:
         """`about`: the task to name, else, with `has_task`, the agent's own, and a click goes to that."""
-        looks = agent_states.LOOKS_OF_STATES[state]
+        looks = AGENT_LOOKS[state]
         mark = looks.mark(ascii_only=self.context.ascii_only)
         color = "$state-overdue" if state == "gone" else looks.color
         task, act = member.last_task if has_task else about, self._agents

@@ -5,57 +5,16 @@ was not heard, and what it has left. Screen and shell take it from here.
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.read.agents.fleet import LeftTask, Member
 from tui_tasks.core.read.agents.session_queries import BY_MACHINE, PLACEHOLDER, AgentSession
 from tui_tasks.core.read.work_queries import SILENT_AFTER
-from tui_tasks.text.glyphs import LOOKS, Look
 from tui_tasks.text.times import age, ago
-
-_GONE: Final = Look("·", "gone", ".", "$muted")
-_WORKING: Final = LOOKS["in_progress"]._replace(word="working")
-_IDLE: Final = LOOKS["pending"]._replace(word="idle", letter="o")
-LOOKS_OF_STATES: Final = {
-    "stuck": LOOKS["stuck"],
-    "left": _GONE._replace(color="$state-overdue"),
-    "stopped": LOOKS["stuck"],
-    "waiting": LOOKS["needs_you"]._replace(word="waiting"),
-    "asking": _WORKING,
-    "failed": LOOKS["failed"],
-    "quiet": LOOKS["quiet"],
-    "interrupted": _IDLE,
-    "ready": LOOKS["reviewable"]._replace(word="to review"),
-    "working": _WORKING,
-    "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
-    "idle": _IDLE,
-    "gone": _GONE,
-    "finished": _GONE._replace(word="finished"),
-}
-"""How the state of an agent is shown, the worst first; several states have one word.
-
-One that has `left` is gone, and the human has not seen what it left. One that is `asking` works on meanwhile. The
-process of one that is `stopped` is suspended. The human ended the turn of one that is `interrupted`.
-"""
-MEANINGS: Final = {
-    "working": "is at its task or prompt",
-    "waiting": "stands still until you answer",
-    "stuck": "does not get on; the reason is beside it",
-    "quiet": "has a task, and was not heard for long",
-    "gone": "has ended or lost its task, and left something open",
-    "failed": "an error has ended its turn",
-    "idle": "has nothing to do",
-    "paused": "you have paused it",
-    "to review": "its work waits for your review",
-    "finished": "has ended, and left nothing open",
-}
-"""What each word means."""
-RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
 
 
 def state_of(member: Member, now: int, quiet_after: int, reviewable: Container[str] = ()) -> str:
-    """Return an agent's state now, a key of `LOOKS_OF_STATES`.
+    """Return an agent's state now, a key of `AGENT_LOOKS` of `text.glyphs`.
 
     Args:
         member: the agent.
@@ -72,11 +31,6 @@ def state_of(member: Member, now: int, quiet_after: int, reviewable: Container[s
     if state in ("working", "idle") and member.is_quiet(now, quiet_after):
         return "quiet"
     return "finished" if has_finished(member) else state
-
-
-def word_of(member: Member, now: int, quiet_after: int, reviewable: Container[str] = ()) -> str:
-    """Return that state's word, one of `MEANINGS`."""
-    return LOOKS_OF_STATES[state_of(member, now, quiet_after, reviewable)].word
 
 
 def left_text(left: LeftTask, who: str, now: int) -> str:
