@@ -277,7 +277,7 @@ class Times:
         looked, now = (datetime.fromtimestamp(at / SECOND, PLACE) for at in (self._looked, self._clock.now))
         day = "" if looked.date() == now.date() else f"{looked:%a} {looked.day} {looked:%b} "
         # Behind it are the tasks with what has happened to them, where there is room.
-        return self._screen.shows(f" {day}{looked:%H:%M} ") or self._screen.shows(f"since {day}{looked:%H:%M}: ")
+        return self._screen.shows(f" {day}{looked:%H:%M}: ")
 
     def _log(self) -> bool:
         """The newest entry stands with the time of day that it is now in Berlin."""

@@ -57,10 +57,14 @@ class Presence:
         from tui_tasks.core import connections
 
         with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
-            for agent in due:
-                if agent not in self._names:
-                    connections.begin(self._store.db, agent, self.process, now, self._project)
+            new = [agent for agent in due if agent not in self._names]
+            # Another process of the agent may wait.
+            there = set(connections.connected_agents(self._store.db)) if new else set()
+            for agent in new:
+                if agent not in there:
                     connections.drop_wait(self._store.db, agent)
+                connections.begin(self._store.db, agent, self.process, now, self._project)
+            for agent in due:
                 connections.put_sign(self._store.db, agent, now)
             self._names.update(due)
             self._signs.update(dict.fromkeys(due, now))

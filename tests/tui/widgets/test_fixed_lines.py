@@ -133,7 +133,7 @@ async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
 async def test_counts_lose_their_words_before_their_place(plan, jobs, make_app, width):
     async with opened(make_app(plan.path), (width, 24)) as pilot:
         marks = re.findall(r"([?✗!◷•]) (\d+|since)(?=\W)", lines(pilot.app)[1])
-        changed = "since" if width >= 75 else "19"
+        changed = "since" if width >= 95 else "19" if width > 60 else "4"
         assert marks == [("?", "2"), ("✗", "2"), ("!", "0"), ("◷", "1"), ("•", changed)]
         assert "2 ask" in lines(pilot.app)[1] and "0 stuck" in lines(pilot.app)[1]
 

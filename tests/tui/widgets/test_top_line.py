@@ -24,7 +24,8 @@ async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, 
         await press(app, pilot, key)
         if size[0] >= 60:
             left, _, right = lines(app)[0].partition("next #8 Backup")
-            rest = "…  ◷ Server status 14m" if size[0] < 100 else " restore drill  ◷ Server status in 14m"
+            name = " restore…" if key == "D" and size[0] < 100 else " restore drill"
+            rest = f"{name}  ◷ Server status {'' if size[0] < 100 else 'in '}14m"
             assert left.startswith(title) and right == rest
             assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left)
             assert lines(app)[1].startswith((" ? 2 ask   ✗ 2 failed ", " ? 2 ask  ✗ 2 failed "))
@@ -56,10 +57,24 @@ async def test_the_task_and_the_job_that_are_next_share_the_room_and_are_cut_bet
     by_agent(plan, "human", EditTask(plan[8], {"name": "Check the copies of the restored archive"}))
     async with opened(make_app(plan.path), (width, 24)) as pilot:
         await until(pilot, lambda: "next #8" in lines(pilot.app)[0])
-        for key in ("1", "2", "3", "4", "a", "A", "D", "S"):
+        for key in ("1", "2", "3", "4"):
             await press(pilot.app, pilot, key)
             assert lines(pilot.app)[0].endswith(f"  {words}") and len(lines(pilot.app)[0]) <= width, key
-            await press(pilot.app, pilot, *(["escape"] if key in "aADS" else []))
+
+
+@pytest.mark.parametrize("key", ["a", "A", "D", "S"])
+@pytest.mark.parametrize("width", [60, 80, 100])
+async def test_beside_a_title_the_name_of_the_next_task_is_cut_only_where_the_line_is_full(
+    plan, jobs, make_app, width, key
+):
+    by_agent(plan, "human", EditTask(plan[8], {"name": "Check the copies of the restored archive"}))
+    async with opened(make_app(plan.path), (width, 24)) as pilot:
+        await until(pilot, lambda: "next #8" in lines(pilot.app)[0])
+        await press(pilot.app, pilot, key)
+        head = lines(pilot.app)[0]
+        assert "  next #8 Check" in head and head.endswith(" 14m") and len(head) <= width
+        free = len(head.partition("next #8")[0]) - len(head.partition("  next #8")[0].rstrip()) - 2
+        assert "restored archive  ◷ Server status" in head or free <= len(" restored"), "no other word fits"
 
 
 async def test_a_stuck_agent_is_shown_with_the_reason_where_no_row_says_it(plan, make_app):

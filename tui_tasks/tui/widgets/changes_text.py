@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.unseen_changes import ASK, MAX_NEW, WORDS
-from tui_tasks.text.glyphs import look, sign
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 # The most changed tasks that are named by their numbers.
 _MAX_NAMED: Final = 12
-
-_STATES: Final = {ASK: "needs_you", "started": "in_progress", "reopened": "pending"}
-_SIGNS: Final = {"new": "+", "edited": "~"}
 
 
 def changed_words(context: Context, *, is_long: bool) -> str:
@@ -32,45 +28,27 @@ def changed_words(context: Context, *, is_long: bool) -> str:
     return ", ".join(words)
 
 
-def what_changed(context: Context) -> str:
-    """Return `#3 failed, #4 #7 ask, #5 started, 1 deleted`, of many tasks `3 failed, 20 done`; empty where more have
-    changed than are noted.
+def what_changed(context: Context) -> list[str]:
+    """Return what has happened, in fewer and fewer words: `#3 failed, #4 #7 ask, #5 started, 1 deleted`, down to
+    `#3 failed +4`; of many tasks `3 failed, 20 done`. Empty where more have changed than are noted.
     """
     counts, named = context.state.change_counts(), _numbers(context)
     if counts.total() >= MAX_NEW:
-        return ""
-    parts: list[str] = []
+        return []
+    parts: list[tuple[int, str]] = []
     for word in WORDS:
         if number := counts[word]:
             verb = f"{word}s" if word == ASK and number == 1 else word
-            parts.append(f"{_listed(context, named[word]) if named else f'{number:,}'} {verb}")
-    deleted = len(context.state.deleted)
-    return ", ".join([*parts, *([f"{deleted:,} deleted"] if deleted else [])])
+            parts.append((number, f"{_listed(context, named[word]) if named else f'{number:,}'} {verb}"))
+    if deleted := len(context.state.deleted):
+        parts.append((deleted, f"{deleted:,} deleted"))
+    return [_first(parts, most) for most in range(len(parts), 0, -1)]
 
 
-def marked_changes(context: Context, *, is_named: bool) -> str:
-    """Return `✗#3 ?#4 #7 ◐#5`, of many tasks or without names `✗1 ?2 ◐1`: what has happened, by its mark; empty where
-    `what_changed` is.
-    """
-    counts, named = context.state.change_counts(), _numbers(context) if is_named else {}
-    if counts.total() >= MAX_NEW:
-        return ""
-    parts = [
-        f"{_mark(context, word)}{_listed(context, named[word]) if named else f'{number:,}'}"
-        for word in WORDS
-        if (number := counts[word])
-    ]
-    deleted = len(context.state.deleted)
-    return " ".join([*parts, *([f"{deleted:,} deleted"] if deleted else [])])
-
-
-def _mark(context: Context, word: str) -> str:
-    """Return the mark of what has happened: that of the status, or that of the log."""
-    if word in _SIGNS:
-        return _SIGNS[word]
-    if word == "noted":
-        return sign("log", ascii_only=context.ascii_only)
-    return look(_STATES.get(word, word)).mark(ascii_only=context.ascii_only)
+def _first(parts: Sequence[tuple[int, str]], most: int) -> str:
+    """Return the first words, and how many tasks the others are about."""
+    others = sum(number for number, _ in parts[most:])
+    return ", ".join(words for _, words in parts[:most]) + (f" +{others:,}" if others else "")
 
 
 def _numbers(context: Context) -> dict[str, list[int]]:

@@ -163,25 +163,25 @@ class Counts:
         return Count(self._mark(looks, looks.color), (f"{number}{more} late",), f"{number}{more}", act)
 
     def _changed(self, *, is_alone: bool) -> Count:
-        """Return `• since 19:58: #3 failed, #4 #7 ask`, `• 19:58 ✗#3 ?#4 #7`, down to `• 3 changed`: what agents have
-        done that the human has not seen; on a small screen without which tasks.
+        """Return `• since 19:58: #3 failed, #4 #7 ask`, `• 19:58: #3 failed +2`, down to `• 3 changed`.
+
+        It is what agents have done that the human has not seen; on a small screen without which tasks.
         """
         mark = sign("changed", ascii_only=self._context.ascii_only)
         if not self._context.state.has_changes:
             return Count((f"{mark} ", "$muted"), ("0 changed",), "0")
         # Imported here, as nothing may have changed when a screen begins.
-        from tui_tasks.tui.widgets.changes_text import changed_words, marked_changes, what_changed
+        from tui_tasks.tui.widgets.changes_text import changed_words, what_changed
 
         text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
         # At midnight, "since 19:58" needs its day.
         self._line.lasts(DAY)
         since = f" since {self._context.clock.time_of(self._context.state.looked.at)}"
         forms, briefs = [f"{long}{since}", f"{text}{since}"], [f"{text}{since}", long, text]
-        if not is_alone and (what := what_changed(self._context)):
-            named, counted = (marked_changes(self._context, is_named=is_named) for is_named in (True, False))
+        if not is_alone and (ways := what_changed(self._context)):
             at = since.removeprefix(" since ")
-            forms = [f"{since.strip()}: {what}", f"{since.strip()}: {named}", f"{at} {named}"]
-            briefs = [f"{at} {named}", f"{at} {counted}", *briefs]
+            forms = [f"{since.strip()}: {ways[0]}", f"{at}: {ways[0]}"]
+            briefs = [*(f"{at}: {way}" for way in ways), text]
         return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
 
     def _mark(self, looks: Look, color: str) -> Part:

@@ -93,8 +93,7 @@ class TopLine(FrameLine):
             return counts
         if width < NARROW:
             return ()
-        # What the panes have room for, so that screens say the same.
-        room = width - max(title, _size(_tabs(context, width))) - 1
+        room = width - title - 1
         if context.link.as_of is not None:
             return [(f"{as_of_words(context, context.link.as_of, room - 2)} ", "$state-overdue")]
         ways = (
