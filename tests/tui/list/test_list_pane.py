@@ -141,6 +141,20 @@ async def test_attention_goes_through_all_that_is_counted_in_the_order_of_the_co
         assert seen == [plan[4], plan[7], plan[3], plan[9]]
 
 
+async def test_attention_comes_back_to_the_first_after_failures_of_several_lists(app, plan):
+    here, there = (task_queries.find_list(app.link.db, "task").uid, plan.list_uid)
+    for home in (here, there, here):
+        (made,) = by_agent(plan, "claude-2", AddTask("books", home))
+        by_agent(plan, "claude-2", EditTask(made.uid, {"status": "failed"}))
+    async with opened(app) as pilot:
+        await until(pilot, lambda: app.state.failed == 4)
+        seen = []
+        for _ in range(12):
+            await press(app, pilot, "exclamation_mark")
+            seen.append(app.pane.row_list.cursor)
+        assert seen[:6] == seen[6:] and len(set(seen)) == 6
+
+
 async def test_attention_names_the_jobs_that_are_counted_and_goes_to_the_schedule_for_them_alone(evening, make_app):
     app = make_app(evening.path)
     async with opened(app) as pilot:

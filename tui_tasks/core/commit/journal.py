@@ -314,6 +314,27 @@ def _back_to(db: Database, seq: int, instant: int) -> int:
     return max(seq, 0)
 
 
+_STATUS_SET = Statement(
+    lambda: (
+        J.select(J.actor, J.why)
+        .where(
+            (J.task == slot("task"))
+            & (J.seq < slot("before"))
+            & (J.entity == "task")
+            & value_of(J.new, "status").is_null(False)
+        )
+        .order_by(J.seq.desc())
+        .limit(1)
+    )
+)
+
+
+def status_set(db: Database, task: str, before: int = 2**62) -> tuple[str, dict[str, Any]] | None:
+    """Return who set a task's status last before a seq, and with which reasons; None if it was compacted away."""
+    row = db.one(_STATUS_SET, task=task, before=before)
+    return (row[0], values_of(row[1])) if row is not None else None
+
+
 # How many entries from an instant on are searched for one that was written then.
 _NEAR: Final = 10_000
 

@@ -322,13 +322,14 @@ class GlobalActions(Controller):
 
         state, left = self._context.state, MAX_FAILED
         yield from state.asked_about.values()
-        # The current list comes first, then the others that the line has counted.
-        for home in sorted(state.shelf, key=lambda home: home.id != state.list_id):
+        # In an order that does not depend on the list on screen: the next task may be of another.
+        for home in state.shelf:
             if home.failed and left > 0:
                 failed = board_pages.page(self._context.db, home.id, "failed", list_pages.FIRST, left)
                 left -= len(failed)
                 yield from (task.uid for task in failed)
         yield from state.left
+        yield from state.lapsed
         yield from late_tasks(self._context, lambda span: None)
         yield from state.reviewable
         yield from state.unproven

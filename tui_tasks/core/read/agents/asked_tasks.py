@@ -47,19 +47,6 @@ _STATE = Statement(
         .limit(1)
     )
 )
-_SET_BY = Statement(
-    lambda: (
-        J.select(J.actor)
-        .where(
-            (J.task == slot("task"))
-            & (J.seq < slot("seq"))
-            & (J.entity == "task")
-            & journal.value_of(J.new, "status").is_null(False)
-        )
-        .order_by(J.seq.desc())
-        .limit(1)
-    )
-)
 
 
 def asked_about(db: Database, asks: Iterable[Ask], at_work: Mapping[str, TaskLine]) -> dict[str, str]:
@@ -95,5 +82,5 @@ def _was_at_work(db: Database, agent: str, task: str, seq: int) -> bool:
     row = db.one(_STATE, task=task, seq=seq)
     if row is None or row[0] != "in_progress" or row[1] not in (None, agent):
         return False
-    set_by = db.one(_SET_BY, task=task, seq=seq)
+    set_by = journal.status_set(db, task, seq)
     return set_by is not None and set_by[0] in ((agent,) if row[1] is None else (agent, HUMAN, SYSTEM))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read.tasks import task_queries
@@ -21,6 +22,9 @@ read_memory = reader(Memory, MemoryRow)
 
 # The members of a failure's result that explain it, the first of them that there is.
 _EXPLAINS: Final = ("reason", "error", "summary", "message")
+
+# The parts of an agent's reasoning that may say why (docs: protocol, section 2), the most telling first.
+_REASONS: Final = ("thoughts", "reflection", "observations")
 
 _LOG = tuple(columns(LogRow).values())
 _OF_LOG: Any = (LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0"))
@@ -85,8 +89,8 @@ def last_said(db: Database, uid: str, agent: str, until: int = 2**62) -> str:
 def end_reason(db: Database, task: TaskLine) -> str:
     """Return why a task failed or was cancelled, as the one who set its status said; otherwise as its worker said.
 
-    What was logged with the change counts, else the task's result, else the last message before the change, else the
-    first one after it. The message is empty if neither wrote any.
+    What was logged with the change counts, else the task's result, else the reasons that came with the request, else
+    the last message before the change, else the first one after it. The message is empty if neither wrote any.
     """
     finished_at = task.finished_at or task.updated_at
     agents = tuple(dict.fromkeys((task.status_by or task.who, task.who)))
@@ -95,6 +99,9 @@ def end_reason(db: Database, task: TaskLine) -> str:
     if not any(entry.at == finished_at for entry in said):
         whole = task_queries.any_task(db, task.uid)
         if whole is not None and (words := result_text(whole.result)):
+            return words
+        _, why = journal.status_set(db, task.uid) or ("", {})
+        if words := next((result_text(why[name]) for name in _REASONS if why.get(name)), ""):
             return words
     for agent in agents:
         if message := last_said(db, task.uid, agent, finished_at):
