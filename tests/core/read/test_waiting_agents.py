@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import SECOND, Clock
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
+from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity, agent_states, fleet, stuck_agents
@@ -132,9 +133,16 @@ def test_requests_that_change_nothing_are_a_sign_of_life(alpha):
     assert (alpha.state, alpha.cause) == ("quiet", "silent")
 
 
-def test_one_that_asked_in_a_process_that_is_no_more_waits_for_nothing_when_it_is_back(alpha, store, clock):
+@pytest.mark.parametrize(("is_over", "state"), [(True, "working"), (False, "waiting")])
+def test_a_request_through_another_process_ends_the_wait_only_if_the_first_is_no_more(
+    alpha, store, clock, is_over, state
+):
     ask = alpha.ticket()
     alpha.send("control:answer_of", ask=ask, wait=30)
+    if is_over:
+        (connection,) = connections.everyone(store.db)
+        with store.db.transaction(write=True):
+            connections.end(store.db, "alpha", connection.process, clock())
     again = Session(store, TABLE, Identity(agent="alpha"), clock, presence=Presence(store, stays=True))
     again.answer([{"tool": "control:lists"}])
-    assert alpha.state == "working"
+    assert alpha.state == state
