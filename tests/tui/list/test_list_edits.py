@@ -8,7 +8,7 @@ from tests.tui.driving import SIZES, opened, place_of, press, said, settle, show
 from tests.tui.plan import NOW
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
-from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask, SetListRule
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, SetListRule
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
@@ -189,6 +189,22 @@ async def test_a_task_that_changes_while_the_question_stands_is_not_deleted(app,
         await press(app, pilot, "y")
         assert not task(app, plan[5]).deleted
         assert said(app) == "Not deleted: “Ship auth flow” has changed since you were asked."
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_a_task_that_comes_under_the_cursor_as_an_agent_deletes_another_is_asked_about(
+    make_app, plan, agent, pane
+):
+    first, _ = (agent(AddTask(name, plan.list_uid))[0].uid for name in ("One", "Two"))
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        app.pane.select(first)
+        await until(pilot, lambda: app.pane.target() == first)
+        agent(DeleteTask(first))
+        await until(pilot, lambda: app.pane.target() not in (None, first))
+        under = app.pane.target()
+        await settle(pilot, "d")
+        assert not task(app, under).deleted and "as well?" in shown(app)
 
 
 async def test_deleting_several_asks_once(app, plan):

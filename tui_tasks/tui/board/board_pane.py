@@ -206,6 +206,7 @@ class BoardPane(TaskPane):
                 column.cards.again()
         if target in uids and self.row_list.cursor != target:
             self._follow(target)
+        self.task_actions.note_where_it_landed(target)
         if self.is_open:
             self.detail.changed(changes)
         self._counts.update(self.only)

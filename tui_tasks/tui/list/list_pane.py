@@ -200,11 +200,12 @@ class ListPane(TaskPane):
     @override
     def changed(self, changes: StateChanges) -> None:
         """Update the rows that were touched."""
-        asking = self._needing()
+        asking, before = self._needing(), self.target()
         if changes.all:
             self.row_list.reload()
         else:
             self.row_list.change(changes.tasks())
+        self.task_actions.note_where_it_landed(before)
         wider, self._number_width = self._number_width, self.context.state.number_width
         if changes.all or asking != self._asking or wider != self._number_width:
             self._asking = asking

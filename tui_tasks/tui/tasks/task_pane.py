@@ -50,7 +50,7 @@ class TaskActions(Controller):
         self._pane = pane
         self._context = pane.context
         self._landed: str | None = None
-        """The task on which the cursor came to be when another was deleted."""
+        """The task on which the cursor came to be when another went."""
 
     @override
     def why_not(self, action: Action) -> str | None:
@@ -158,7 +158,7 @@ class TaskActions(Controller):
 
     async def do_delete(self) -> None:
         """Delete; ask about several, about one that is more than its title, and about a second one without a move
-        between, as `dd` is a habit of vim.
+        between, as `dd` is a habit of vim and an agent may have deleted the first.
         """
         from tui_tasks.tui.inputs.dialogs import confirm
 
@@ -178,9 +178,13 @@ class TaskActions(Controller):
             context.say(f"Not deleted: {named} has changed since you were asked.")
             return
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
-        self._landed = self._pane.target()
         them = "it" if len(tasks) == 1 else "them"
         context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings {them} back.")
+
+    def note_where_it_landed(self, before: str | None) -> None:
+        """Note the task under the cursor if that was on another before a change, whoever made it."""
+        if (now := self._pane.target()) != before:
+            self._landed = now
 
     def _more_than_title(self, task: Task) -> str:
         """Return what a task has that nobody would lose by accident: its log, tasks that wait for it, an agent."""
