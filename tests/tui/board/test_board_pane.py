@@ -212,6 +212,15 @@ async def test_a_card_that_waits_for_an_answer_is_not_moved_among_the_open_ones(
         assert status(app, plan[4]) == "pending"
 
 
+async def test_a_card_that_is_done_with_its_question_open_says_why_it_stays(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[4])
+        await settle(pilot, "L")
+        await until(pilot, lambda: status(app, plan[4]) == "done")
+        assert "is done, and stays here until its question is answered: a" in shown(app)
+
+
 async def test_a_card_that_is_moved_on_from_in_progress_is_done_and_the_keys_say_so_before(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:

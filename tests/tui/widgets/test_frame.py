@@ -112,6 +112,14 @@ async def test_the_foot_answers_from_a_row_with_a_question_and_the_inbox_opens_o
         assert app.screen.ask.question.startswith("Approve: delete")
 
 
+async def test_read_only_the_foot_offers_no_answer(make_app, plan):
+    app = make_app(plan.path, read_only=True)
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[4])
+        await until(pilot, lambda: app.pane.target() == plan[4])
+        assert "a Inbox" in lines(app)[-1] and "Answer" not in lines(app)[-1]
+
+
 async def test_a_screen_that_only_reads_offers_no_key_that_marks_all_as_seen(plan, make_app):
     app = make_app(plan.path, read_only=True)
     async with opened(app, (120, 40)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from textual.geometry import Offset
@@ -94,8 +94,16 @@ class CardMoves(Controller):
         try:
             if await self._pane.task_actions.set_status(list(cards), spec.sets):
                 self._pane.row_list.clear_marks()
+                self._say_who_stays(cards, spec)
         except Conflict as conflict:
             self._context.say(self._message(conflict))
+
+    def _say_who_stays(self, cards: Mapping[str, Card], spec: ColumnSpec) -> None:
+        """Say of a card that still needs the human that it has the status, though it stays in its column."""
+        asked = next((card for card in cards.values() if self._is_asked(card)), None)
+        if asked is not None and spec.sets is not None:
+            key, word = self._context.keymap.key_of("asks"), look(spec.sets).word
+            self._context.say(f"{self._named(asked)} is {word}, and stays here until its question is answered: {key}")
 
     def _why_not_into(self, cards: Collection[Card], spec: ColumnSpec) -> str:
         """Return the reason against moving cards to a column, for people; the rules may still refuse."""

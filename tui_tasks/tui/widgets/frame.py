@@ -233,7 +233,8 @@ class FootLine(FrameLine):
         if state.waits_for_you:
             first = (*first, "asks")
         ids = dict.fromkeys((*first, "seen", *pane.footer(small)))
-        words = {"asks": "Answer"} if pane.target() in state.asking else {}
+        can_answer = pane.target() in state.asking and not self.context.link.read_only
+        words = {"asks": "Answer"} if can_answer else {}
         keys = ((key_of(each), words.get(each) or pane.short(ACTIONS[each]), each) for each in ids)
         return [hint for hint in keys if hint[1]]
 
