@@ -408,13 +408,12 @@ def test_a_failures_result_is_its_reason_in_words_in_digest_and_list(path: Path,
         assert task_records.end_reason(store.db, task) == words
 
 
-def test_the_reasons_that_an_agent_gave_with_a_failure_say_why_before_its_last_note(path: Path) -> None:
+def test_the_reasons_that_an_agent_gave_with_a_failure_say_why_before_its_notes(path: Path) -> None:
     with Store(str(path)) as store:
         history = History(store)
         history.step("add", "a", 0, "in_progress")
         uid = history.tasks[0]
         history.commit("a", LogTask(uid, "compared 3 of 12 months"))
-        history.now += SECOND
         why = {"topic": "books", "thoughts": ["March differs by 12.40 EUR"]}
         store.commit(EditTask(uid, {"status": "failed"}), actor="a", now=history.now, why=why)
         (line,) = digest(store.db, 0, history.now, {}).parts["failed"]

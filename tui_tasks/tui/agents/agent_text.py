@@ -192,14 +192,7 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     last = (session.last_message if session is not None else None) or latest_words(member.word)
     asks = state in ("waiting", "asking", "paused") or (state in ENDED and member.task is None)
     if asks and member.ask is not None:
-        many = f"{member.questions} questions: " if member.questions > 1 else ""
-        verb = "asks: " if state == "paused" and not many else ""
-        if state == "asking":
-            verb = f"{look('needs_you').mark(ascii_only=context.ascii_only)} {age(member.ask.opened_at, now)} "
-            uid = context.state.asked_about.get(member.ask.uid, "")
-            about = live_task(context.db, uid) if not many else None
-            many, verb = f"{verb}{many}", f"#{about.number} " if about is not None else ""
-        return f"{many}{verb}{request_line(member.ask, ascii_only=context.ascii_only)}", "$state-needs-you"
+        return _question(member, member.ask, context, state), "$state-needs-you"
     if state in ("stuck", "failed") and member.stuck is not None:
         # A turn that ended at a limit of the model's service has failed, and waits.
         return member.stuck.text, "$state-overdue"
@@ -248,6 +241,18 @@ def _said_since(member: Member) -> str:
     word = member.word
     is_new = word is not None and word.kind == "logged" and word.at >= (member.since or 0)
     return word.text if is_new and word is not None else ""
+
+
+def _question(member: Member, ask: Ask, context: Context, state: str) -> str:
+    """Return what an agent asks; of one that works on, with the mark, since when, and about which task."""
+    many = f"{member.questions} questions: " if member.questions > 1 else ""
+    verb = "asks: " if state == "paused" and not many else ""
+    if state == "asking":
+        since = age(ask.opened_at, context.clock.now())
+        about = live_task(context.db, context.state.asked_about.get(ask.uid, "")) if not many else None
+        many = f"{look('needs_you').mark(ascii_only=context.ascii_only)} {since} {many}"
+        verb = f"#{about.number} " if about is not None else ""
+    return f"{many}{verb}{request_line(ask, ascii_only=context.ascii_only)}"
 
 
 def besides(member: Member, context: Context, primary: str, state: str) -> list[tuple[str, str]]:

@@ -174,9 +174,7 @@ class FleetRows(RowDrawing[FleetRow]):
             (shown.mark(ascii_only=context.ascii_only), shown.color),
             (f" {fit_ends(agent_text.who(row.name), sizes.who - 1)} ", old),
         ]
-        began = row.stuck.since if state == "stuck" and row.stuck is not None else row.since
-        if state == "asking" and row.task is not None:
-            began = row.task.started_at  # its question has its own age
+        began = _began(row, state)
         since = age(began, now) if began is not None else ""
         has_line_below = not is_small and self.heights.get(row.name, 1) > 1
         matter = self._matter(row, "working" if state == "asking" and has_line_below else state, sizes)
@@ -323,6 +321,13 @@ class FleetRows(RowDrawing[FleetRow]):
             "   tui-tasks setup claude           connect it to this list",
         )
         return [(text[line - 1], "$muted" if line > 1 else "")] if 0 < line <= len(text) else ()
+
+
+def _began(row: Member, state: str) -> int | None:
+    """Return since when an agent is in its state; the question of one that works on has an age of its own."""
+    if state == "stuck" and row.stuck is not None:
+        return row.stuck.since
+    return row.task.started_at if state == "asking" and row.task is not None else row.since
 
 
 def _spent(row: Member) -> str:

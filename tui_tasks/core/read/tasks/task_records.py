@@ -89,9 +89,12 @@ def last_said(db: Database, uid: str, agent: str, until: int = 2**62) -> str:
 def end_reason(db: Database, task: TaskLine) -> str:
     """Return why a task failed or was cancelled, as the one who set its status said; otherwise as its worker said.
 
-    What was logged with the change counts, else the task's result, else the reasons that came with the request, else
-    the last message before the change, else the first one after it. The message is empty if neither wrote any.
+    The reasons that came with the request count, else what was logged with the change, else the task's result, else the
+    last message before the change, else the first one after it. The message is empty if neither wrote any.
     """
+    _, why = journal.status_set(db, task.uid) or ("", {})
+    if words := next((result_text(why[name]) for name in _REASONS if why.get(name)), ""):
+        return words
     finished_at = task.finished_at or task.updated_at
     agents = tuple(dict.fromkeys((task.status_by or task.who, task.who)))
     logged = [db.one(_LAST_OF_AGENT, task=task.uid, agent=agent, until=finished_at) for agent in agents]
@@ -99,9 +102,6 @@ def end_reason(db: Database, task: TaskLine) -> str:
     if not any(entry.at == finished_at for entry in said):
         whole = task_queries.any_task(db, task.uid)
         if whole is not None and (words := result_text(whole.result)):
-            return words
-        _, why = journal.status_set(db, task.uid) or ("", {})
-        if words := next((result_text(why[name]) for name in _REASONS if why.get(name)), ""):
             return words
     for agent in agents:
         if message := last_said(db, task.uid, agent, finished_at):
