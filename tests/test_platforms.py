@@ -25,7 +25,7 @@ from tui_tasks.core.engine.file_writes import replace
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.store import Store
-from tui_tasks.runner import processes, run_context
+from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.holder_check import Leases
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.tui.log.log_actions import MARKDOWN, Export
@@ -153,7 +153,7 @@ def test_without_proc_psutil_finds_parents_descendants_and_what_was_started_with
 def test_without_proc_what_a_supervisor_started_is_inside_a_run_whatever_its_environment(store, supervised):
     with store.db.transaction(write=True):
         run_heartbeats.put_heartbeat(store.db, Heartbeat("run", supervised, *processes.identity(os.getppid()), at=0))
-    assert run_context.inside_run({}, store.db) is supervised
+    assert run_marks.inside_run({}, store.db) is supervised
 
 
 @pytest.mark.usefixtures("no_proc", "boot_session")
@@ -205,10 +205,10 @@ def test_without_prctl_what_needs_it_does_nothing(monkeypatch):
 
 def test_off_linux_nothing_is_marked(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    run_context.put(1)
-    assert run_context.of_process() is None
+    run_marks.put(1)
+    assert run_marks.of_process() is None
     monkeypatch.undo()
-    assert run_context.of_process() is None
+    assert run_marks.of_process() is None
 
 
 def test_without_proc_a_large_log_is_told_with_what_to_look_for(tmp_path):

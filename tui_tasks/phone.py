@@ -20,7 +20,7 @@ from typing import Final
 
 from tui_tasks import ntfy
 from tui_tasks.clock import uptime_beside
-from tui_tasks.core import connections, machine_leases, phone_answers
+from tui_tasks.core import connections, local_values, machine_leases, phone_answers
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.database_clock import Elapsed
@@ -31,7 +31,7 @@ from tui_tasks.core.machine_leases import LEASE
 from tui_tasks.core.operations import RecordRefusal
 from tui_tasks.core.operations.asks import AnswerByPhone
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.read import ask_queries, overview, screen_memory
+from tui_tasks.core.read import ask_queries, overview
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.store import Store
@@ -152,14 +152,14 @@ class PhoneService:
         """Resume where the previous process ended; the first time, begin with what happens from now on."""
         self._withdraw_half_sent(store)
         self._renew_phone(store)
-        if screen_memory.get(store.db, _KEY) is None:
+        if local_values.get(store.db, _KEY) is None:
             self._remember(store, seq=journal.newest(store.db), since=str(self._clock() // _SECOND))
 
     def _withdraw_half_sent(self, store: Store) -> None:
-        phone_answers.withdraw_half_sent(store.db, (screen_memory.get(store.db, _KEY) or {}).get("sending"))
+        phone_answers.withdraw_half_sent(store.db, (local_values.get(store.db, _KEY) or {}).get("sending"))
 
     def _remember(self, store: Store, **values: object) -> None:
-        screen_memory.put(store.db, _KEY, {**(screen_memory.get(store.db, _KEY) or {}), **values})
+        local_values.put(store.db, _KEY, {**(local_values.get(store.db, _KEY) or {}), **values})
 
     # Sending
 
@@ -253,7 +253,7 @@ class PhoneService:
         return process is not None and self._has_phone(store, process.machine)
 
     def _send_failures(self, store: Store, newest: int) -> None:
-        since = int((screen_memory.get(store.db, _KEY) or {}).get("seq", newest))
+        since = int((local_values.get(store.db, _KEY) or {}).get("seq", newest))
         if newest <= since:
             return
         alerts = [alert for alert in overview.between(store.db, since, newest) if alert.kind != "ask"]
@@ -286,7 +286,7 @@ class PhoneService:
     # Receiving
 
     def _reply_cursor(self, store: Store) -> str:
-        return str((screen_memory.get(store.db, _KEY) or {}).get("since", "10m"))
+        return str((local_values.get(store.db, _KEY) or {}).get("since", "10m"))
 
     def _listen(self, since: str, replies: queue.Queue[tuple[str, str]], ended: threading.Event) -> None:
         wait = _FIRST_RETRY_SECONDS

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from tui_tasks import clock, regular_files
-from tui_tasks.core import vocab
+from tui_tasks.core import local_values, vocab
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine import file_writes
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
 from tui_tasks.core.operations.tasks import EnsureList
-from tui_tasks.core.read import ask_queries, screen_memory
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
@@ -254,7 +254,7 @@ class TodoTool:
             there = regular_files.read_regular(self.checkpoint_path, _MAX_BYTES)
         except FileNotFoundError:
             there = None
-        if _hash(there) == screen_memory.get(tx.db, _WRITTEN):
+        if _hash(there) == local_values.get(tx.db, _WRITTEN):
             return there
         items = [] if there is None else todo.check(self._parse_array(there), _FILE, whole=True, strict=False)
         todo.write(tx, home, items, _FILE, merge=False)
@@ -273,7 +273,7 @@ class TodoTool:
         content = json.dumps([todo.item_json(task) for task in tasks], ensure_ascii=False, indent=4).encode() + b"\n"
         if content != there:
             file_writes.replace(self.checkpoint_path, content)
-        screen_memory.put_within(tx.db, _WRITTEN, _hash(content))
+        local_values.put_within(tx.db, _WRITTEN, _hash(content))
 
 
 def _as_json(todos: Any) -> Any:

@@ -20,7 +20,7 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
-from tui_tasks.runner import run_context
+from tui_tasks.runner import run_marks
 from tui_tasks.runner.run_process import LAST_WORDS, OutputLog, StreamTail
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.runner.runner_settings import AgentSettings
@@ -83,7 +83,7 @@ class Play:
         self.talk = AgentConversation(store, assignment, settings or SessionSettings())
         prompt = folder / "system-prompt.txt"
         prompt.write_text("be brief")
-        environment = {run_context.SYSTEM_PROMPT_FILE: str(prompt)}
+        environment = {run_marks.SYSTEM_PROMPT_FILE: str(prompt)}
         self.started = self.talk.prepare(CommandSpec((kind,), folder, environment, "do it"))
         self.talk.begin(self.program)
         self.look()

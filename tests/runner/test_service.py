@@ -17,7 +17,7 @@ from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.store import Store
-from tui_tasks.runner import processes, run_context
+from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.holder_check import Leases
 from tui_tasks.runner.service import SchedulerService
 
@@ -231,7 +231,7 @@ def test_the_processes_of_a_run_that_is_not_given_up_are_left_alone(jobs, path, 
         return reason_to_abandon(leases, *given, **more)
 
     monkeypatch.setattr(Leases, "reason_to_abandon", comes_back_meanwhile)
-    with Started(["cat"], stdin=subprocess.PIPE, env={run_context.RUN_ID: run.uid}) as process:
+    with Started(["cat"], stdin=subprocess.PIPE, env={run_marks.RUN_ID: run.uid}) as process:
         service.turn(store)
         assert jobs.runs(run.job_uid)[0].state == "running"
         assert process.stdin is not None
@@ -254,7 +254,7 @@ def test_a_process_that_has_ended_is_dead_though_nobody_has_reaped_it():
 def test_what_a_supervisor_started_is_inside_a_run_and_what_a_scheduler_started_is_not(store, supervised):
     with store.db.transaction(write=True):
         run_heartbeats.put_heartbeat(store.db, Heartbeat("run", supervised, *processes.identity(os.getppid()), at=0))
-    assert run_context.inside_run({}, store.db) is supervised
+    assert run_marks.inside_run({}, store.db) is supervised
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ INSIDE = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from tui_tasks.core.engine.database import Database
-from tui_tasks.runner.run_context import inside_run
+from tui_tasks.runner.run_marks import inside_run
 print(inside_run(os.environ, Database(sys.argv[2])))
 """
 
@@ -387,7 +387,7 @@ def test_whatever_a_run_starts_is_known_also_where_it_scrubs_its_environment(hos
     with hosted(str(path), runners(**shell(f"{ask}; {orphan}; {wait}; cat {told}"))):
         run = host.run_to_end("asks")
     assert run.result == "True\nTrue\n"
-    from tui_tasks.runner.run_context import inside_run
+    from tui_tasks.runner.run_marks import inside_run
 
     assert not inside_run({}, store.db)
     assert inside_run({"TUI_TASKS_RUN_TOKEN": "any"}, store.db)

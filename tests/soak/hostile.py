@@ -9,13 +9,13 @@ from typing import Any
 from tests.conftest import Clock, Talk
 from tests.payloads import text
 from tui_tasks import clock
-from tui_tasks.core import run_output
+from tui_tasks.core import local_values, run_output
 from tui_tasks.core.agent_names import is_invisible
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import LogTask
-from tui_tasks.core.read import job_queries, screen_memory
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules.agents.ask_rules import MAX_OPTION, unseen
 from tui_tasks.core.store import Store
 
@@ -113,7 +113,7 @@ class Attacker:
         asked = {"question": self.seen("question", LONG), "options": options, "task": uid}
         assert self.talk.lines({**self.names, "tool": "ask", "args": asked}) == []
         self.talk.store.commit(SendMessage(self.names["agent"], self.long("message")), actor="human", now=clock.now())
-        screen_memory.put(self.talk.store.db, screen_memory.filter_key(self.text("view", 200)), self.text("words", 500))
+        local_values.put(self.talk.store.db, local_values.filter_key(self.text("view", 200)), self.text("words", 500))
 
 
 def fill(database: Path, numbers: list[int]) -> int:

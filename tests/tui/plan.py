@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
-from tui_tasks.core import connections
+from tui_tasks.core import connections, local_values
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
-from tui_tasks.core.read import screen_memory
 from tui_tasks.core.store import Store
 
 SECOND, MINUTE = 1_000_000, 60_000_000
@@ -47,7 +46,7 @@ def looked(store: Store, now: int) -> None:
     """Let the human look at everything so far."""
     with store.db.transaction(write=False):
         seq = journal.newest(store.db)
-    screen_memory.put(store.db, screen_memory.LOOKED, {"seq": seq, "at": now})
+    local_values.put(store.db, local_values.LOOKED, {"seq": seq, "at": now})
 
 
 WHY = {

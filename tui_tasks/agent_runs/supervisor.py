@@ -48,7 +48,7 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import intake, redaction
 from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
-from tui_tasks.runner import processes, run_context, supervisor
+from tui_tasks.runner import processes, run_marks, supervisor
 from tui_tasks.runner.run_process import MAX_REASON, RESULT, RunProcess
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.runner.runner_settings import AgentSettings
@@ -103,7 +103,7 @@ class AgentConversation:
     def prepare(self, spec: CommandSpec) -> CommandSpec:
         """See `runner.supervisor.Conversation`."""
         self._prompt, self._cwd = spec.text, str(spec.cwd)
-        file = spec.environment[run_context.SYSTEM_PROMPT_FILE]
+        file = spec.environment[run_marks.SYSTEM_PROMPT_FILE]
         self._system_prompt = Path(file).read_text(encoding="utf-8")
         words = self._driver.arguments(file)
         environment = {**spec.environment, SUPERVISED: self._driver.session or self._limits.kind}

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
+from tui_tasks.core import local_values
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
-from tui_tasks.core.read import screen_memory
 
 NUMBER: Final = "server:number"
 """The view of a replica that has the number of the newest companion that was applied."""
@@ -95,12 +95,12 @@ def forget(db: Database) -> None:
 
 def number(db: Database) -> int:
     """Return the number of the newest companion that was applied."""
-    return int(screen_memory.get(db, NUMBER) or 0)
+    return int(local_values.get(db, NUMBER) or 0)
 
 
 def put_number(db: Database, newest: int) -> None:
     """Set the number of the newest companion that was applied, within the open write transaction."""
-    screen_memory.put_within(db, NUMBER, newest)
+    local_values.put_within(db, NUMBER, newest)
 
 
 def forget_number(db: Database) -> None:

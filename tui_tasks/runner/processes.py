@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tui_tasks.runner import run_context
+from tui_tasks.runner import run_marks
 
 PROC: Final = Path("/proc")
 _PR_SET_PDEATHSIG: Final = 1
@@ -122,7 +122,7 @@ def with_mark(wanted: int) -> list[int]:
     pids = []
     for pid in _all_pids():
         with contextlib.suppress(OSError):
-            if run_context.of_process(pid) == wanted:
+            if run_marks.of_process(pid) == wanted:
                 pids.append(pid)
     return pids
 

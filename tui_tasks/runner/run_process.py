@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from tui_tasks.core.run_output import HEAD, TAIL
-from tui_tasks.runner import processes, run_context
+from tui_tasks.runner import processes, run_marks
 from tui_tasks.text.safe import telling_line
 
 CHUNK: Final = 64 * 1024
@@ -213,7 +213,7 @@ class RunProcess:
 
 def _prepare_child(run_mark: int) -> None:
     processes.die_with_parent()
-    run_context.put(run_mark)
+    run_marks.put(run_mark)
 
 
 # Buffers the output of a run on its way into the database, in bounded memory. All sizes are in bytes.

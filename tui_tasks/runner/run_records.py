@@ -17,7 +17,7 @@ from tui_tasks.core.operations.jobs import BeginCheck, BeginRun, EndCheck, EndRu
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import git, git_trees, processes, run_context
+from tui_tasks.runner import git, git_trees, processes, run_marks
 from tui_tasks.runner.checks.inputs import CannotCopy, InputHasher
 from tui_tasks.runner.checks.run_inputs import RunInputs
 from tui_tasks.runner.run_process import RunProcess
@@ -127,7 +127,7 @@ class JobRecord:
         assignment, now = self._assignment, clock.now()
         deadline = now + int(assignment.timeout * 1_000_000)
         begin = BeginRun(
-            assignment.run_uid, _heartbeat(assignment, store, now), run_context.hashed(assignment.token), deadline
+            assignment.run_uid, _heartbeat(assignment, store, now), run_marks.hashed(assignment.token), deadline
         )
         (run,) = store.commit(begin, actor=SYSTEM, now=now)
         if run is None:
@@ -156,10 +156,10 @@ class JobRecord:
                 raise CannotStart(f"the runner's cwd is not a folder: {assignment.cwd}")
         argv = tuple(word.replace("{system_prompt_file}", str(prompt_file)) for word in assignment.command)
         variables = {
-            run_context.DATABASE: self._database,
-            run_context.RUN_ID: assignment.run_uid,
-            run_context.RUN_TOKEN: assignment.token,
-            run_context.SYSTEM_PROMPT_FILE: str(prompt_file),
+            run_marks.DATABASE: self._database,
+            run_marks.RUN_ID: assignment.run_uid,
+            run_marks.RUN_TOKEN: assignment.token,
+            run_marks.SYSTEM_PROMPT_FILE: str(prompt_file),
         }
         return CommandSpec(argv, cwd, {**assignment.environment, **variables}, self._text)
 
@@ -251,7 +251,7 @@ class CheckRecord:
             raise CannotStart(f"the check's cwd is not a folder: {assignment.cwd}")
         if self._cannot is not None:
             raise CannotStart(self._cannot)
-        variables = {run_context.RUN_ID: assignment.run_uid, run_context.RUN_TOKEN: assignment.token}
+        variables = {run_marks.RUN_ID: assignment.run_uid, run_marks.RUN_TOKEN: assignment.token}
         return CommandSpec(assignment.command, self._cwd, {**assignment.environment, **variables})
 
     def _read_tree(self) -> str | None:

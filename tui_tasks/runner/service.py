@@ -35,7 +35,7 @@ from tui_tasks.core.read.pages import search_index
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import processes, run_context
+from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.checks.check_host import CheckHost
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.clock_check import ClockCheck
@@ -166,7 +166,7 @@ class SchedulerService:
             self._db = store.db
             store.elapsed = Elapsed(self._uptime)
             store.db.follow()
-            if run_context.inside_run(os.environ, store.db):
+            if run_marks.inside_run(os.environ, store.db):
                 _log.info("inside a run: no jobs are started from here")
                 return
             watch = Watch(store.db)

@@ -30,7 +30,7 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.run_output import write_output
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import processes, run_context
+from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.run_process import RunProcess
 from tui_tasks.runner.run_records import CannotStart, CommandSpec, RunEnding, RunRecord, record_of
 from tui_tasks.runner.supervisor_launch import PASSWORD, Assignment, folder
@@ -283,7 +283,7 @@ def _start_command(assignment: Assignment, record: RunRecord, conversation: Conv
         OSError: the command cannot be started.
     """
     spec = record.prepare(folder(assignment.run_uid))
-    run_mark = run_context.of_run(assignment.run_uid)
+    run_mark = run_marks.of_run(assignment.run_uid)
     read_output = None
     if conversation is not None:
         spec, read_output = conversation.prepare(spec), conversation.read_output

@@ -28,9 +28,9 @@ from tui_tasks.core.operations.jobs import EndCheck, EndRun
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import processes, run_context
+from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.checks.check_profiles import CheckProfile
-from tui_tasks.runner.run_context import RUN_ID
+from tui_tasks.runner.run_marks import RUN_ID
 from tui_tasks.runner.runner_settings import ALWAYS_PASSED, AgentSettings, Runners, passed_on, run_environment
 
 # Seconds between two heartbeats of a supervisor.
@@ -94,7 +94,7 @@ def clear_away(run_uid: str) -> None:
     folder.
     """
     for _ in range(MAX_ROUNDS):
-        pids = {*processes.with_variable(RUN_ID, run_uid), *processes.with_mark(run_context.of_run(run_uid))}
+        pids = {*processes.with_variable(RUN_ID, run_uid), *processes.with_mark(run_marks.of_run(run_uid))}
         left = [pid for pid in pids if processes.is_alive(processes.identity(pid)) is not False]
         if not left:
             break

@@ -117,7 +117,7 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     from tui_tasks import clock
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.session import Session
-    from tui_tasks.runner.run_context import inside_run
+    from tui_tasks.runner.run_marks import inside_run
     from tui_tasks.settings.live_settings import review_settings
 
     store.review = review_settings()

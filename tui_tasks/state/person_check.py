@@ -52,12 +52,12 @@ def _named(agent: str | None) -> OtherCaller | None:
 
 
 def _run(db: Database | None, environ: Mapping[str, str]) -> OtherCaller | None:
-    from tui_tasks.runner import run_context
+    from tui_tasks.runner import run_marks
 
-    if not (run_context.is_marked(environ) if db is None else run_context.inside_run(environ, db)):
+    if not (run_marks.is_marked(environ) if db is None else run_marks.inside_run(environ, db)):
         return None
     agent = None
-    if db is not None and (uid := environ.get(run_context.RUN_ID)):
+    if db is not None and (uid := environ.get(run_marks.RUN_ID)):
         row = db.sql("SELECT agent FROM run WHERE uid = ?", (uid,)).fetchone()
         agent = row[0] if row else None
     return OtherCaller(agent, "this is inside a run of a job")

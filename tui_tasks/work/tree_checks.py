@@ -19,7 +19,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.jobs import ProveTree
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.check_steps import Place
+from tui_tasks.core.rules.check_gate import Place
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.runner import git_trees

@@ -3,8 +3,9 @@
 import pytest
 
 from tests.conftest import SECOND, START
+from tui_tasks.core import local_values
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
-from tui_tasks.core.read import screen_memory, unseen_changes
+from tui_tasks.core.read import unseen_changes
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries
@@ -27,7 +28,7 @@ def matching(store):
 
     def names(*terms: Term, looked: int | None = None) -> str:
         if looked is not None:
-            screen_memory.put(store.db, screen_memory.LOOKED, {"seq": looked, "at": START})
+            local_values.put(store.db, local_values.LOOKED, {"seq": looked, "at": START})
         only = Filter(terms, lambda: unseen_changes.since_looked(store.db))
         page = list_pages.after(store.db, home.id, list_pages.FIRST, 10, only)
         return " ".join(task.name[0] for task in page)

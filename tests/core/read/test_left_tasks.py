@@ -8,10 +8,9 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import add
-from tui_tasks.core import connections
+from tui_tasks.core import connections, local_values
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read import screen_memory
 from tui_tasks.core.read.agents import agent_states, fleet
 from tui_tasks.core.read.agents.fleet import DAY, LeftTask, Member
 from tui_tasks.core.store import Store
@@ -49,7 +48,7 @@ class Scene:
         return fleet.left_now(self.store.db, self.clock(), GRACE)
 
     def member(self, agent: str = "alpha") -> Member:
-        members = fleet.everyone(self.store.db, self.clock() - DAY, seen_at=screen_memory.seen_at(self.store.db))
+        members = fleet.everyone(self.store.db, self.clock() - DAY, seen_at=local_values.seen_at(self.store.db))
         return next(one for one in members if one.name == agent)
 
     def state(self, agent: str = "alpha") -> str:
@@ -133,7 +132,7 @@ def _closed(scene: Scene, uid: str) -> None:
 
 
 def _seen(scene: Scene, uid: str) -> None:
-    screen_memory.put(scene.store.db, screen_memory.SEEN, scene.clock())
+    local_values.put(scene.store.db, local_values.SEEN, scene.clock())
 
 
 def _of_the_human(scene: Scene, uid: str) -> None:

@@ -8,10 +8,10 @@ from textual import events
 from tests.tui.boards import status
 from tests.tui.driving import SIZES, by_agent, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW, at
+from tui_tasks.core import local_values
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
-from tui_tasks.core.read import screen_memory
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inbox.ask_answers import Reply
@@ -73,14 +73,14 @@ async def test_the_human_may_leave_before_the_inbox_is_drawn_and_loses_no_answer
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "m", *"half", "escape", "escape")
-        kept = screen_memory.get(app.link.db, KEPT)
+        kept = local_values.get(app.link.db, KEPT)
         assert [text for _, text in kept["drafts"].values()] == ["half"]
         inbox = Inbox(app.context)
         app.push_screen(inbox)
         inbox.do_back()
         await settle(pilot)
         assert not isinstance(app.screen, Inbox)
-        assert screen_memory.get(app.link.db, KEPT) == kept
+        assert local_values.get(app.link.db, KEPT) == kept
 
 
 async def test_a_number_without_an_option_answers_nothing(plan, make_app):
@@ -222,7 +222,7 @@ async def test_an_answer_typed_half_is_there_again_when_the_inbox_is_opened_anew
         await settle(pilot, "a", "m", *"way", "enter")
         assert asks(app)["claude-1"].answer == "halfway"
         await settle(pilot, "escape")
-        assert screen_memory.get(app.link.db, KEPT)["drafts"] == {}
+        assert local_values.get(app.link.db, KEPT)["drafts"] == {}
 
 
 async def test_a_click_on_another_question_puts_the_answer_aside(plan, make_app):

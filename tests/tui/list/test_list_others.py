@@ -24,10 +24,10 @@ from tests.tui.driving import (
     write,
 )
 from tests.tui.plan import NOW
+from tui_tasks.core import local_values
 from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.commit.state_cache import StateCache
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
-from tui_tasks.core.read import screen_memory
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks import task_rules
@@ -128,7 +128,7 @@ async def test_u_right_after_all_seen_brings_the_marks_back_and_only_then_undoes
         await press(app, pilot, "u")
         assert "The marks are back. u again undoes your last change." in said(app)
         assert before.items() <= app.state.new.items()
-        assert app.state.looked == looked == screen_memory.looked(app.link.db)
+        assert app.state.looked == looked == local_values.looked(app.link.db)
         assert task(app, plan[8]).deleted
         await press(app, pilot, "u")
         assert not task(app, plan[8]).deleted
@@ -357,7 +357,7 @@ async def test_a_screen_that_only_reads_counts_all_since_the_human_looked_in_ano
         assert "•" in next(line for line in below(reader) if "renamed" in line)
         with Store(plan.path) as store:
             seq = journal.newest(store.db)
-            screen_memory.put(store.db, screen_memory.LOOKED, {"seq": seq, "at": NOW})
+            local_values.put(store.db, local_values.LOOKED, {"seq": seq, "at": NOW})
         agent(EditTask(plan[8], {"name": "drill"}))
         await until(pilot, lambda: lines(reader)[1].endswith("• since 20:15: #8 edited"))
         assert "•" not in next(line for line in below(reader) if "renamed" in line)

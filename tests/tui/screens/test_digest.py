@@ -12,8 +12,8 @@ import pytest
 from tests.started import DEADLINE
 from tests.tui.driving import SIZES, below, by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
+from tui_tasks.core import local_values
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read import screen_memory
 from tui_tasks.core.store import Store
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.app.app import TaskApp
@@ -88,8 +88,8 @@ async def test_the_title_of_the_digest_has_no_counts_and_they_stand_in_the_line_
 
 async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(plan: Plan, make_app: MakeApp) -> None:
     with Store(plan.path) as store:
-        screen_memory.put(
-            store.db, screen_memory.LOOKED, {"seq": store.db.scalar("SELECT max(seq) FROM journal"), "at": NOW}
+        local_values.put(
+            store.db, local_values.LOOKED, {"seq": store.db.scalar("SELECT max(seq) FROM journal"), "at": NOW}
         )
     async with opened(make_app(plan.path)) as pilot:
         await press(pilot.app, pilot, "D")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.started import DEADLINE
 from tui_tasks.clock import Uptime
-from tui_tasks.core.read import screen_memory
+from tui_tasks.core import local_values
 from tui_tasks.core.store import Store
 from tui_tasks.tui.state.writer import Writer
 
@@ -15,10 +15,10 @@ def test_a_write_after_the_stop_is_written_too(tmp_path: Path) -> None:
     path = str(tmp_path / "tasks.db")
     Store(path).close()
     writer = Writer(path, lambda: Uptime("boot", 0))
-    writer.put(lambda store: screen_memory.put(store.db, "first", 1)).result(DEADLINE)
+    writer.put(lambda store: local_values.put(store.db, "first", 1)).result(DEADLINE)
     writer.stop()
-    writer.put(lambda store: screen_memory.put(store.db, "last", 2)).result(DEADLINE)
+    writer.put(lambda store: local_values.put(store.db, "last", 2)).result(DEADLINE)
     writer.stop()
     store = Store(path)
-    assert [screen_memory.get(store.db, key) for key in ("first", "last")] == [1, 2]
+    assert [local_values.get(store.db, key) for key in ("first", "last")] == [1, 2]
     store.close()

@@ -8,11 +8,10 @@ import pytest
 
 from tests.tui.driving import above, below, by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core import connections
+from tui_tasks.core import connections, local_values
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EditTask, LogTask
-from tui_tasks.core.read import screen_memory
 from tui_tasks.core.store import Store
 
 PLACES = ("1", "2", "3", "4", "a", "A", "D", "S")
@@ -179,7 +178,7 @@ async def test_the_digest_says_what_it_covers_apart_from_what_changed_since_the_
     plan, make_app, hours, title
 ):
     with Store(plan.path) as store:
-        screen_memory.put(store.db, screen_memory.LOOKED, {"seq": 1, "at": NOW - hours * 3_600_000_000})
+        local_values.put(store.db, local_values.LOOKED, {"seq": 1, "at": NOW - hours * 3_600_000_000})
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "D")

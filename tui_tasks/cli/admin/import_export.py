@@ -32,7 +32,7 @@ from tui_tasks.formats.exporting import losses
 from tui_tasks.formats.file_records import ExportData, ParsedFile, Step
 from tui_tasks.formats.format_table import FORMATS, Format
 from tui_tasks.formats.importing import LEFT_ALONE, Importer
-from tui_tasks.runner.run_context import inside_run
+from tui_tasks.runner.run_marks import inside_run
 from tui_tasks.state.open_store import check_keeper
 from tui_tasks.text.safe import safe_line
 

@@ -63,7 +63,8 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 def _states(store: Store) -> dict[str, tuple[str, str]]:
     """Return the state of each agent, in the word that the screen has, and what else there is to say about it."""
-    from tui_tasks.core.read import screen_memory, work_queries
+    from tui_tasks.core import local_values
+    from tui_tasks.core.read import work_queries
     from tui_tasks.core.read.agents import agent_states
     from tui_tasks.text.glyphs import AGENT_LOOKS
 
@@ -74,7 +75,7 @@ def _states(store: Store) -> dict[str, tuple[str, str]]:
         left.setdefault(task.agent, []).append(f"{what} {times.ago(task.at, now)}")
     ready = {work.task_uid for work in work_queries.ready(store.db)}
     states = {}
-    for member in fleet.everyone(store.db, 0, seen_at=screen_memory.seen_at(store.db)):
+    for member in fleet.everyone(store.db, 0, seen_at=local_values.seen_at(store.db)):
         state = agent_states.state_of(member, now, quiet_after, ready)
         more = [member.message] if member.paused else left.get(member.name, [])
         more += [f"asks: {member.ask.question}"] if member.ask is not None else []

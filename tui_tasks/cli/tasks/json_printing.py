@@ -113,7 +113,7 @@ def _look_at_checks(database: str) -> None:
     """Mark passed checks as stale if their input files have changed since."""
     from tui_tasks import clock
     from tui_tasks.core.store import Store
-    from tui_tasks.runner.run_context import inside_run
+    from tui_tasks.runner.run_marks import inside_run
     from tui_tasks.state.open_store import check_keeper
 
     with contextlib.suppress(StorageFailed), Store(database) as store:

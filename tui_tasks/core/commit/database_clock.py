@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from tui_tasks.clock import Uptime
+from tui_tasks.core import local_values
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import screen_memory
 
 _KEY: Final = "elapsed"
 _UNTIL: Final = "until:"
@@ -40,13 +40,13 @@ class Mark(msgspec.Struct, frozen=True):
 
 def mark(db: Database) -> Mark | None:
     """Return the last record, or None."""
-    stored = screen_memory.get(db, _KEY)
+    stored = local_values.get(db, _KEY)
     return None if stored is None else msgspec.convert(stored, Mark)
 
 
 def put_mark(db: Database, record: Mark) -> None:
     """Record the database's instant within the open write transaction."""
-    screen_memory.put_within(db, _KEY, msgspec.to_builtins(record))
+    local_values.put_within(db, _KEY, msgspec.to_builtins(record))
 
 
 class Elapsed:
@@ -123,17 +123,17 @@ def put(db: Database, uid: str, at: int, passed: int) -> None:
         "DELETE FROM view WHERE key >= 'until:' AND key < 'until;' AND CAST(value AS INTEGER) < ?",
         (passed - 24 * 3600 * _SECOND,),
     )
-    screen_memory.put_within(db, _UNTIL + uid, at)
+    local_values.put_within(db, _UNTIL + uid, at)
 
 
 def drop(db: Database, uid: str) -> None:
     """Delete the record of when something ends, within the open write transaction."""
-    screen_memory.drop_within(db, _UNTIL + uid)
+    local_values.drop_within(db, _UNTIL + uid)
 
 
 def until(db: Database, uid: str) -> int | None:
     """Return the recorded instant at which something ends; None if there is none."""
-    stored = screen_memory.get(db, _UNTIL + uid)
+    stored = local_values.get(db, _UNTIL + uid)
     return None if stored is None else int(stored)
 
 

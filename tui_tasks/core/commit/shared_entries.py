@@ -12,11 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import vocab
+from tui_tasks.core import local_values, vocab
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
-from tui_tasks.core.read import screen_memory
 from tui_tasks.core.schema.tables import STATE, columns, model_of
 
 PASSED_OVER: Final = "passed_over:"
@@ -63,7 +62,7 @@ def apply_entry(db: Database, row: tuple[Any, ...]) -> None:
         db.end_savepoint()
     except _UNSOUND:
         db.fail_savepoint()
-        screen_memory.put_within(db, f"{PASSED_OVER}{row[0]}", True)
+        local_values.put_within(db, f"{PASSED_OVER}{row[0]}", True)
 
 
 def _apply(db: Database, row: tuple[Any, ...]) -> None:

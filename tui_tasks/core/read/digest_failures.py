@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from tui_tasks.core import vocab
+from tui_tasks.core import local_values, vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import job_queries, screen_memory
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.digest_entries import (
     CLAIM_LAPSED,
@@ -105,7 +105,7 @@ def _state_of_agent(db: Database, uid: str, now: int) -> str:
     seen = session_queries.seen(db, uid)
     if seen is None:
         return "gone"
-    if vocab.agent_failed(seen.state, seen.session.ended_at, screen_memory.seen_at(db), now):
+    if vocab.agent_failed(seen.state, seen.session.ended_at, local_values.seen_at(db), now):
         return FAILED
     return "gone" if seen.session.ended_at is not None else OK_AGAIN
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from tui_tasks.core import local_values
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import overview, screen_memory
+from tui_tasks.core.read import overview
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.vocab import HUMAN
 
@@ -96,7 +97,7 @@ class UnseenChanges:
 
 def since_looked(db: Database) -> list[str]:
     """Return the uids of the tasks that have changed since a screen last noted that the human had looked."""
-    looked, unseen = screen_memory.looked(db), UnseenChanges()
+    looked, unseen = local_values.looked(db), UnseenChanges()
     if looked is not None:
         unseen.note(overview.changes(db, looked.seq, MAX_NEW))
     return list(unseen.new)

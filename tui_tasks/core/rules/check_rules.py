@@ -34,7 +34,7 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules import check_steps, rule
+from tui_tasks.core.rules import check_gate, rule
 from tui_tasks.core.rules.recorded_settings import UID, recorded
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.schedule import policy
@@ -159,7 +159,7 @@ def waive_checks(tx: Transaction, op: WaiveChecks) -> list[str]:
     failed = [check for check in checks if check.state == "failed" and not check.is_waived]
     if task.status != "done" or not failed:
         raise Conflict(f"task {op.uid} is not done, or no check of it has failed", id=op.uid, status=task.status)
-    check_steps.waive(tx, task, failed, verified(check.state for check in checks))
+    check_gate.waive(tx, task, failed, verified(check.state for check in checks))
     return [check.name for check in failed]
 
 
@@ -175,8 +175,8 @@ def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
     if not wanted:
         raise NotFound("check", str(op.name), f"; task {op.uid} has {', '.join(check.name for check in checks)}")
     if op.unproven_alone:
-        wanted = [one for one in wanted if one.state != "passed" or check_steps.is_other_here(tx, one)]
-    check_steps.request(tx, task, wanted, check_steps.place_of(tx, task))
+        wanted = [one for one in wanted if one.state != "passed" or check_gate.is_other_here(tx, one)]
+    check_gate.request(tx, task, wanted, check_gate.place_of(tx, task))
     return verified(check.state for check in tx.state_cache.checks_of(task, home))
 
 
@@ -188,7 +188,7 @@ def prove_tree(tx: Transaction, op: ProveTree) -> list[Check]:
     task = task_queries.task(tx.db, op.uid)
     home = tx.state_cache.list_by_id(task.list_id)
     wanted = [check for check in tx.state_cache.checks_of(task, home) if check.gate]
-    check_steps.prove(tx, task, wanted, check_steps.Place(op.repository, op.worktree, op.tree, tx.db.machine))
+    check_gate.prove(tx, task, wanted, check_gate.Place(op.repository, op.worktree, op.tree, tx.db.machine))
     return [check for check in tx.state_cache.checks_of(task, home) if check.gate]
 
 

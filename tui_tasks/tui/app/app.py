@@ -20,9 +20,10 @@ from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
 from typing_extensions import override
 
+from tui_tasks.core import local_values
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.read import overview, screen_memory, work_queries
+from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy, safe_line
@@ -253,7 +254,7 @@ class TaskApp(Actor, ResilientApp):
 
     def _tell_renamed_keys(self) -> None:
         """Tell once which ids of the human's own keys are others now."""
-        known = screen_memory.get(self.link.db, _SHOWN_RENAMED_KEYS) or []
+        known = local_values.get(self.link.db, _SHOWN_RENAMED_KEYS) or []
         if new := [text for text in renamed(self.context.config.keys) if text not in known]:
             self.frame.say_problems(new)
             self.context.run(self.link.remember(_SHOWN_RENAMED_KEYS, [*known, *new]))
@@ -269,7 +270,7 @@ class TaskApp(Actor, ResilientApp):
         self.link.on_writing = lambda writing: None
         with contextlib.suppress(Refusal, *READ_ERRORS):
             looked = self.state.all_seen(self.context.clock.now())
-            await self.link.remember(screen_memory.LOOKED, {"seq": looked.seq, "at": looked.at})
+            await self.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
         self.link.stop()
 
     # Changes

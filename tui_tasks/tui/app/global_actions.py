@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tui_tasks.core import local_values
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
+from tui_tasks.core.local_values import Looked
 from tui_tasks.core.operations import Redo, Undo
-from tui_tasks.core.read import ask_queries, screen_memory
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.screen_memory import Looked
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import look
@@ -274,8 +275,8 @@ class GlobalActions(Controller):
         state.read_agents(self._context.clock.now())
         self._context.navigation.all_seen()
         self._context.redraw_frame()
-        await self._context.link.remember(screen_memory.SEEN, state.seen_at)
-        await self._context.link.remember(screen_memory.LOOKED, {"seq": looked.seq, "at": looked.at})
+        await self._context.link.remember(local_values.SEEN, state.seen_at)
+        await self._context.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
 
     def do_attention(self) -> None:
         """Go to the next task that needs attention, in the order of the line of counts.

@@ -17,8 +17,9 @@ from typing import Any, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from tui_tasks.core import local_values
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.read import ask_queries, screen_memory
+from tui_tasks.core.read import ask_queries
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, NumberKeys, OptionKeys, Reading
 from tui_tasks.tui.app.list_actions import ProjectActions
@@ -67,7 +68,7 @@ class Inbox(Overlay):
         sources = self._make_sources()
         self.sources: Mapping[str, RowSource[Any]] = {source.KIND: source for source in sources}
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
-        self.unsent = UnsentAnswers(screen_memory.get(context.db, KEPT) or {})
+        self.unsent = UnsentAnswers(local_values.get(context.db, KEPT) or {})
         self._lines = InboxLines(context, self.sources, self.unsent.later)
         self.listed = self._lines.listed
         self.tasks = AskedTasks(context)
@@ -424,7 +425,7 @@ class Inbox(Overlay):
             self._head.again()
             return
         kept = self.unsent.to_keep({ask.uid for ask in self.context.state.asks})
-        if kept != (UnsentAnswers({}).to_keep(set()) | (screen_memory.get(self.context.db, KEPT) or {})):
+        if kept != (UnsentAnswers({}).to_keep(set()) | (local_values.get(self.context.db, KEPT) or {})):
             self.context.run(self.context.link.remember(KEPT, kept))
         super().do_back()
 

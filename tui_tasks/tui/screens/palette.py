@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tui_tasks.core.read import screen_memory
+from tui_tasks.core import local_values
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS, sign
@@ -139,7 +139,7 @@ def _views(context: Context) -> list[PaletteEntry]:
     def use(text: str) -> Callable[[], None]:
         return lambda: context.navigation.filter_by(text)
 
-    saved = dict(context.config.views) | screen_memory.filters(context.db)
+    saved = dict(context.config.views) | local_values.filters(context.db)
     return [
         PaletteEntry(f"View: {safe_line(name, 80)}", safe_line(text, 40), run=use(text)) for name, text in saved.items()
     ]

@@ -9,16 +9,17 @@ from typing import Final
 
 import msgspec
 
+from tui_tasks.core import local_values
 from tui_tasks.core.agent_snapshots import Ask, Auto
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, screen_memory, work_queries
+from tui_tasks.core.local_values import Looked
+from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import LeftTask, Member
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.screen_memory import Looked
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.read.unseen_changes import ASK, MAX_NEW, UnseenChanges
@@ -124,10 +125,10 @@ class AppState:
         self.spoke: dict[str, int] = {}
         self._unseen = UnseenChanges()
         # When the human said that all was seen.
-        self.seen_at = 0 if is_past else screen_memory.seen_at(db)
+        self.seen_at = 0 if is_past else local_values.seen_at(db)
         # What was new before that, until the human changes something.
         self._before_seen: Marks | None = None
-        self.looked = screen_memory.looked(db) or Looked(0 if is_past else journal.newest(db), now)
+        self.looked = local_values.looked(db) or Looked(0 if is_past else journal.newest(db), now)
         self._read_all(now)
         self._note_new(overview.changes(db, self.looked.seq, MAX_NEW))
 
@@ -190,7 +191,7 @@ class AppState:
         """Take over when the human looked last in another screen, as this one only reads; return the tasks that are not
         new any more, or new again.
         """
-        looked, was = screen_memory.looked(self._db), set(self.new)
+        looked, was = local_values.looked(self._db), set(self.new)
         if self._is_past or looked is None or looked == self.looked:
             return set()
         self.looked, self._unseen = looked, UnseenChanges()

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from tui_tasks.clock import uptime_beside
-from tui_tasks.core import schema
+from tui_tasks.core import local_values, schema
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import READ_ERRORS
-from tui_tasks.core.read import check_queries, overview, screen_memory
+from tui_tasks.core.read import check_queries, overview
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.tui.state.writer import Work, Writer, Writing
@@ -246,7 +246,7 @@ class DatabaseLink:
             StorageFailed: nothing was written.
         """
         if not self.read_only:
-            await self._write(lambda store: screen_memory.put(store.db, key, value), Writing(1))
+            await self._write(lambda store: local_values.put(store.db, key, value), Writing(1))
 
     async def written(self) -> bool:
         """Wait for the newest write, once and at most `NOTICED` seconds; return False when there is none.

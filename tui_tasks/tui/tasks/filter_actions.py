@@ -14,7 +14,7 @@ import msgspec
 from textual.timer import Timer
 from typing_extensions import override
 
-from tui_tasks.core.read import screen_memory
+from tui_tasks.core import local_values
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED
@@ -249,7 +249,7 @@ class FilterActions(Controller):
             return
         name = await context.ask(LineDialog(context, "Name of the view", done="Save", hint="the palette shows it"))
         if name is not None and name.strip():
-            await context.link.remember(screen_memory.filter_key(name.strip()), text)
+            await context.link.remember(local_values.filter_key(name.strip()), text)
             context.say(f"Saved. {context.keymap.key_of('palette')} {safe_line(name.strip(), 30)} shows it again.")
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from tui_tasks.core import local_values
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import screen_memory
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.glyphs import sign
@@ -229,13 +229,13 @@ class Comment(msgspec.Struct, frozen=True):
 
 def kept(db: Database, work_uid: str) -> list[Comment]:
     """Return the comments on a work that are not sent yet."""
-    stored = (screen_memory.get(db, KEPT) or {}).get(work_uid, [])
+    stored = (local_values.get(db, KEPT) or {}).get(work_uid, [])
     return [msgspec.convert(one, Comment) for one in stored]
 
 
 def to_keep(db: Database, work_uid: str, comments: Sequence[Comment], live: Iterable[str]) -> dict[str, Any]:
     """Return what `key_values` is to keep; comments on works that are over are dropped."""
-    stored: dict[str, Any] = {uid: one for uid, one in (screen_memory.get(db, KEPT) or {}).items() if uid in set(live)}
+    stored: dict[str, Any] = {uid: one for uid, one in (local_values.get(db, KEPT) or {}).items() if uid in set(live)}
     stored.pop(work_uid, None)
     return stored | ({work_uid: msgspec.to_builtins(list(comments))} if comments else {})
 

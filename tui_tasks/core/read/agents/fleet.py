@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import connections
+from tui_tasks.core import connections, local_values
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
-from tui_tasks.core.read import ask_queries, screen_memory, work_queries
+from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import activity, lapsed_claims, session_queries
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.lapsed_claims import LapsedClaim
@@ -216,7 +216,7 @@ def _tasks_of(db: Database, agents: Collection[str]) -> dict[str, str]:
 
 def left_now(db: Database, now: int, grace: int) -> dict[str, LeftTask]:
     """Return both for a process that does not follow the agents."""
-    members = everyone(db, now - DAY, seen_at=screen_memory.seen_at(db))
+    members = everyone(db, now - DAY, seen_at=local_values.seen_at(db))
     return lapsed_tasks(members, now, grace) | left_tasks(db, members, now, grace)
 
 

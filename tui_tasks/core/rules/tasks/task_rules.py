@@ -129,13 +129,13 @@ def make_task(
     if task.status == "in_progress":
         refuse_second_in_progress(tx, home, task)
     if task.status == "done":
-        from tui_tasks.core.rules import check_steps  # for what is reported done alone
+        from tui_tasks.core.rules import check_gate  # for what is reported done alone
 
-        check_steps.refuse_unproven(tx, task, home, None)
+        check_gate.refuse_unproven(tx, task, home, None)
     tx.first_touch(task.uid)
     tx.emit_new_task(task)
     if task.status == "done":
-        check_steps.begin(tx, task, home)
+        check_gate.begin(tx, task, home)
         _remember_result(tx, task)
     return _with_short_rank(tx, task)
 
@@ -257,12 +257,12 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
     if changed.status == "in_progress" and not changed.deleted and not _WHOSE_TURN.isdisjoint(new):
         refuse_second_in_progress(tx, home, changed)
     if is_reported:
-        from tui_tasks.core.rules import check_steps
+        from tui_tasks.core.rules import check_gate
 
-        check_steps.refuse_unproven(tx, changed, home, task)
+        check_gate.refuse_unproven(tx, changed, home, task)
     tx.emit(kind, "task", task.uid, old={name: getattr(task, name) for name in new}, new=new, task=changed)
     if is_reported:
-        check_steps.begin(tx, changed, home)
+        check_gate.begin(tx, changed, home)
     if ends_claim:
         _end_claim(tx, changed)
     if changed.status == "done" and ("status" in new or "result" in new):

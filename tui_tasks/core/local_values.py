@@ -1,6 +1,6 @@
-"""What a screen remembers for the human: when they last looked, when all was seen, saved filters.
+"""Values that this database keeps by their keys, outside the journal: no replay, undo or other machine has them.
 
-Neither state nor journal has it.
+Most are the human's: when they last looked, when all was seen, their saved filters.
 """
 
 from __future__ import annotations
