@@ -18,7 +18,7 @@ import pytest
 
 from tests.core.engine.databases import add
 from tests.started import DEADLINE, Started
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.engine import file_writes, watch, write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import replace

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from tui_tasks import clock, regular_files
-from tui_tasks.core import local_values, vocab
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine import file_writes
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal

@@ -15,7 +15,7 @@ from tests.runner.hosting import Host
 from tests.started import DEADLINE
 from tui_tasks import clock
 from tui_tasks.agent_runs.supervisor import AgentConversation
-from tui_tasks.core import run_output
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.agents import session_queries

@@ -12,7 +12,7 @@ from tests.core.job_steps import replayed, tables
 from tests.runner.hosting import ROOT, Host, hosted, runners
 from tests.started import DEADLINE, until
 from tui_tasks import clock
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import ask_queries, job_queries

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.hooks.playing import PAYLOADS, Player
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.maintenance.replay import replay

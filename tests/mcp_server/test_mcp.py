@@ -13,7 +13,7 @@ import pytest
 
 from tests.mcp_server.shared import Driven, driven, error, held
 from tests.started import DEADLINE, Started
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.store import Store

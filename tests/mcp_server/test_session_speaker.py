@@ -21,7 +21,7 @@ from tests.hooks.playing import claude as payload
 from tests.started import DEADLINE, Started
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.sessions import Process

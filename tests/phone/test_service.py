@@ -15,7 +15,7 @@ from tests.contract.client import Agent
 from tests.phone.stand_in import StandIn
 from tests.started import DEADLINE
 from tui_tasks import phone as phone_module
-from tui_tasks.core import phone_answers
+from tui_tasks.core.unjournaled import phone_answers
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk

@@ -14,7 +14,7 @@ from tests.started import until
 from tui_tasks import clock
 from tui_tasks.channel.session import ask
 from tui_tasks.cli.main import main
-from tui_tasks.core import machine_leases
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.jobs import DefineChecks, FreeCheck, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList

@@ -12,7 +12,7 @@ from tests.postgres.machines import digest
 from tests.runner.hosting import Host, hosted, runners
 from tests.started import until
 from tui_tasks import clock
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.snapshots import iso

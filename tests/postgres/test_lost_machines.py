@@ -21,10 +21,11 @@ from tui_tasks.channel.presence import Presence
 from tui_tasks.cli.main import main
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
-from tui_tasks.core import connections, run_heartbeats
+from tui_tasks.core.unjournaled import connections
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.commit import journal, transaction, unfinished_changes
 from tui_tasks.core.errors import Busy, Conflict, OutcomeUnknown, RoleRefused
-from tui_tasks.core.machine_leases import LEASE, LEASE_RENEWED, leases
+from tui_tasks.core.unjournaled.machine_leases import LEASE, LEASE_RENEWED, leases
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.operations.sessions import Process

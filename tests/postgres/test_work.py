@@ -14,7 +14,7 @@ from tests.started import Started
 from tests.work.conftest import git
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.core import machine_leases
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.sessions import EndSession, Process

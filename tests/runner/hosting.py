@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.core.job_steps import Jobs
 from tests.started import DEADLINE, until
 from tui_tasks import clock
-from tui_tasks.core import run_output
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read import job_queries

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tui_tasks.core import run_output
-from tui_tasks.core.run_output import HEAD, TAIL
+from tui_tasks.core.unjournaled import run_output
+from tui_tasks.core.unjournaled.run_output import HEAD, TAIL
 from tui_tasks.runner.run_process import PIECE, OutputLog, StreamTail
 
 

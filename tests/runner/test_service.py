@@ -12,7 +12,7 @@ from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, heartbeat, replayed,
 from tests.runner.hosting import Host, hosted, killed_host, runners
 from tests.started import DEADLINE, Started, until
 from tui_tasks import clock
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import BeginRun, EndRun, RunJob

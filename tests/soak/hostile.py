@@ -9,7 +9,8 @@ from typing import Any
 from tests.conftest import Clock, Talk
 from tests.payloads import text
 from tui_tasks import clock
-from tui_tasks.core import local_values, run_output
+from tui_tasks.core.unjournaled import run_output
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_names import is_invisible
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import SendMessage

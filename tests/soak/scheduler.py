@@ -28,7 +28,8 @@ from tests.soak.budget import Budget
 from tests.soak.speaking import memory
 from tests.started import until
 from tui_tasks import clock
-from tui_tasks.core import run_heartbeats, run_output
+from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.tui.plan import MINUTE, ZONE, Plan, Step, at, connect
-from tui_tasks.core import run_output
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.job_snapshots import Heartbeat, Run
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import (

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
-from tui_tasks.core import connections, local_values
+from tui_tasks.core.unjournaled import connections
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import OpenAsk

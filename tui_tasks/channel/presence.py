@@ -54,7 +54,7 @@ class Presence:
         due = [agent for agent in heard if not 0 <= now - self._signs.get(agent, -_SIGN_EVERY) < _SIGN_EVERY]
         if not due:
             return
-        from tui_tasks.core import connections
+        from tui_tasks.core.unjournaled import connections
 
         with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
             new = [agent for agent in due if agent not in self._names]
@@ -73,7 +73,7 @@ class Presence:
         """Record which agents wait for the answers to which questions."""
         if not (waits := list(waits)):
             return
-        from tui_tasks.core import connections
+        from tui_tasks.core.unjournaled import connections
 
         with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
             for agent, ask in waits:
@@ -81,14 +81,14 @@ class Presence:
 
     def forget_wait(self, agent: str, ask: str) -> None:
         """Record that an agent no longer waits for the answer to a question."""
-        from tui_tasks.core import connections
+        from tui_tasks.core.unjournaled import connections
 
         with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
             connections.drop_wait(self._store.db, agent, ask)
 
     def record_asker(self, ask: str) -> None:
         """Record that this process waits for the answer to a question, within the transaction that opened it."""
-        from tui_tasks.core import connections
+        from tui_tasks.core.unjournaled import connections
 
         connections.put_asker(self._store.db, ask, self.process)
 
@@ -98,7 +98,7 @@ class Presence:
         Raises:
             StorageFailed: the database cannot be written; call again.
         """
-        from tui_tasks.core import connections
+        from tui_tasks.core.unjournaled import connections
 
         with self._store.db.state_transaction(write=True):
             connections.drop_asker(self._store.db, ask)
@@ -108,7 +108,7 @@ class Presence:
         names, self._names = self._names, set()
         if not names:
             return
-        from tui_tasks.core import connections
+        from tui_tasks.core.unjournaled import connections
 
         with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
             for agent in sorted(names):

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from tui_tasks.core import connections
-from tui_tasks.core.connections import AgentConnection
+from tui_tasks.core.unjournaled import connections
+from tui_tasks.core.unjournaled.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.job_snapshots import Job, Run

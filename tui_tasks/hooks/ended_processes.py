@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Final, NamedTuple
 
-from tui_tasks.core import connections, vocab
+from tui_tasks.core.unjournaled import connections
+from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound

@@ -18,14 +18,16 @@ import msgspec
 from msgspec.structs import astuple
 
 from tui_tasks.clock import Uptime, uptime_beside
-from tui_tasks.core import connections, run_heartbeats, vocab
+from tui_tasks.core.unjournaled import connections
+from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import unfinished_changes
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal, RoleRefused
-from tui_tasks.core.machine_leases import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
+from tui_tasks.core.unjournaled.machine_leases import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
 from tui_tasks.core.operations.asks import AnswerByRule
 from tui_tasks.core.operations.jobs import AbandonCheck, AbandonRun, FreeCheck
 from tui_tasks.core.operations.sessions import EndSession, RestoreSession, SessionReport, TurnInterrupted

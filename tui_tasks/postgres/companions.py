@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 

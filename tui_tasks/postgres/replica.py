@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from tui_tasks import clock
-from tui_tasks.core import machine_leases
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import (

@@ -14,7 +14,7 @@ import signal
 from collections.abc import Iterable
 from typing import Final
 
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.runner import processes

@@ -71,7 +71,7 @@ def inside_run(environ: Mapping[str, str], db: Database) -> bool:
         return True
     if not db.scalar("SELECT EXISTS (SELECT 1 FROM beat WHERE supervised)"):
         return False
-    from tui_tasks.core import run_heartbeats  # few databases have a supervisor
+    from tui_tasks.core.unjournaled import run_heartbeats  # few databases have a supervisor
     from tui_tasks.runner import processes
 
     supervisors = {

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final
 
-from tui_tasks.core.run_output import HEAD, TAIL
+from tui_tasks.core.unjournaled.run_output import HEAD, TAIL
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.text.safe import telling_line
 

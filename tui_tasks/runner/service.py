@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from tui_tasks import clock as wall
 from tui_tasks.clock import Uptime
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.core import machine_leases
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.engine.watch import Watch

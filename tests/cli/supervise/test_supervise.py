@@ -19,7 +19,7 @@ from tests.terminals import Terminal
 from tui_tasks import clock
 from tui_tasks.cli import person
 from tui_tasks.cli.main import main
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob

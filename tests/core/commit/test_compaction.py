@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.conftest import SECOND, START, Clock
 from tests.core.job_steps import Jobs
 from tests.entries import all_entries
-from tui_tasks.core import run_output
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import ADD, add
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent
 from tui_tasks.core.operations.sessions import (

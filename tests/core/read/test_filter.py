@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import SECOND, START
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read import unseen_changes
 from tui_tasks.core.read.pages import list_pages

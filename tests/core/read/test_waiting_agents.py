@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import SECOND, Clock
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity, agent_states, fleet, stuck_agents

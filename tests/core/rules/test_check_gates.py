@@ -19,7 +19,7 @@ from tests.checks import (
     verified_of,
 )
 from tests.conftest import SECOND
-from tui_tasks.core import run_output
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, NotProven
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance import backup, journal_checks

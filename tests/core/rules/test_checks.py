@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.checks import TESTS, Checks, begin_check, report_done, verified_of
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import (
     AbandonCheck,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import START, Clock
 from tests.core.job_steps import EVERY_MINUTE, HOUR, MINUTE, Jobs, at, replayed, tables
-from tui_tasks.core import run_output
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.operations import Redo, Undo

@@ -4,7 +4,8 @@ import pytest
 
 from tests.conftest import SECOND
 from tests.core.job_steps import FIRST, HOUR, MINUTE, replayed, tables
-from tui_tasks.core import run_heartbeats, run_output
+from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations.jobs import (
@@ -21,7 +22,7 @@ from tui_tasks.core.operations.jobs import (
     StopRun,
 )
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.run_output import HEAD, TAIL, write_output
+from tui_tasks.core.unjournaled.run_output import HEAD, TAIL, write_output
 
 # What becomes of a due time
 

@@ -208,7 +208,7 @@ def test_of_a_long_output_the_last_4000_characters_are_told_and_all_of_it_is_kep
         talk.ok("tasklist:set_task_done", uid=uid)
         check = becomes(talk, uid, "passed")
     assert check["output"] == "é" * 3997 + "end"
-    from tui_tasks.core.run_output import read_output
+    from tui_tasks.core.unjournaled.run_output import read_output
 
     assert read_output(store.db, check["run_id"]).text == "é" * 9000 + "end"
 
@@ -316,7 +316,7 @@ def test_a_supervisor_that_is_killed_proves_nothing_and_the_next_try_does(talk, 
         run_uid = task(talk, uid)["checks"][0]["run_id"]
 
         def begun():
-            from tui_tasks.core import run_heartbeats
+            from tui_tasks.core.unjournaled import run_heartbeats
 
             heartbeat = run_heartbeats.heartbeat_of(store.db, run_uid)
             return heartbeat if heartbeat is not None and heartbeat.supervised else None

@@ -6,7 +6,7 @@ from tests.tui.board.test_board_drags import drag, place_of
 from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import SIZES, by_agent, lines, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.sessions import Process

@@ -8,7 +8,7 @@ from tests.tui.driving import SIZES, below, by_agent, lines, said, settle, shown
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at, connect
 from tests.tui.sessions import Sessions
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, OpenAsk, PauseAgent, SendMessage

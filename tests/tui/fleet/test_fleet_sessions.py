@@ -12,7 +12,7 @@ from tests.tui.fleet.test_agents import row_of
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
 from tests.tui.work.test_work_screen import begun
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob

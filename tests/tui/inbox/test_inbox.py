@@ -8,7 +8,7 @@ from textual import events
 from tests.tui.boards import status
 from tests.tui.driving import SIZES, by_agent, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW, at
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask

@@ -9,7 +9,7 @@ import pytest
 from tests.tui.driving import SIZES, lines, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, SetListReview

@@ -9,7 +9,7 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, lines, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries

@@ -24,7 +24,7 @@ from tests.tui.driving import (
     write,
 )
 from tests.tui.plan import NOW
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.commit.state_cache import StateCache
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core import run_output
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store

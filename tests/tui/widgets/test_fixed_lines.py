@@ -8,7 +8,8 @@ import pytest
 
 from tests.tui.driving import above, below, by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core import connections, local_values
+from tui_tasks.core.unjournaled import connections
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EditTask, LogTask

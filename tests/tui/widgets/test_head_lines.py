@@ -13,7 +13,7 @@ from tests.tui.driving import above, below, by_agent, lines, opened, press, said
 from tests.tui.plan import NOW, SECOND, Plan, connect
 from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
-from tui_tasks.core import connections
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from tui_tasks.clock import Uptime
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.engine.database import Database
 
 _KEY: Final = "elapsed"

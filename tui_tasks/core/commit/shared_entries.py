@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import local_values, vocab
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core import vocab
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3

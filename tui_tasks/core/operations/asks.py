@@ -64,7 +64,7 @@ class AnswerByRule(Operation, frozen=True):
 
 
 class AnswerByPhone(Operation, frozen=True):
-    """The human's answer from a phone, by its hashed nonce (`core.phone_answers`). Result: the question."""
+    """The human's answer from a phone, by its hashed nonce (`core.unjournaled.phone_answers`). Result: the question."""
 
     nonce: str
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from tui_tasks.core import local_values, vocab
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import session_queries

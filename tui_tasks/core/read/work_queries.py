@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import machine_leases
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.agent_snapshots import WORK_COUNTS, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound

@@ -12,7 +12,8 @@ from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 
-from tui_tasks.core import run_heartbeats, vocab
+from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.operations import ChangeMachine

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
-from tui_tasks.core import run_heartbeats, vocab
+from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core import vocab
 from tui_tasks.core.commit import database_clock
 from tui_tasks.core.errors import Conflict, Forbidden
 from tui_tasks.core.job_snapshots import Job, Run

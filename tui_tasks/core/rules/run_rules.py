@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core import run_heartbeats, vocab
+from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core import vocab
 from tui_tasks.core.commit.apply_runs import nominal_uid
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.job_snapshots import ON_TIME, Job, Run

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Container
 from typing import Any
 
-from tui_tasks.core import run_heartbeats
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.agent_snapshots import CheckRun
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations import Operation

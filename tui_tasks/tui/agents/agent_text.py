@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Final
 
-from tui_tasks.core import agent_names, machine_leases, vocab
+from tui_tasks.core.unjournaled import machine_leases
+from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import work_queries

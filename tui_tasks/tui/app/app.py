@@ -20,7 +20,7 @@ from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
 from typing_extensions import override
 
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import overview, work_queries

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
-from tui_tasks.core.local_values import Looked
+from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.pages import change_summaries, list_pages

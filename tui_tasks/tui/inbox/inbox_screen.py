@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.tui.agents.agent_actions import AgentActions

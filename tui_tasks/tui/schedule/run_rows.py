@@ -15,7 +15,7 @@ from textual.strip import Strip
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.job_lines import RunLine
-from tui_tasks.core.run_output import RunLog
+from tui_tasks.core.unjournaled.run_output import RunLog
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age_lasts

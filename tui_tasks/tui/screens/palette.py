@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS, sign

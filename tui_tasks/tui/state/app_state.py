@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_snapshots import Ask, Auto
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.local_values import Looked
+from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import LeftTask, Member

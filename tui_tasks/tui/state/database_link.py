@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from tui_tasks.clock import uptime_beside
-from tui_tasks.core import local_values, schema
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core import schema
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.read import check_queries, overview

@@ -14,7 +14,7 @@ import msgspec
 from textual.timer import Timer
 from typing_extensions import override
 
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED

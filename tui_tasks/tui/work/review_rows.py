@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tui_tasks.core import local_values
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.store import Store

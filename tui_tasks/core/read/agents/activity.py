@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import agent_names, connections, vocab
+from tui_tasks.core.unjournaled import connections
+from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot

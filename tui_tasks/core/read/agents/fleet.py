@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import connections, local_values
+from tui_tasks.core.unjournaled import connections
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.connections import AgentConnection
+from tui_tasks.core.unjournaled.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read import ask_queries, work_queries

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
-from tui_tasks.core import agent_names, phone_answers, vocab
+from tui_tasks.core.unjournaled import phone_answers
+from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Agent, Ask, HumanMessage
 from tui_tasks.core.commit import database_clock
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Problem
