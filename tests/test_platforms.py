@@ -18,13 +18,13 @@ import pytest
 
 from tests.core.engine.databases import add
 from tests.started import DEADLINE, Started
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.engine import file_writes, watch, write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import replace
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.holder_check import Leases
 from tui_tasks.runner.processes import ProcessIdentity

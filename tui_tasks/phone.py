@@ -20,17 +20,12 @@ from typing import Final
 
 from tui_tasks import ntfy
 from tui_tasks.clock import uptime_beside
-from tui_tasks.core.unjournaled import connections
-from tui_tasks.core.unjournaled import machine_leases
-from tui_tasks.core.unjournaled import phone_answers
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
-from tui_tasks.core.unjournaled.machine_leases import LEASE
 from tui_tasks.core.operations import RecordRefusal
 from tui_tasks.core.operations.asks import AnswerByPhone
 from tui_tasks.core.operations.sessions import Process
@@ -38,6 +33,8 @@ from tui_tasks.core.read import ask_queries, overview
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections, local_values, machine_leases, phone_answers
+from tui_tasks.core.unjournaled.machine_leases import LEASE
 from tui_tasks.core.vocab import HUMAN, SYSTEM
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.ntfy import NtfyClient, NtfyFailed, NtfyForbidden

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from tui_tasks import clock, regular_files
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine import file_writes
@@ -29,6 +28,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.dialects import todo
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.arguments import decode

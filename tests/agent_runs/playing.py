@@ -15,11 +15,11 @@ from tests.runner.hosting import Host
 from tests.started import DEADLINE
 from tui_tasks import clock
 from tui_tasks.agent_runs.supervisor import AgentConversation
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.runner import run_marks
 from tui_tasks.runner.run_process import LAST_WORDS, OutputLog, StreamTail
 from tui_tasks.runner.run_records import CommandSpec, RunEnding

@@ -12,12 +12,12 @@ from tests.core.job_steps import replayed, tables
 from tests.runner.hosting import ROOT, Host, hosted, runners
 from tests.started import DEADLINE, until
 from tui_tasks import clock
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.hooks import ended_processes
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.runner import processes

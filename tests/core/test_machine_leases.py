@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import START
+from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.unjournaled.machine_leases import LEASE, LEASE_RENEWED
-from tui_tasks.core.store import Store
 
 MACHINES = ("a", "b", "c")
 STEP = LEASE_RENEWED // 3

@@ -17,7 +17,7 @@ from tests.started import Started
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import PROGRAMS, main
-from tui_tasks.hooks.folder import MAX_PAYLOAD, payload_head
+from tui_tasks.hooks.payload_writing import MAX_PAYLOAD, payload_head
 from tui_tasks.runner import processes
 
 HOSTILE = {

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.hooks.playing import PAYLOADS, Player
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.maintenance.replay import replay
@@ -21,6 +20,7 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import PROGRAMS, ended_processes, intake
 from tui_tasks.hooks.spool import Spool
 from tui_tasks.runner import processes

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.started import Started
-from tui_tasks.hooks import folder, hooks_folder
+from tui_tasks.hooks import hooks_folder, payload_writing
+from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.spool import Spool
 
 HEAD = {"program": "claude", "at": 1, "project": None, "is_cut": False}
@@ -31,7 +32,7 @@ def test_a_payload_comes_out_as_it_went_in(tmp_path: Path) -> None:
 
 @given(words=st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
 def test_the_first_line_is_json_whatever_stands_in_it(words: dict[str, str | int | None]) -> None:
-    line = folder.json_object(words)
+    line = payload_writing.json_object(words)
     assert b"\n" not in line
     replaced = json.loads(json.dumps(words, ensure_ascii=False).encode(errors="replace"))
     assert json.loads(line) == replaced
@@ -82,7 +83,7 @@ def test_names_stay_in_order_when_the_clock_goes_back(tmp_path: Path, monkeypatc
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
         put = []
         for now in (2_000_000_000, 1_000_000_000, 1_000_000_000, 3_000_000_000):
-            monkeypatch.setattr(folder.time, "time_ns", lambda now=now: now)
+            monkeypatch.setattr(payload_writing.time, "time_ns", lambda now=now: now)
             put.append(spooled.put(HEAD, b"{}"))
         assert spooled.pending() == put
 
@@ -90,7 +91,7 @@ def test_names_stay_in_order_when_the_clock_goes_back(tmp_path: Path, monkeypatc
 def test_a_process_that_has_stopped_with_the_lock_holds_up_for_a_moment_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder, "LOCK_LIMIT", 0.02)
+    monkeypatch.setattr(payload_writing, "LOCK_LIMIT", 0.02)
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
         spooled.put(HEAD, b"{}")
         lock = tmp_path / "tasks.db-hooks" / "last-name"
@@ -108,7 +109,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
     def full(*_: object, **__: object) -> bool:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folder.Folder, "rename", full)
+    monkeypatch.setattr(Folder, "rename", full)
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
         with pytest.raises(OSError, match="No space"):
             spooled.put(HEAD, b"{}")

@@ -13,10 +13,10 @@ import pytest
 
 from tests.mcp_server.shared import Driven, driven, error, held
 from tests.started import DEADLINE, Started
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 
 
 def test_a_call_gives_a_result_that_another_call_can_use(client: Driven) -> None:

@@ -15,13 +15,13 @@ from tests.contract.client import Agent
 from tests.phone.stand_in import StandIn
 from tests.started import DEADLINE
 from tui_tasks import phone as phone_module
-from tui_tasks.core.unjournaled import phone_answers
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import phone_answers
 from tui_tasks.phone import PhoneService
 from tui_tasks.settings.config import Config, NtfySettings, ntfy_token
 

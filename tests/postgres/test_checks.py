@@ -14,7 +14,6 @@ from tests.started import until
 from tui_tasks import clock
 from tui_tasks.channel.session import ask
 from tui_tasks.cli.main import main
-from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.jobs import DefineChecks, FreeCheck, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
@@ -22,6 +21,7 @@ from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper

@@ -12,11 +12,11 @@ from tests.postgres.machines import digest
 from tests.runner.hosting import Host, hosted, runners
 from tests.started import until
 from tui_tasks import clock
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.runner.service import SchedulerService
 
 SECOND = 1_000_000

@@ -14,7 +14,6 @@ from tests.started import Started
 from tests.work.conftest import git
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.sessions import EndSession, Process
@@ -24,6 +23,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.runner import processes
 from tui_tasks.state import hosting
 from tui_tasks.work import interrupted_steps, merge_steps, progress, starting

@@ -11,11 +11,11 @@ from pathlib import Path
 from tests.core.job_steps import Jobs
 from tests.started import DEADLINE, until
 from tui_tasks import clock
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.runner import runner_settings
 from tui_tasks.runner.service import SchedulerService
 from tui_tasks.runner.supervisor_launch import Launcher

@@ -12,11 +12,11 @@ from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, heartbeat, replayed,
 from tests.runner.hosting import Host, hosted, killed_host, runners
 from tests.started import DEADLINE, Started, until
 from tui_tasks import clock
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.holder_check import Leases
 from tui_tasks.runner.service import SchedulerService

@@ -9,8 +9,6 @@ from typing import Any
 from tests.conftest import Clock, Talk
 from tests.payloads import text
 from tui_tasks import clock
-from tui_tasks.core.unjournaled import run_output
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_names import is_invisible
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import SendMessage
@@ -19,6 +17,7 @@ from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules.agents.ask_rules import MAX_OPTION, unseen
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values, run_output
 
 NAME = 10_000
 # Peewee makes tables of models that are bound to one database at a time.

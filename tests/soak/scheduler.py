@@ -28,12 +28,11 @@ from tests.soak.budget import Budget
 from tests.soak.speaking import memory
 from tests.started import until
 from tui_tasks import clock
-from tui_tasks.core.unjournaled import run_heartbeats
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_heartbeats, run_output
 from tui_tasks.runner.service import SchedulerService
 
 SECOND = 1_000_000

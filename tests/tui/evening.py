@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.tui.plan import MINUTE, ZONE, Plan, Step, at, connect
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.job_snapshots import Heartbeat, Run
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import (
@@ -27,6 +26,7 @@ from tui_tasks.core.operations.jobs import (
 from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_output
 
 
 def with_agents(plan: Plan) -> Plan:

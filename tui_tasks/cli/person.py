@@ -236,13 +236,13 @@ def _answer_of_screen(
 ) -> str | None:
     """Ask by a question of the shell; return the answer, or None if none came in time, or none is needed any more."""
     from tui_tasks import clock
-    from tui_tasks.core.unjournaled import connections
     from tui_tasks.core.engine.watch import Watch
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
     from tui_tasks.core.operations.sessions import Process
     from tui_tasks.core.read import ask_queries
     from tui_tasks.core.rules.agents.request_text import decided_line
+    from tui_tasks.core.unjournaled import connections
     from tui_tasks.core.vocab import SHELL
     from tui_tasks.runner import processes
     from tui_tasks.text.safe import TEXT_CHARS

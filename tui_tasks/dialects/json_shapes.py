@@ -9,8 +9,6 @@ from itertools import islice
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from tui_tasks.core.unjournaled import connections
-from tui_tasks.core.unjournaled.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.job_snapshots import Job, Run
@@ -20,6 +18,8 @@ from tui_tasks.core.read.agents.activity import first_and_last, working
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.snapshots import iso
+from tui_tasks.core.unjournaled import connections
+from tui_tasks.core.unjournaled.connections import AgentConnection
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _AGENT_COLUMNS: Final = ("agent", "session", "turns", "tokens", "cost_usd")

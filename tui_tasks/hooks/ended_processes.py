@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Final, NamedTuple
 
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.database import Database
@@ -18,6 +17,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import agent_process
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity

@@ -18,8 +18,6 @@ import msgspec
 from msgspec.structs import astuple
 
 from tui_tasks.clock import Uptime, uptime_beside
-from tui_tasks.core.unjournaled import connections
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import unfinished_changes
@@ -27,7 +25,6 @@ from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal, RoleRefused
-from tui_tasks.core.unjournaled.machine_leases import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
 from tui_tasks.core.operations.asks import AnswerByRule
 from tui_tasks.core.operations.jobs import AbandonCheck, AbandonRun, FreeCheck
 from tui_tasks.core.operations.sessions import EndSession, RestoreSession, SessionReport, TurnInterrupted
@@ -36,6 +33,8 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections, run_heartbeats
+from tui_tasks.core.unjournaled.machine_leases import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
 from tui_tasks.hooks import ended_processes, hooks_folder, intake, redaction, session_records
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.programs.codex import CodexQueue

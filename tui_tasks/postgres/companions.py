@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.unjournaled import local_values
 
 NUMBER: Final = "server:number"
 """The view of a replica that has the number of the newest companion that was applied."""

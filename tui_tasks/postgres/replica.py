@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from tui_tasks import clock
-from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import (
@@ -33,6 +32,7 @@ from tui_tasks.core.errors import (
     WriteConflict,
     WritesJournal,
 )
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.postgres import Report, companions, no_report
 from tui_tasks.postgres.applying_news import ENTRY_COLUMNS, apply_news, other_history
 from tui_tasks.postgres.replica_files import age_of, machine_in, note_contact, server_of

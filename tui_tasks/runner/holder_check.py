@@ -14,9 +14,9 @@ import signal
 from collections.abc import Iterable
 from typing import Final
 
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.job_snapshots import Heartbeat
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 

@@ -17,7 +17,6 @@ from typing import Any, Final
 
 from tui_tasks import clock as wall
 from tui_tasks.clock import Uptime
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
@@ -34,6 +33,7 @@ from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search_index
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.checks.check_host import CheckHost

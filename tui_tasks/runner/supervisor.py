@@ -24,11 +24,11 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from tui_tasks import clock
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.unjournaled.run_output import write_output
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled.run_output import write_output
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.run_process import RunProcess

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.engine.watch import Watch
@@ -21,6 +20,7 @@ from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.check_gate import Place
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.checks.check_host import CheckHost

@@ -56,9 +56,9 @@ def test_a_sound_database_has_no_findings(filled: Store, path: Path, tmp_path: P
 @pytest.mark.linux
 def test_a_stopped_supervisor_is_found_with_its_job_and_process(filled: Store, path: Path, tmp_path: Path) -> None:
     from tests.core.job_steps import Jobs
-    from tui_tasks.core.unjournaled import run_heartbeats
     from tui_tasks.core.job_snapshots import Heartbeat
     from tui_tasks.core.operations.jobs import ClaimRun, RunJob
+    from tui_tasks.core.unjournaled import run_heartbeats
     from tui_tasks.runner import processes
 
     jobs = Jobs(filled, lambda: START)

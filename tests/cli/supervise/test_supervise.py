@@ -19,7 +19,6 @@ from tests.terminals import Terminal
 from tui_tasks import clock
 from tui_tasks.cli import person
 from tui_tasks.cli.main import main
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
@@ -32,6 +31,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import ended_processes
 from tui_tasks.state import person_check as callers
 

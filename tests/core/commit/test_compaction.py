@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.conftest import SECOND, START, Clock
 from tests.core.job_steps import Jobs
 from tests.entries import all_entries
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
@@ -27,6 +26,7 @@ from tui_tasks.core.read.pages import search_index
 from tui_tasks.core.read.tasks import task_queries, task_search
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_output
 
 
 def _work(store: Store, begin: int, tasks: int = 10) -> list[str]:

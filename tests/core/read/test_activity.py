@@ -6,7 +6,6 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import ADD, add
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent
 from tui_tasks.core.operations.sessions import (
@@ -22,6 +21,7 @@ from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import intake
 from tui_tasks.runner.service import EVERY, StuckWatch
 

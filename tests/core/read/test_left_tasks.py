@@ -8,13 +8,12 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import add
-from tui_tasks.core.unjournaled import connections
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.agents import agent_states, fleet
 from tui_tasks.core.read.agents.fleet import DAY, LeftTask, Member
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.hooks import intake
 
 LEASE = 60

@@ -8,12 +8,12 @@ import pytest
 from tests.conftest import SECOND, Clock
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity, agent_states, fleet, stuck_agents
 from tui_tasks.core.read.agents.fleet import DAY
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.text.glyphs import AGENT_LOOKS

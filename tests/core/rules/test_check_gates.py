@@ -19,7 +19,6 @@ from tests.checks import (
     verified_of,
 )
 from tests.conftest import SECOND
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, NotProven
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance import backup, journal_checks
@@ -36,6 +35,7 @@ from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import check_rules as rules_of_checks
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_output
 
 
 def test_the_human_gives_and_takes_a_tasks_checks_and_nobody_else_does(store, clock, add, do):

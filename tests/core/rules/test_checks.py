@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.checks import TESTS, Checks, begin_check, report_done, verified_of
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import (
     AbandonCheck,
@@ -13,6 +12,7 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries as checks_of_database
+from tui_tasks.core.unjournaled import run_heartbeats
 
 
 def test_what_is_reported_is_unproven_until_its_checks_have_passed(store, clock, add, do):

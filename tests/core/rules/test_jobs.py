@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from tests.conftest import START, Clock
 from tests.core.job_steps import EVERY_MINUTE, HOUR, MINUTE, Jobs, at, replayed, tables
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.operations import Redo, Undo
@@ -25,6 +24,7 @@ from tui_tasks.core.operations.jobs import (
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_output
 
 # Jobs
 

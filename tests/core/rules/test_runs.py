@@ -4,8 +4,6 @@ import pytest
 
 from tests.conftest import SECOND
 from tests.core.job_steps import FIRST, HOUR, MINUTE, replayed, tables
-from tui_tasks.core.unjournaled import run_heartbeats
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations.jobs import (
@@ -22,6 +20,7 @@ from tui_tasks.core.operations.jobs import (
     StopRun,
 )
 from tui_tasks.core.read import job_queries
+from tui_tasks.core.unjournaled import run_heartbeats, run_output
 from tui_tasks.core.unjournaled.run_output import HEAD, TAIL, write_output
 
 # What becomes of a due time

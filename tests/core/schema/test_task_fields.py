@@ -9,9 +9,8 @@ from tests.conftest import START
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter, Term
-from tui_tasks.core.schema.due_dates import is_overdue
+from tui_tasks.core.schema.due_dates import Range, is_overdue
 from tui_tasks.core.schema.task_fields import FIELDS
-from tui_tasks.core.schema.value_ranges import Range
 
 BERLIN = ZoneInfo("Europe/Berlin")
 # A Wednesday, 23:30 in Berlin, 22:30 in UTC.

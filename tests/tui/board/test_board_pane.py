@@ -6,7 +6,6 @@ from tests.tui.board.test_board_drags import drag, place_of
 from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import SIZES, by_agent, lines, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.sessions import Process
@@ -15,6 +14,7 @@ from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.board.column import ColumnHead
 from tui_tasks.tui.painting.styles import StyleCache
 

@@ -8,7 +8,6 @@ from tests.tui.driving import SIZES, below, by_agent, lines, said, settle, shown
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at, connect
 from tests.tui.sessions import Sessions
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, OpenAsk, PauseAgent, SendMessage
@@ -22,6 +21,7 @@ from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.runner.service import StuckWatch
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.agents.fleet_rows import Filled, columns

@@ -12,7 +12,6 @@ from tests.tui.fleet.test_agents import row_of
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
 from tests.tui.work.test_work_screen import begun
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
@@ -22,6 +21,7 @@ from tui_tasks.core.operations.work import CountWork, RunWork, StartWork, WorkRe
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import intake
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.times import DAY, SECOND, age

@@ -8,11 +8,11 @@ from textual import events
 from tests.tui.boards import status
 from tests.tui.driving import SIZES, by_agent, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW, at
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.ask_queries import ask as read_ask
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inbox.ask_answers import Reply
 from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox

@@ -9,12 +9,12 @@ import pytest
 from tests.tui.driving import SIZES, lines, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 
 LONG = "The store keeps a token for each session. " * 4 + "Which store is it to be in the end?"
 OUTPUT = "tests/test_auth.py F.\nE   AssertionError: 401 is not 200\n1 failed\n"

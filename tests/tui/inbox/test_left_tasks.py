@@ -9,7 +9,6 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, lines, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
@@ -17,6 +16,7 @@ from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.screens import project_picker
 

@@ -24,7 +24,6 @@ from tests.tui.driving import (
     write,
 )
 from tests.tui.plan import NOW
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.commit.state_cache import StateCache
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
@@ -32,6 +31,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks import task_rules
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.inputs.dialogs import AddWords
 
 # Others write meanwhile

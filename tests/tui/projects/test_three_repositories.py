@@ -16,10 +16,10 @@ from tests.started import Started
 from tests.tui.driving import named, opened, press, shown
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.dialects import json_shapes
 from tui_tasks.hooks import intake
 from tui_tasks.tui.agents.fleet_screen import Fleet

@@ -9,10 +9,10 @@ import pytest
 from tests.tui.driving import SIZES, below, by_agent, lines, named, said, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import MINUTE, NOW, ZONE, at
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_form import JobForm

@@ -12,9 +12,9 @@ import pytest
 from tests.started import DEADLINE
 from tests.tui.driving import SIZES, below, by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.screens import digest_screen

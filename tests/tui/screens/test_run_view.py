@@ -4,10 +4,10 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.tui.schedule import run_view
 from tui_tasks.tui.schedule.run_rows import readable
 from tui_tasks.tui.schedule.run_view import RunView

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.started import DEADLINE
 from tui_tasks.clock import Uptime
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.state.writer import Writer
 
 

@@ -8,12 +8,11 @@ import pytest
 
 from tests.tui.driving import above, below, by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core.unjournaled import connections
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections, local_values
 
 PLACES = ("1", "2", "3", "4", "a", "A", "D", "S")
 LATE = "◷ S3 Restore test: due 19:50, no scheduler has started it"

@@ -7,12 +7,12 @@ import pytest
 from tests.tui.driving import by_agent, lines, opened, press, settle, shown, until
 from tests.tui.plan import NOW, Plan
 from tests.tui.sessions import with_sessions
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.widgets.frame import FootLine
 

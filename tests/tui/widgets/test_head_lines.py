@@ -13,7 +13,6 @@ from tests.tui.driving import above, below, by_agent, lines, opened, press, said
 from tests.tui.plan import NOW, SECOND, Plan, connect
 from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
@@ -33,6 +32,7 @@ from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting import line_painter

@@ -6,9 +6,9 @@ import pytest
 
 from tests.tui.driving import lines, settle
 from tests.tui.plan import NOW
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 
 
 @pytest.mark.parametrize("size", [(120, 24), (80, 24)])

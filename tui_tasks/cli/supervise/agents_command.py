@@ -63,9 +63,9 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 def _states(store: Store) -> dict[str, tuple[str, str]]:
     """Return the state of each agent, in the word that the screen has, and what else there is to say about it."""
-    from tui_tasks.core.unjournaled import local_values
     from tui_tasks.core.read import work_queries
     from tui_tasks.core.read.agents import agent_states
+    from tui_tasks.core.unjournaled import local_values
     from tui_tasks.text.glyphs import AGENT_LOOKS
 
     now, quiet_after, left = clock.now(), quiet_after_microseconds(), dict[str, list[str]]()

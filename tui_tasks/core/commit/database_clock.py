@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from tui_tasks.clock import Uptime
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.unjournaled import local_values
 
 _KEY: Final = "elapsed"
 _UNTIL: Final = "until:"

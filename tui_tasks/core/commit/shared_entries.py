@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.schema.tables import STATE, columns, model_of
+from tui_tasks.core.unjournaled import local_values
 
 PASSED_OVER: Final = "passed_over:"
 """How the keys of the view begin that have the numbers of the entries that were passed over."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import job_queries
@@ -25,6 +24,7 @@ from tui_tasks.core.read.digest_entries import (
 )
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
+from tui_tasks.core.unjournaled import local_values
 
 
 class _Failure(msgspec.Struct, gc=False):

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.overview import Change
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import HUMAN
 
 MAX_NEW: Final = 10_000

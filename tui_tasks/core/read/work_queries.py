@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.agent_snapshots import WORK_COUNTS, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.schema.work_tables import AutoRow, WorkRow
 from tui_tasks.core.snapshots import reader
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.vocab import LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckRun
 from tui_tasks.core.errors import InputsUnread, NotProven
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import Task, TaskList, verified
+from tui_tasks.core.unjournaled import machine_leases
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

@@ -12,7 +12,6 @@ from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
@@ -40,6 +39,7 @@ from tui_tasks.core.rules.recorded_settings import UID, recorded
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.snapshots import Task, verified
+from tui_tasks.core.unjournaled import run_heartbeats
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

@@ -16,7 +16,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.job_rules import change_job, delete_job, restore_job, switch_on
-from tui_tasks.core.rules.job_steps import disable, refuse_inside_run
+from tui_tasks.core.rules.run_steps import disable, refuse_inside_run
 from tui_tasks.core.rules.tasks.claim_rules import claim_ended_by, restore_claim
 from tui_tasks.core.rules.tasks.list_rules import refuse_several_in_progress, refuse_taken_name
 from tui_tasks.core.rules.tasks.record_rules import touched

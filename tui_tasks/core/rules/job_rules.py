@@ -1,4 +1,9 @@
-"""Jobs: making, changing, switching on and off, deleting (seed 003; docs: protocol, section 6, `scheduler`)."""
+"""Jobs: making, changing, holding, switching on and off, deleting (seed 003; docs: protocol, section 6, `scheduler`).
+
+Where the human has `[review] jobs`, what agents make is held: disabled until the human switches it on. The human
+accepts one version of a job. Whoever or whatever makes it another, an undo too, has it held again (docs: protocol,
+section 11).
+"""
 
 from __future__ import annotations
 
@@ -14,9 +19,16 @@ from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.rules import job_steps, rule
-from tui_tasks.core.rules.job_steps import disable, end_unbegun, finish, refuse_inside_run
+from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.run_rules import record
+from tui_tasks.core.rules.run_steps import (
+    disable,
+    end_unbegun,
+    finish,
+    refuse_inside_run,
+    refuse_start,
+    waits_for_human,
+)
 from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
 from tui_tasks.core.schedule.fire_times import parse_plan, zone_of
@@ -73,9 +85,9 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
         plan = _plan(op.plan, op.timezone, tx.now) if op.plan is not None else None
     settings = policy.changed_settings({}, op.settings)
     _refuse_same_name(tx, op.name)
-    is_held = job_steps.holds_new(tx)
+    is_held = _holds_new(tx)
     if is_held:
-        job_steps.refuse_too_many(tx)
+        _refuse_too_many(tx)
     job = Job(
         id=tx.state_cache.next_id("job"),
         uid=tx.new_uid(),
@@ -130,10 +142,10 @@ def _from_now(job: Job, now: int) -> int:
 def change_job(tx: Transaction, job: Job, kind: str, changes: Mapping[str, Any]) -> Job:
     """Set fields of a job, with its next time; fields that are equal already are left out."""
     new = {name: value for name, value in changes.items() if getattr(job, name) != value}
-    if job.enabled and "enabled" not in new and job_steps.is_held_by(tx, job, new):
+    if job.enabled and "enabled" not in new and _is_held_by(tx, job, new):
         disable(tx, job, "the job was changed and waits for the human")
         job = job_queries.job(tx.db, job.uid)
-    job_steps.follow_acceptance(tx, job, new)
+    _follow_acceptance(tx, job, new)
     new = {name: value for name, value in new.items() if getattr(job, name) != value}
     if not new:
         return job
@@ -170,7 +182,7 @@ def edit_job(tx: Transaction, op: EditJob) -> Job:
     if op.settings:
         changes["settings"] = policy.changed_settings(job.settings, op.settings)
         _refuse_fewer_runs(tx, job, changes["settings"])
-    job_steps.refuse_edit(tx, job)
+    _refuse_edit(tx, job)
     return change_job(tx, job, "job.updated", changes)
 
 
@@ -188,7 +200,7 @@ def enable_job(tx: Transaction, op: EnableJob) -> Job:
     job = job_queries.job(tx.db, op.uid)
     if job.enabled:
         return job
-    job_steps.refuse_start(tx, job)
+    refuse_start(tx, job)
     if job.held and op.seen != job.version:
         raise Conflict(
             f"job {job.name!r} has changed since you saw it: accept it in the inbox",
@@ -226,7 +238,7 @@ def delete_job(tx: Transaction, op: DeleteJob) -> Job:
     """Delete a job; a running one is ended first (docs: protocol, section 6)."""
     refuse_inside_run(tx)
     job = job_queries.job(tx.db, op.uid)
-    job_steps.refuse_edit(tx, job)
+    _refuse_edit(tx, job)
     end_unbegun(tx, job, "the job was deleted")
     for run in job_queries.open_runs(tx.db, job.uid):
         finish(tx, job_queries.run(tx.db, run.uid), "interrupted", reason="the job was deleted")
@@ -238,3 +250,69 @@ def restore_job(tx: Transaction, job: Job) -> Job:
     """Restore a deleted job, due from now on."""
     _refuse_same_name(tx, job.name)
     return change_job(tx, job, "job.restored", {"deleted": False})
+
+
+def _holds_new(tx: Transaction) -> bool:
+    """Whether a job that the speaker makes, or makes another, is held."""
+    return tx.review.jobs and tx.files_for_review
+
+
+def _is_held_by(tx: Transaction, job: Job, new: Mapping[str, Any]) -> bool:
+    """Return whether these new values of a job have it held."""
+    return bool({"held": False, **_acceptance(tx, job, new)}["held"]) and not job.held
+
+
+def _follow_acceptance(tx: Transaction, job: Job, new: dict[str, Any]) -> None:
+    """Set in the new values of a job whether it is held by them, and what the human accepts by them.
+
+    Raises:
+        Conflict: a held job would be enabled, or the human's redo would accept what has changed since.
+    """
+    if tx.actor == vocab.HUMAN and job.held and new.get("held") is False:
+        if new.get("accepted", job.accepted) != job.digest(new):
+            raise Conflict(f"job {job.name!r} has changed since you accepted it: look at it again", uuid=job.uid)
+    elif tx.actor != vocab.HUMAN:
+        for name in ("accepted", "held"):
+            new.pop(name, None)
+    new |= _acceptance(tx, job, new)
+    if new.get("enabled", job.enabled) and new.get("held", job.held):
+        raise waits_for_human(job)
+
+
+def _acceptance(tx: Transaction, job: Job, new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of `held` and `accepted` that follow from other new values of a job."""
+    accepted = job.accepted
+    if tx.actor == vocab.HUMAN:
+        # The human's own words need no acceptance.
+        follows = "held" not in new and accepted is not None and job.version == accepted
+        return {"accepted": job.digest(new)} if follows else {}
+    if accepted is None and not job.held and _holds_new(tx):
+        # What runs unheld is what the human lets run.
+        accepted = job.version
+    if accepted is None:
+        return {}
+    is_held = job.digest(new) != accepted and (job.held or tx.review.jobs)
+    return {"held": is_held, "accepted": accepted} if is_held != job.held else {}
+
+
+def _refuse_too_many(tx: Transaction) -> None:
+    """Refuse a held job where the speaker has as many as it may.
+
+    Raises:
+        Conflict: it has.
+    """
+    limit = tx.review.limit
+    if job_queries.held_count(tx.db, tx.actor) >= limit:
+        reason = f"{tx.actor} has {limit} jobs that wait for the human, the limit: delete one, or wait"
+        raise Conflict(reason, held=True, limit=limit)
+
+
+def _refuse_edit(tx: Transaction, job: Job) -> None:
+    """Refuse that another agent than its maker changes a held job.
+
+    Raises:
+        Conflict: it would.
+    """
+    if job.held and tx.actor not in (vocab.HUMAN, vocab.SYSTEM, job.created_by):
+        reason = f"job {job.name!r} waits for the human; until then it is {job.created_by}'s"
+        raise Conflict(reason, held=True, uuid=job.uid, state=job.state)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.apply_runs import nominal_uid
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
@@ -25,11 +24,12 @@ from tui_tasks.core.operations.jobs import (
     TakeBackDue,
 )
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.rules import job_steps, rule
-from tui_tasks.core.rules.job_steps import change_run, expire, finish, new_run, refuse_inside_run, request
+from tui_tasks.core.rules import rule, run_steps
+from tui_tasks.core.rules.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.policy import Decision, decide, read_settings
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.text.times import count
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def run_job(tx: Transaction, op: RunJob) -> Run:
         raise Forbidden(f'{explanation}; send "force": true if the user asked for it', rule="S3", uuid=job.uid)
     if job.active and expire(tx):
         job = job_queries.job(tx.db, op.uid)
-    job_steps.refuse_start(tx, job)
+    run_steps.refuse_start(tx, job)
     if not job.enabled:
         raise Conflict(f"job {job.name!r} is disabled", uuid=job.uid, state="disabled")
     if job.active:

@@ -24,7 +24,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.inverses import INVERSES, Places
-from tui_tasks.core.rules.job_steps import refuse_inside_run
+from tui_tasks.core.rules.run_steps import refuse_inside_run
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.times import MINUTE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
-from tui_tasks.core import agent_names, vocab
+from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import SendMessage
@@ -149,10 +149,7 @@ def _refuse_start(tx: Transaction, op: StartWork, task: Task) -> None:
 
 def _begin_session(tx: Transaction, op: StartWork, uid: str) -> str:
     """Record the session of an agent that is about to be started; return the agent's name."""
-    number = session_queries.last_number(tx.db, op.program) + 1
-    while agent_names.has_spoken(tx.db, f"{op.program}-{number}"):
-        number += 1
-    agent = f"{op.program}-{number}"
+    agent = session_rows.next_name(tx, op.program)
     report = SessionReport(
         op.program,
         f"{session_queries.PLACEHOLDER}{uid}",

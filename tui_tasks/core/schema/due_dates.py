@@ -1,4 +1,5 @@
-"""Due dates: how `fri`, `3d`, `2w` or `2026-01-31` is read, shown and filtered, and when a task is overdue.
+"""Due dates: how `fri`, `3d`, `2w` or `2026-01-31` is read, shown and filtered, and when a task is overdue; and the
+ranges of values that the words of a filter match (`<3d`, `>=1w`, `<1h`).
 
 `now` is local time: days begin and end where the user is.
 """
@@ -8,9 +9,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_day
-from typing import Final
-
-from tui_tasks.core.schema.value_ranges import Range, bounds, compared
+from typing import Any, Final, NamedTuple
 
 OVERDUE: Final = "overdue"
 """The filter's word for the open tasks whose value is late."""
@@ -24,6 +23,31 @@ _DUE: Final = (
     "due takes a date (2026-01-31), an instant (2026-01-31T17:00+01:00), today, tomorrow, fri, fri 17:00, 3d or 2w"
 )
 _DUE_FILTER: Final = "due: takes overdue, none, or a day (today, fri, 3d, 2w, 2026-01-31), < or > before it"
+
+
+class Range(NamedTuple):
+    """Values from `low` up to but not including `high`; None: no bound.
+
+    `is_date`: only dates (True), or only instants (False) match; None: both.
+    """
+
+    low: Any
+    high: Any
+    is_date: bool | None = None
+
+
+def compared(word: str) -> tuple[str, str]:
+    """Split `<=3d` into its sign and the rest; an empty sign means equal."""
+    rest = word.strip().lower().lstrip("<>=")
+    return word.strip().lower().removesuffix(rest), rest
+
+
+def bounds(sign: str, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return the bounds of the values for which the sign holds; equal are those from `low` to before `high`."""
+    ranges = {"": (low, high), "<": (None, low), "<=": (None, high), ">": (high, None), ">=": (low, None)}
+    if sign not in ranges:
+        raise ValueError(sign)
+    return ranges[sign]
 
 
 def parse_due(text: str, now: datetime) -> str:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 from tui_tasks.core.schema import due_dates, work_links
-from tui_tasks.core.schema.value_ranges import Range, bounds, compared
+from tui_tasks.core.schema.due_dates import Range, bounds, compared
 
 
 class TaskField:

@@ -17,8 +17,8 @@ from tui_tasks.core import vocab
 from tui_tasks.core.read.pages.filter import Term
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.schema import due_dates
+from tui_tasks.core.schema.due_dates import compared
 from tui_tasks.core.schema.task_fields import FIELDS, NONE, TaskField
-from tui_tasks.core.schema.value_ranges import compared
 from tui_tasks.text.safe import safe_line
 
 SORTS: Final = ("due", "urgency", "age", "agent")

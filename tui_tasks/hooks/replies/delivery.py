@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tui_tasks.hooks import agent_process, screen_presence
-from tui_tasks.hooks.folder import Folder, Head, put_payload
+from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.payload_writing import Head, put_payload
 from tui_tasks.hooks.replies import answer_file, hook_output, mailbox
 
 # Seconds between checks whether a pause has ended.

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Container
 from typing import Any
 
-from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.agent_snapshots import CheckRun
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import AbandonCheck, ClaimCheck
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes
 from tui_tasks.runner.checks.check_keeper import CheckKeeper

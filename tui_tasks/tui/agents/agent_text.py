@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Final
 
-from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
@@ -20,6 +19,7 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import process
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import LINE_CHARS, safe_line
 from tui_tasks.text.times import SECOND, age, ago, short_count

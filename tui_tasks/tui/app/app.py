@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from datetime import tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 from textual import events
@@ -20,11 +20,11 @@ from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
 from typing_extensions import override
 
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import SECOND
@@ -32,7 +32,7 @@ from tui_tasks.tui import panes
 from tui_tasks.tui.app.global_actions import GlobalActions
 from tui_tasks.tui.app.list_actions import ListActions, ProjectActions
 from tui_tasks.tui.app.navigation import ActionLookup, Frame, MainScreen, Navigation
-from tui_tasks.tui.app.notifier import Absence, FocusTracking
+from tui_tasks.tui.app.notifier import Absence, FocusTracking, Notifier
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
@@ -53,16 +53,12 @@ from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.screen_head import pane_tabs
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 
-if TYPE_CHECKING:
-    from tui_tasks.tui.app.notifier import Notifier
-
-
 _PACE: Final = 0.1
 """Seconds at least between two reads of what agents do that leaves no journal entries."""
 
 
 _SHOWN_RENAMED_KEYS: Final = "renamed_keys"
-"""The key under which `key_values` keeps the notices about renamed ids."""
+"""The key under which `local_values` keeps the notices about renamed ids."""
 
 
 ScrollBar.renderer = ThinScrollBar
@@ -180,8 +176,6 @@ class TaskApp(Actor, ResilientApp):
         return actions, ListActions(self.context), ProjectActions(self.context)
 
     def _make_notifier(self) -> Notifier:
-        from tui_tasks.tui.app.notifier import Notifier
-
         return Notifier(self, self.context)
 
     # Content

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
-from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line

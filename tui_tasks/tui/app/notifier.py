@@ -1,6 +1,6 @@
 """Calls the human to a terminal without focus, and shows the digest to one who comes back.
 
-Imported when the focus is first lost. Text of agents is sent as one safe line without control characters, after fixed
+Text of agents is sent as one safe line without control characters, after fixed
 words: it cannot end a control sequence, and no program takes it for an option.
 """
 

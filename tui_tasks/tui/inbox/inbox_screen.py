@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, NumberKeys, OptionKeys, Reading
 from tui_tasks.tui.app.list_actions import ProjectActions

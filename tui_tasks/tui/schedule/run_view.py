@@ -10,10 +10,10 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from typing_extensions import override
 
-from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.job_lines import RunLine
+from tui_tasks.core.unjournaled import run_output
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count, size
 from tui_tasks.tui.inputs.dialogs import confirm

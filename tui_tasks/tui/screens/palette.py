@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks.task_names import number_of
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count

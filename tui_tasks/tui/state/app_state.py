@@ -9,11 +9,9 @@ from typing import Final
 
 import msgspec
 
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_snapshots import Ask, Auto
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import LeftTask, Member
@@ -25,6 +23,8 @@ from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.read.unseen_changes import ASK, MAX_NEW, UnseenChanges
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.core.vocab import HUMAN, MAY_NEED, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.database_link import StateChanges

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from tui_tasks.clock import uptime_beside
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core import schema
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.read import check_queries, overview
 from tui_tasks.core.read.overview import Change
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.tui.state.writer import Work, Writer, Writing
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one, path_text

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
@@ -27,6 +26,7 @@ from tui_tasks.core.schema.agent_tables import AgentRow, StuckRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import EdgeRow, JournalRow, ListRow, TaskRow, columns
 from tui_tasks.core.snapshots import reader
+from tui_tasks.core.unjournaled import connections
 
 # How many of an agent's newest entries are searched for its last word.
 LOOKED_AT: Final = 60

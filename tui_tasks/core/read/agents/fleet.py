@@ -11,10 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core.unjournaled import connections
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.unjournaled.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read import ask_queries, work_queries
@@ -25,6 +22,8 @@ from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSessi
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.schema.tables import JournalRow
+from tui_tasks.core.unjournaled import connections, local_values
+from tui_tasks.core.unjournaled.connections import AgentConnection
 
 MINUTE: Final = 60_000_000
 DAY: Final = 24 * 60 * MINUTE

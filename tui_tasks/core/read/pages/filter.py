@@ -12,10 +12,9 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.orm import SQL, Value, fn
-from tui_tasks.core.schema.due_dates import OVERDUE
+from tui_tasks.core.schema.due_dates import OVERDUE, Range
 from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.schema.task_fields import FIELDS, NONE
-from tui_tasks.core.schema.value_ranges import Range
 
 _COLUMNS: Final = columns(TaskRow)
 

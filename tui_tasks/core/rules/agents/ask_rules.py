@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
-from tui_tasks.core.unjournaled import phone_answers
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Agent, Ask, HumanMessage
 from tui_tasks.core.commit import database_clock
@@ -37,6 +36,7 @@ from tui_tasks.core.rules.agents import standing_answers
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, MAX_OPTION, MAX_OPTIONS, allows, is_kept_whole
 from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import AskLimits
+from tui_tasks.core.unjournaled import phone_answers
 from tui_tasks.core.vocab import LIMIT_OPTIONS, SHELL
 
 if TYPE_CHECKING:

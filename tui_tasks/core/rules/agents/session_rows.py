@@ -1,4 +1,4 @@
-"""Write sessions: their journal entries, their questions, and the activity and ids that have no entry."""
+"""Write sessions: their names, their journal entries, their questions, and the activity and ids that have no entry."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
+from tui_tasks.core import agent_names
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
@@ -62,6 +63,15 @@ _ASKED_ANEW: Final = "its program asks the same again"
 
 _encode = msgspec.json.Encoder().encode
 _canonical = msgspec.json.Encoder(order="deterministic").encode
+
+
+def next_name(tx: Transaction, program: str) -> str:
+    """Return the next free name of an agent of a program: `claude-2`."""
+    number = session_queries.last_number(tx.db, program) + 1
+    # An agent on the control channel may have taken the name.
+    while agent_names.has_spoken(tx.db, f"{program}-{number}"):
+        number += 1
+    return f"{program}-{number}"
 
 
 def withdraw_requests(tx: Transaction, agent: str, reason: str) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tui_tasks.core import agent_names
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.operations.sessions import (
@@ -53,11 +52,7 @@ def agent_of(tx: Transaction, report: SessionReport) -> str:
     started = session_queries.find(tx.db, report.agent) if report.agent is not None else None
     if started is not None and started.session.startswith(session_queries.PLACEHOLDER):
         return started.uid
-    number = session_queries.last_number(tx.db, report.program) + 1
-    # An agent on the control channel may have taken the name.
-    while agent_names.has_spoken(tx.db, f"{report.program}-{number}"):
-        number += 1
-    return f"{report.program}-{number}"
+    return session_rows.next_name(tx, report.program)
 
 
 def goes_on(db: Database, report: SessionReport) -> AgentSession | None:
