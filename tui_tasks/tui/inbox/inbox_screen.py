@@ -45,7 +45,7 @@ from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import attaching
 
 KEPT: Final = "inbox"
-"""Under this key `key_values` keeps what was put off, and answers typed half."""
+"""Under this key `local_values` keeps what was put off, and answers typed half."""
 # The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
 _AROUND: Final = 3
 

@@ -200,7 +200,7 @@ def _comment(comment: Comment, width: int) -> list[Drawn]:
 
 
 KEPT: Final = "comments"
-"""Under this key `key_values` keeps comments that are not sent yet, by the uid of their work."""
+"""Under this key `local_values` keeps comments that are not sent yet, by the uid of their work."""
 _MAX_FILES: Final = 20
 _MAX_QUOTE: Final = 200
 
@@ -234,7 +234,7 @@ def kept(db: Database, work_uid: str) -> list[Comment]:
 
 
 def to_keep(db: Database, work_uid: str, comments: Sequence[Comment], live: Iterable[str]) -> dict[str, Any]:
-    """Return what `key_values` is to keep; comments on works that are over are dropped."""
+    """Return what `local_values` is to keep; comments on works that are over are dropped."""
     stored: dict[str, Any] = {uid: one for uid, one in (local_values.get(db, KEPT) or {}).items() if uid in set(live)}
     stored.pop(work_uid, None)
     return stored | ({work_uid: msgspec.to_builtins(list(comments))} if comments else {})
