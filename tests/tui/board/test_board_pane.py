@@ -246,7 +246,7 @@ async def test_marked_cards_move_together_as_one_change(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:
         await at_card(pilot, plan[6])
-        await settle(pilot, "v", "v", "L")
+        await settle(pilot, "v", "j", "v", "L")
         await until(pilot, lambda: status(app, plan[8]) == status(app, plan[6]) == "in_progress")
         await until(pilot, lambda: not columns(app)["Pending"])
         assert board_of(app).selection() == [board_of(app).target()]

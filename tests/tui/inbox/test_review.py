@@ -189,7 +189,7 @@ async def test_what_changed_just_before_the_key_is_told_and_not_accepted(plan, f
         assert "its description changed meanwhile" in said(app)
         # Of several, each has stood on the screen as it is: the second was passed by.
         seconds[0] += 0.5
-        await settle(pilot, "v", "v")
+        await settle(pilot, "v", "j", "v", "j")
         seconds[0] += 10
         await settle(pilot, "y")
         assert [state(app, uid)[1] for uid in filed] == [True] * 3

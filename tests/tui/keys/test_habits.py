@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import opened, order, said, settle, shown
+from tests.tui.driving import opened, order, said, settle, shown, task
 from tui_tasks.core.commit import journal
 
 HABITS = (*"xDCUZZGgpobwcRXO+", "ctrl+d", "ctrl+u", "ctrl+f", "ctrl+w", "ctrl+x")
@@ -36,3 +36,93 @@ async def test_dd_deletes_one_task_and_asks_before_the_next_one(plan, make_app, 
         assert len(order(app)) == len(before) - 2
         await settle(pilot, "u", "u")
         assert order(app) == before
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_a_mark_leaves_the_cursor_where_it_is(plan, make_app, pane):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[6])
+        await settle(pilot, "v")
+        assert (app.pane.target(), app.pane.row_list.marks) == (plan[6], [plan[6]])
+        await settle(pilot, "v")
+        assert (app.pane.target(), app.pane.row_list.marks) == (plan[6], [])
+
+
+async def test_what_is_deleted_is_named_where_the_cursor_is_not_on_it(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "v", "j", "d")
+        assert "Delete the marked “Backup restore drill”?" in shown(app)
+        await settle(pilot, "escape", "v", "d")
+        assert "Delete 2 marked tasks, #8 “Backup restore drill” and #9 “Old cookie banner”?" in shown(app)
+        await settle(pilot, "escape", "V", "d")
+        named = "#8 “Backup restore drill”, #9 “Old cookie banner” and 7 more?"
+        assert f"Delete 9 marked tasks, {named}" in shown(app)
+
+
+async def test_what_is_marked_is_named_so_where_its_status_is_asked(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "v", "s")
+        assert "Status of “Backup restore drill”" in shown(app)
+        await settle(pilot, "escape", "j", "s")
+        assert "Status of the marked “Backup restore drill”" in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("moves", "status"),
+    [
+        ((), "in_progress"),
+        (("down",), "done"),
+        (("j", "j"), "failed"),
+        (("j", "k"), "in_progress"),
+        (("G",), "cancelled"),
+    ],
+)
+async def test_enter_in_a_menu_chooses_the_lit_row(app, plan, moves, status):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "s")
+        await settle(pilot, *moves, "enter")
+        if status == "failed":
+            await settle(pilot, "enter")
+        assert task(app, plan[8]).status == status
+
+
+async def test_the_row_that_enter_chooses_has_a_sign_and_no_move_leaves_the_menu(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "s")
+        assert " > i  ◐ in progress" in shown(app)
+        await settle(pilot, "up", "up", "up")
+        assert " > p  ○ pending" in shown(app)
+        await settle(pilot, "enter")
+        assert said(app) == "○ pending: it is already"
+        await settle(pilot, *["down"] * 9)
+        assert " > c  – cancelled" in shown(app)
+        await settle(pilot, "escape")
+        assert len(app.screen_stack) == 1
+
+
+async def test_enter_in_the_menu_of_orders_sorts_by_the_lit_row(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "equals_sign")
+        assert " > o  own order" in shown(app)
+        await settle(pilot, "j", "enter")
+        assert app.state.sort == "urgency"
+        await settle(pilot, "equals_sign")
+        assert " > u  urgency" in shown(app)
+        await settle(pilot, "enter")
+        assert app.state.sort == "urgency"
+
+
+async def test_enter_alone_confirms_no_deletion(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[5])
+        await settle(pilot, "d")
+        assert " > n  no" in shown(app)
+        await settle(pilot, "enter")
+        assert not task(app, plan[5]).deleted and len(app.screen_stack) == 1
+        await settle(pilot, "d", "k", "enter")
+        assert task(app, plan[5]).deleted

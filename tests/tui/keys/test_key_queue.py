@@ -76,7 +76,7 @@ async def test_the_rest_of_a_word_that_a_menu_has_chosen_by_its_first_letter_doe
 async def test_no_is_not_the_beginning_of_a_command(plan, open_app):
     async with open_app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        type_at_once(open_app, "g", *"vvd", *"no", "enter")
+        type_at_once(open_app, "g", *"vjvd", *"no", "enter")
         await settled(open_app, pilot)
         assert open_app.state.current_list.total == 9
         assert open_app.pane.row_list.has_focus and len(open_app.screen_stack) == 1
@@ -221,10 +221,10 @@ async def test_keys_wait_for_what_follows_a_write_that_has_ended_already(plan, o
             return future
 
         monkeypatch.setattr(open_app.link._writer, "put", ended)
-        type_at_once(open_app, "g", *"vvdyuvv")
+        type_at_once(open_app, "g", *"vjvdyuvjv")
         await settled(open_app, pilot)
         assert set(open_app.pane.row_list.marks) == {plan[1], plan[2]}
-        assert open_app.pane.row_list.cursor == plan[3]
+        assert open_app.pane.row_list.cursor == plan[2]
 
 
 async def quiet(app, pilot):

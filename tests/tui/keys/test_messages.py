@@ -25,11 +25,11 @@ async def test_a_message_goes_with_the_next_key_and_the_keys_come_back(app, key)
 
 async def test_what_is_wrong_with_a_new_task_is_said_until_the_next_key(app):
     async with opened(app) as pilot:
-        await settle(pilot, "n", "enter")
+        await settle(pilot, "n", "space", "enter")
         assert said(app) == "a task needs a title"
         await settle(pilot, "x")
         assert said(app) == ""
-        await settle(pilot, "backspace", "enter", "escape")
+        await settle(pilot, "backspace", "enter", "escape", "escape")
         assert said(app) == ""
 
 

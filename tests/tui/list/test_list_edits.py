@@ -209,7 +209,7 @@ async def test_a_task_that_comes_under_the_cursor_as_an_agent_deletes_another_is
 
 async def test_deleting_several_asks_once(app, plan):
     async with opened(app) as pilot:
-        await press(app, pilot, "v", "v", "d", "n")
+        await press(app, pilot, "v", "j", "v", "d", "n")
         assert app.state.current_list.total == 9
         await press(app, pilot, "d", "y")
         assert app.state.current_list.total == 7
@@ -323,7 +323,7 @@ async def test_y_copies_id_title_or_markdown(app, plan, key, text):
 
 async def test_what_is_marked_is_changed_as_one(app, plan):
     async with opened(app) as pilot:
-        await press(app, pilot, "G", "k", "v", "v", "s", "d")
+        await press(app, pilot, "G", "k", "v", "j", "v", "s", "d")
         assert [task(app, plan[place]).status for place in (8, 9)] == ["done", "done"]
         await press(app, pilot, "u")
         assert [task(app, plan[place]).status for place in (8, 9)] == ["pending", "skipped"]

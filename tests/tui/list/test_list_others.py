@@ -39,7 +39,7 @@ from tui_tasks.tui.inputs.dialogs import AddWords
 
 async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, plan, agent):
     async with opened(app, (80, 16)) as pilot:
-        await press(app, pilot, "G", "k", "v", "k", "n")
+        await press(app, pilot, "G", "k", "v", "n")
         await write(pilot, "half a th")
         line = app.pane.row_list.cursor_line
         for number in range(40):

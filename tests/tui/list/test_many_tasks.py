@@ -151,7 +151,7 @@ async def test_thousands_are_set_at_once_and_taken_back_at_once(plan, make_app):
         assert (app.state.current_list.done, app.state.current_list.pending) == (0, 3_000)
         await pilot.press("V", "d")
         await pilot.pause()
-        assert "Delete 3,000 tasks?" in shown(app)
+        assert "Delete 3,000 marked tasks, #1" in shown(app)
         await press(app, pilot, "y")
         assert app.state.current_list.total == 0
         await press(app, pilot, "u")

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from textual import events
 
-from tests.tui.driving import by_agent, opened, order, place_of, press, said, settle, shown, task, until, write
+from tests.tui.driving import SIZES, by_agent, opened, order, place_of, press, said, settle, shown, task, until, write
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
@@ -32,7 +32,7 @@ async def test_a_task_is_added_below_and_above_the_cursor(app, plan, action, pla
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
-async def test_quick_add_takes_one_task_after_another_until_escape(plan, make_app, pane):
+async def test_quick_add_takes_one_task_after_another_by_ctrl_n(plan, make_app, pane):
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
         app.navigation.go_to(plan[6])
@@ -41,7 +41,7 @@ async def test_quick_add_takes_one_task_after_another_until_escape(plan, make_ap
         await settle(pilot)
         for name in ("first", "second", "third"):
             await write(pilot, name)
-            await pilot.press("enter")
+            await pilot.press("ctrl+n")
         await write(pilot, "do not")
         await press(app, pilot, "escape")
         assert order(app)[4:10] == [
@@ -55,6 +55,28 @@ async def test_quick_add_takes_one_task_after_another_until_escape(plan, make_ap
         assert app.pane.row_list.row.name == "third"
         assert app.focused is app.pane.focus_target()
         assert not app.query_one(AddWords).is_on_screen
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+@pytest.mark.parametrize("size", SIZES)
+async def test_enter_adds_the_task_and_closes_the_line(plan, make_app, pane, size):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, size) as pilot:
+        app.navigation.go_to(plan[6])
+        await settle(pilot, "n")
+        assert " Enter Add  ^n Add another  Esc Back" in shown(app)
+        await settle(pilot, *"Buy", "enter")
+        assert not app.pane.quick_add.is_open and app.focused is app.pane.focus_target()
+        assert app.pane.row_list.row.name == "Buy"
+        await settle(pilot, "n", *"nuts", "enter")
+        assert order(app)[5:8] == ["Write integration tests", "Buy", "nuts"]
+
+
+async def test_enter_in_an_empty_line_closes_it(app, plan):
+    async with opened(app) as pilot:
+        await settle(pilot, "n", *"Buy", "ctrl+n", "enter")
+        assert not app.pane.quick_add.is_open and app.focused is app.pane.row_list
+        assert app.state.current_list.total == 10
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
@@ -131,7 +153,7 @@ async def test_tasks_that_are_typed_while_a_write_has_to_wait_stand_in_their_ord
         await pilot.press("n")
         for name in ("first", "second", "third"):
             await write(pilot, name)
-            await pilot.press("enter")
+            await pilot.press("ctrl+n")
         free.set()
         await until(pilot, lambda: order(app)[:4] == ["Inventory GA usage", "first", "second", "third"])
 
@@ -191,6 +213,7 @@ async def test_several_lines_that_are_pasted_can_be_a_task_each(app, plan, actio
             ((), 3, (plan[5],)),
             ((), 3, ()),
         ]
+        await settle(pilot, "n")
         await write(pilot, "and this")
         await press(app, pilot, "enter")
         assert order(app)[first + 3] == "and this"

@@ -175,7 +175,7 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
     title = (
         f"Revert {what}: {summary.text}?" if what else f"{' and '.join(map(who, summary.actors))}: {summary.question}"
     )
-    if await context.ask(Menu(context, title, [Choice("y", "Revert it"), Choice("n", "Leave it")])) != "y":
+    if not await confirm(context, title, "Revert it", "Leave it"):
         return
     ((taken, kept),) = await context.link.commit(TakeBack(tuple(changes)))
     key = context.keymap.key_of("redo")

@@ -111,12 +111,11 @@ class RowActions(Controller):
             self._inbox.window.move_to(self._inbox.listed.rows[kinds.index(others[0])].uid)
 
     def do_review_mark(self) -> None:
-        """Mark the held task, or take its mark away, and go on."""
+        """Mark the held task, or take its mark away."""
         if self._inbox.item is None or self._inbox.item.kind != HeldTasks.KIND:
             self._inbox.context.say("Only held tasks can be marked.")
         else:
             self._inbox.window.mark([self._inbox.item.uid])
-            self._inbox.window.move(1)
             self._inbox.marks_changed()
 
     def do_review_mark_all(self) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
 import msgspec
 from rich.text import Text
@@ -108,6 +108,16 @@ class AnswerLine(WordLine):
     """The input of a dialog."""
 
 
+_FAR: Final = 1_000
+_MOVES: Final = {
+    **dict.fromkeys(("down", "j", "tab"), 1),
+    **dict.fromkeys(("up", "k", "shift+tab"), -1),
+    **dict.fromkeys(("home", "pageup", "g"), -_FAR),
+    **dict.fromkeys(("end", "pagedown", "G"), _FAR),
+}
+"""How far keys move in a menu."""
+
+
 class Choice(msgspec.Struct, frozen=True):
     """One choice of a menu; `why_not` is shown, and keeps it from being chosen."""
 
@@ -118,14 +128,20 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class Menu(Dialog[str | None]):
-    """A menu whose choices are made by one key each, or by a click. Result: the key, or None."""
+    """A menu. A choice is made by its key, by Enter on the lit row, or by a click. Result: the key, or None.
+
+    The keys of choices go before `j` and `k`, which move otherwise.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
-    def __init__(self, context: Context, title: str, choices: Sequence[Choice]) -> None:
+    def __init__(self, context: Context, title: str, choices: Sequence[Choice], *, lit: str = "") -> None:
+        """`lit` is the key of the choice that Enter makes at first; empty: the first that can be made."""
         super().__init__(context)
         self._title = title
         self._choices = choices
+        wanted = (at for at, choice in enumerate(choices) if (choice.key == lit if lit else not choice.why_not))
+        self._lit = next(wanted, 0)
 
     def compose(self) -> ComposeResult:
         """Compose title and choices, at the foot."""
@@ -133,27 +149,44 @@ class Menu(Dialog[str | None]):
             yield rule(self.context)
             yield Static(plain(self._title, "bold"))
             for number, choice in enumerate(self._choices):
-                yield Static(self._shown(choice), id=f"choice-{number}", classes="choice")
+                yield Static(self._shown(choice, is_lit=number == self._lit), id=f"choice-{number}", classes="choice")
             yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Show the key that leaves."""
-        self.query_one(FootLine).hint(("Esc", "Back", ""))
+        """Show the keys."""
+        self._light(self._lit)
+        self.query_one(FootLine).hint(("Enter", "Choose", ""), ("↑↓", "Move", ""), ("Esc", "Back", ""))
 
     @staticmethod
-    def _shown(choice: Choice) -> Content:
+    def _shown(choice: Choice, *, is_lit: bool) -> Content:
         word = plain(choice.word, "$muted" if choice.why_not else choice.style)
-        return Content.assemble(plain(f"   {choice.key}  ", "$key bold"), word)
+        return Content.assemble(
+            plain(" > " if is_lit else "   ", "$primary bold"), plain(choice.key, "$key bold"), "  ", word
+        )
+
+    def _light(self, number: int) -> None:
+        """Light the row of a choice, or the nearest there is."""
+        self._lit = min(max(number, 0), len(self._choices) - 1)
+        for at, row in enumerate(self.query(".choice").results(Static)):
+            row.update(self._shown(self._choices[at], is_lit=at == self._lit))
+            row.set_class(at == self._lit, "-lit")
 
     def take_key(self, event: events.Key) -> bool:
-        """Choose by a key; return whether it was used."""
+        """Choose by a key, or move; return whether the key was used."""
         chosen = next((choice for choice in self._choices if choice.key in (event.character, event.key)), None)
         if chosen is not None:
             self._choose(chosen)
             self.context.expect_rest(_word_of(chosen))
+        elif event.key == "enter":
+            self._choose(self._choices[self._lit])
+        elif event.key in _MOVES:
+            self._light(self._lit + _MOVES[event.key])
         elif event.is_printable:
             self.context.say(f"{show_key(event.key)} is no choice here. Esc goes back.")
-        return chosen is not None
+            return False
+        else:
+            return False
+        return True
 
     def on_click(self, event: events.Click) -> None:
         """Choose what was clicked; a click outside leaves."""
@@ -220,8 +253,8 @@ def _word_of(choice: Choice) -> str:
 
 
 async def confirm(context: Context, question: str, yes: str, no: str = "no") -> bool:
-    """Ask the human to confirm, from an action's coroutine; return whether they did."""
-    key: str | None = await context.ask(Menu(context, question, [Choice("y", yes), Choice("n", no)]))
+    """Ask the human to confirm, from an action's coroutine; return whether they did. Enter alone confirms nothing."""
+    key: str | None = await context.ask(Menu(context, question, [Choice("y", yes), Choice("n", no)], lit="n"))
     return key == "y"
 
 

@@ -186,7 +186,7 @@ class LogActions(Controller):
         entries = await asyncio.to_thread(_older_than, context.link.path, before, context.clock.now())
         old = count(entries, "entry", "entries")
         drop = Choice("d", f"Drop {old}: they and undo of them are gone", "$state-failed")
-        menu = Menu(context, "The tasks stay as they are", [drop, Choice("k", "Keep them")])
+        menu = Menu(context, "The tasks stay as they are", [drop, Choice("k", "Keep them")], lit="k")
         if await context.ask(menu) == "d":
             dropped = await context.link.compact(before)
             context.say(f"Dropped {count(dropped, 'entry', 'entries')} of the journal.")

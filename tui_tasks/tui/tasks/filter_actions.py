@@ -45,11 +45,10 @@ class MarkActions(Controller):
         self._context = pane.context
 
     def do_mark(self) -> None:
-        """Mark the task, or take its mark away, and go on to the next."""
+        """Mark the task, or take its mark away. The cursor stays, as people go on with a key for this task."""
         rows = self._pane.row_list
         if rows.cursor is not None:
             rows.mark([rows.cursor])
-            rows.move(1)
 
     def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
         """Mark all that match; where all are marked, none. A list that is not long is done before the next key."""
@@ -122,7 +121,8 @@ class SortActions(Controller):
         now, again = self._context.state.sort, self._context.keymap.key_of("sort")
         choices = [Choice(key, word, "$primary" if by == now else "") for key, by, word in _CHOICES]
         choices.append(Choice(again, "the next of these"))
-        key = await self._context.ask(Menu(self._context, "Sort by", choices))
+        lit = next((key for key, by, _ in _CHOICES if by == now), "")
+        key = await self._context.ask(Menu(self._context, "Sort by", choices, lit=lit))
         if key is None:
             return
         orders = {letter: by for letter, by, _ in _CHOICES}

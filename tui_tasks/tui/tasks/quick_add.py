@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 
 HINTS = (
     ("Enter", "Add", ""),
-    ("Tab", "Complete", ""),
+    ("^n", "Add another", ""),
     ("Esc", "Back", ""),
+    ("Tab", "Complete", ""),
     ("^o", "More fields", ""),
     ("^e", "Describe in $EDITOR", ""),
 )
@@ -67,7 +68,7 @@ class NewTask(msgspec.Struct, frozen=True):
 
 
 class QuickAdd(ResilientMessages, Vertical):
-    """The input for one task after another, until Esc."""
+    """The input for a task. Enter adds it and closes the line; ^n adds it and leaves the line open for another."""
 
     class Add(Message):
         """Tasks are to be added at a place.
@@ -129,7 +130,7 @@ class QuickAdd(ResilientMessages, Vertical):
 
         if self._words is None:
             keys = {"escape": self.close, "enter": self.add, "tab": self.complete}
-            keys |= {"ctrl+o": self.more, "ctrl+e": self.describe}
+            keys |= {"ctrl+n": self.add_and_go_on, "ctrl+o": self.more, "ctrl+e": self.describe}
             words = AddWords(keys=keys, pasted=self._paste_lines)
             await self.mount(Horizontal(Static(plain(" +", "$key bold")), words), self._preview_line)
             self._words = words
@@ -152,9 +153,12 @@ class QuickAdd(ResilientMessages, Vertical):
         self._preview()
 
     def give_back(self, event: Add) -> None:
-        """Put text that could not be added back in the line, unless other text is being typed."""
-        if self.is_open and self._words is not None and not self._words.value:
-            self._write(event.text, event.tasks[0].description if len(event.tasks) == 1 else "")
+        """Put text that could not be added back in the line, unless other text is being typed or a screen is open."""
+        if self._words is None or (self.is_open and self._words.value) or not self.screen.is_active:
+            return
+        if not self.is_open:
+            self._begin(event.place)
+        self._write(event.text, event.tasks[0].description if len(event.tasks) == 1 else "")
 
     def complete(self) -> None:
         """Complete the word before the cursor as far as it is unambiguous; show the candidates if there are several."""
@@ -178,16 +182,26 @@ class QuickAdd(ResilientMessages, Vertical):
         self.post_message(self.Closed())
 
     def add(self) -> None:
-        """Add the task."""
+        """Add the task, and close the line; close it where nothing is typed."""
+        assert self._words is not None
+        if not self._words.value and not self._description:
+            self.close()
+        elif self._add():
+            self.close()
+
+    def add_and_go_on(self) -> None:
+        """Add the task, and leave the line open for another."""
         self._add()
 
     def more(self) -> None:
         """Continue in the form with all fields."""
-        self._add(more=True)
+        if self._add(more=True):
+            self.close()
 
     def describe(self) -> None:
         """Write the description in $EDITOR, then add."""
-        self._add(describe=True)
+        if self._add(describe=True):
+            self.close()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show how the line is understood."""
@@ -208,20 +222,19 @@ class QuickAdd(ResilientMessages, Vertical):
     def _parsed(self, text: str) -> Draft:
         return parse(text, local_time(self.context.clock.now(), self.context.clock.zone))
 
-    def _add(self, *, describe: bool = False, more: bool = False) -> None:
+    def _add(self, *, describe: bool = False, more: bool = False) -> bool:
+        """Pass the task on to be added, and empty the line; say why, and return False, where it cannot be."""
         assert self._words is not None
         text = self._words.value
         draft = self._parsed(text)
         wrong = self._wrong(draft)
         if wrong and not more:
             self.context.say(wrong)
-            return
+            return False
         task = NewTask(draft, self._depends_on(draft), self._description)
         self.post_message(self.Add([task], self._place, text, describe=describe, more=more))
-        if describe or more:
-            self.close()
-        else:
-            self._write("")
+        self._write("")
+        return True
 
     def _depends_on(self, draft: Draft) -> tuple[str, ...]:
         return tuple(task.uid for number in draft.after if (task := self._task_of(number)))
@@ -245,7 +258,7 @@ class QuickAdd(ResilientMessages, Vertical):
         key = await self.context.ask(Menu(self.context, title, choices))
         if key == "t":
             self.post_message(self.Add([self._task_from(item) for item in items], self._place, typed))
-            self._write("")
+            self.close()
         elif key == "d":
             name, _, rest = text.strip().partition("\n") if not typed.strip() else (typed, "", text.strip("\n"))
             self._write(name.strip(), rest.strip("\n"))

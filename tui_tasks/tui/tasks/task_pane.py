@@ -41,6 +41,8 @@ STATUS_KEYS: Final = {
     "p": "pending", "i": "in_progress", "d": "done", "f": "failed", "s": "skipped", "c": "cancelled",
 }  # fmt: skip
 ASKED_WHY: Final = ("failed", "skipped")
+# Of several tasks to be deleted, how many are named.
+_NAMED: Final = 3
 
 
 class TaskActions(Controller):
@@ -63,9 +65,21 @@ class TaskActions(Controller):
     def _tasks(self) -> list[Task]:
         return task_queries.live_tasks(self._context.db, self._pane.selection())
 
-    @staticmethod
-    def _named(tasks: Sequence[Task]) -> str:
-        return f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
+    def _named(self, tasks: Sequence[Task]) -> str:
+        """Return the tasks that an action is about; marked ones are called so, as the cursor may be elsewhere."""
+        if len(tasks) > 1:
+            return count(len(tasks), "marked task")
+        one = f"“{safe_line(tasks[0].name, 40)}”"
+        return one if tasks[0].uid == self._pane.target() else f"the marked {one}"
+
+    def _listed(self, tasks: Sequence[Task]) -> str:
+        """Return the same with the names of the first of several."""
+        if len(tasks) == 1:
+            return self._named(tasks)
+        shown = tasks if len(tasks) <= _NAMED else tasks[: _NAMED - 1]
+        parts = [f"#{task.number} “{safe_line(task.name, 30)}”" for task in shown]
+        last = f"{len(tasks) - len(shown):,} more" if len(shown) < len(tasks) else parts.pop()
+        return f"{self._named(tasks)}, {', '.join(parts)} and {last}"
 
     async def do_take_back(self) -> None:
         """Take back the newest deletion in the list on screen, whoever made it."""
@@ -157,8 +171,9 @@ class TaskActions(Controller):
     # The rest
 
     async def do_delete(self) -> None:
-        """Delete; ask about several, about one that is more than its title, and about a second one without a move
-        between, as `dd` is a habit of vim and an agent may have deleted the first.
+        """Delete; ask about several, about a marked one that is not under the cursor, about one that is more than its
+        title, and about a second one without a move between, as `dd` is a habit of vim and an agent may have deleted
+        the first.
         """
         from tui_tasks.tui.inputs.dialogs import confirm
 
@@ -167,9 +182,10 @@ class TaskActions(Controller):
             return
         named = self._named(tasks)
         has_more = self._more_than_title(tasks[0]) if len(tasks) == 1 else ""
+        is_elsewhere = [task.uid for task in tasks] != [self._pane.target()]
         again = " as well" if [task.uid for task in tasks] == [self._landed] else ""
-        question = f"Delete {named}{again}?{has_more and f' {has_more}.'}"
-        if (len(tasks) > 1 or has_more or again) and not await confirm(
+        question = f"Delete {self._listed(tasks)}{again}?{has_more and f' {has_more}.'}"
+        if (is_elsewhere or has_more or again) and not await confirm(
             context, question, "delete them" if len(tasks) > 1 else "delete it"
         ):
             return
@@ -178,7 +194,7 @@ class TaskActions(Controller):
             context.say(f"Not deleted: {named} has changed since you were asked.")
             return
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
-        them = "it" if len(tasks) == 1 else "them"
+        named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
         context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings {them} back.")
 
     def note_where_it_landed(self, before: str | None) -> None:
