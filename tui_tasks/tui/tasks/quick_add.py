@@ -184,9 +184,7 @@ class QuickAdd(ResilientMessages, Vertical):
     def add(self) -> None:
         """Add the task, and close the line; close it where nothing is typed."""
         assert self._words is not None
-        if not self._words.value and not self._description:
-            self.close()
-        elif self._add():
+        if (not self._words.value and not self._description) or self._add():
             self.close()
 
     def add_and_go_on(self) -> None:
