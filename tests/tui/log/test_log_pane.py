@@ -10,7 +10,7 @@ from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import MINUTE, NOW, ZONE, at
 from tests.tui.sessions import Sessions
 from tui_tasks.core.operations import Redo, Undo
-from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent, SendMessage
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, NoteStuck, OpenAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations.tasks import (
     AcceptTask,
     AddTask,
@@ -20,18 +20,23 @@ from tui_tasks.core.operations.tasks import (
     DeleteTask,
     EditTask,
     EnsureList,
+    ExtendClaim,
     LapseClaims,
     LogTask,
     MoveTask,
     SetListReview,
 )
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.pages import log_lines, log_pages
+from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.requests.filter_syntax import parse
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.log.log_entry import EntryDetail
+from tui_tasks.tui.log.log_pane import OF_LOG
 from tui_tasks.tui.log.log_rows import when
-from tui_tasks.tui.log.log_text import text_of
+from tui_tasks.tui.log.log_text import name_and_text, text_of, who_of
 from tui_tasks.tui.screens.digest_screen import DigestScreen
 
 
@@ -390,6 +395,53 @@ async def test_the_filter_keeps_what_is_wanted(plan, make_app, words, found):
             assert sorted(shown_now) == sorted(found)
         await settle(pilot, "escape")
         assert texts(app)[-1] == "running tests 14/22"
+
+
+def test_a_line_of_the_log_is_found_by_every_word_that_it_shows(evening):
+    with Store(evening.path) as store:
+
+        def do(actor, *operations, now=NOW):
+            return store.commit(*operations, actor=actor, now=now)
+
+        do("alpha", ClaimTask("alpha", MINUTE, evening[8]))
+        do("system", LapseClaims(), now=NOW + MINUTE)
+        ((_, claim),) = do("beta", ClaimTask("beta", MINUTE, evening[8]), now=NOW + MINUTE)
+        do("beta", ExtendClaim("beta", claim.uid), now=NOW + MINUTE)
+        do("human", EditTask(evening[8], {"status": "done"}), now=NOW + MINUTE)
+        do("human", EditTask(evening[6], {"name": "Renamed", "priority": 1, "tags": ("a",), "due": "2026-12-24"}))
+        do("human", EditTask(evening[6], {"due": None}))
+        do("human", Undo())
+        do("human", Redo())
+        do("human", MoveTask(evening[1], after=evening[2]))
+        do("human", PauseAgent("claude-2", "wait for me"))
+        do("human", SendMessage("claude-1", "read this"))
+        do("claude-1", OpenAsk("May I go on?", ()))
+        do("human", SetListReview(evening.list_uid, True))
+        do("claude-1", CloseAsk(do("claude-1", OpenAsk("Really?", ()))[0].uid, "withdrawn"))
+        numbers = {job.uid: number for number, job in enumerate(job_queries.jobs(store.db), 1)}
+        lines = log_pages.page(store.db, log_pages.FIRST, 1_000)
+        missed = {}
+        for line in lines:
+            label = f"#{line.number}" if line.number else f"S{numbers[line.job]}" if line.job in numbers else ""
+            name, text = name_and_text(line)
+            shown_words = f"{label} {line.word} {who_of(line)} {name} {text_of(line)} {text}".split()
+            for word in {word.strip('":,') for word in shown_words if word not in "→+"}:
+                terms = parse(word, language=OF_LOG).terms
+                if line.seq not in log_pages.find(store.db, [line.seq], Filter(terms)):
+                    missed.setdefault(word, text_of(line))
+        # How long something lasts is no word that is stored.
+        assert {word: text for word, text in missed.items() if not re.fullmatch(r"\d+[a-z]+", word)} == {}
+
+
+async def test_a_number_in_the_log_finds_the_entries_of_its_task(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        log_of(app).filter_by("#4 kind:log")
+        rows = log_of(app).row_list
+        await until(pilot, lambda: rows.keys_on_screen and not rows.is_searching and len(rows.keys_on_screen) < 5)
+        found = [(row.number, text_of(row)) for row in rows.rows_on_screen if row.task]
+        assert found == [(5, "needs the library of #4"), (4, "compared both libraries")]
 
 
 def test_whatever_the_log_shows_can_be_filtered_by_its_kind():

@@ -147,9 +147,11 @@ def _term(token: str, open_end: bool, language: Language) -> Term | str:
 def _field_of(body: str, language: Language) -> tuple[str, str]:
     """Return the field that a word names (empty: plain text), and the word's value."""
     sign = SIGNS.get(body[:1], "")
-    if sign in language.fields and len(body) > 1:
+    if sign == "tag" and body[1:].isdigit():
         # As in quick add, `#12` is a task's number, and no tag.
-        return ("number" if sign == "tag" and body[1:].isdigit() else sign), body[1:]
+        sign = "number"
+    if sign in language.fields and len(body) > 1:
+        return sign, body[1:]
     name, colon, value = body.partition(":")
     field = NAMES.get(name, name)
     return (field, value) if colon and field in language.fields else ("", body)

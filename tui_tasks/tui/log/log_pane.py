@@ -31,7 +31,7 @@ from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Pane
 
-OF_LOG: Final = Language(("who", "kind", "list", "project"), {"kind": tuple(KINDS)})
+OF_LOG: Final = Language(("who", "kind", "list", "project", "number"), {"kind": tuple(KINDS)})
 # The most lists offered for `list:`, newest first.
 _MAX_LISTS: Final = 200
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.core import vocab
+from tui_tasks.core.read.pages import log_words
 from tui_tasks.core.read.pages.log_lines import LogLine
+from tui_tasks.core.read.pages.log_words import CLAIM_OF, EDITED, FIELD_WORDS, OK, SWITCHES, phrase
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.times import duration
 from tui_tasks.tui.agents import agent_text
@@ -50,12 +52,6 @@ LOG_MARKS: Final[dict[str, LogMark]] = {
     SEEN: LogMark("rule", "$changed"),
     EARLIER: LogMark("rule"),
 }
-_WORDS_OF_FIELDS: Final = {
-    "depends_on": "what it waits for",
-    "node_ids": "graph nodes",
-    "dedicated_context": "where it runs",
-    "system_prompt": "system prompt",
-}
 
 
 def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
@@ -71,7 +67,7 @@ def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
 
 def who_of(line: LogLine) -> str:
     """Return the name of the actor."""
-    return "scheduler" if line.actor == vocab.SYSTEM and line.job is not None else agent_text.who(line.actor)
+    return log_words.SCHEDULER if line.actor == vocab.SYSTEM and line.job is not None else agent_text.who(line.actor)
 
 
 def text_of(line: LogLine, *, ascii_only: bool = False) -> str:
@@ -79,7 +75,7 @@ def text_of(line: LogLine, *, ascii_only: bool = False) -> str:
     text = _text(line, "->" if ascii_only else "→")
     if line.undoes is None:
         return text
-    return f"{'redo' if line.is_redo else 'undo'}: {text}"
+    return f"{log_words.REDO if line.is_redo else log_words.UNDO} {text}"
 
 
 def names_task(line: LogLine) -> bool:
@@ -114,93 +110,58 @@ def _text(line: LogLine, arrow: str) -> str:
     return _of_people(line)
 
 
-_PLAIN: Final = {
-    "message.delivered": "has been given your message",
-    "message.returned": "has not got your message, which waits again",
-    "state.saved": "its state to resume from",
-    "memory.saved": "its result, as a memory",
-}
-"""The texts of entries that say no more."""
-
-
 def _of_people(line: LogLine) -> str:
     """Return the text of a question, a message, a claim, or another entry that is not about a task or job itself."""
-    new = line.new
-    if line.kind in ("message", "message.sent"):
-        return f"to {new.get('to') or new.get('agent')}: {new.get('text')}"
+    new, kind = line.new, line.kind
+    if kind in ("message", "message.sent"):
+        return f"{phrase(kind, new)}: {new.get('text')}"
     if line.word == "close":
-        why = "no answer in time" if line.kind == "ask.timeout" else new.get("reason") or "withdrawn"
-        return f"{why}: {line.asked or 'a question'}"
-    if line.kind.startswith("ask."):
+        return f"{new.get('reason') or phrase(kind, new)}: {line.asked or 'a question'}"
+    if kind.startswith("ask."):
         return str(new.get("question") or new.get("answer") or "a question")
     if line.word == "review":
         reason = f": {new['decline_reason']}" if new.get("decline_reason") else ""
-        return f"{line.kind.partition('.')[2]}{reason}"
-    if line.kind.startswith("check."):
-        return _of_check(line)
-    if line.kind == "tool.failed":
-        return f"{new.get('tool')} failed: {new.get('error')}"
-    if line.kind == "session.failed":
-        return f"its turn failed: {new.get('last_message')}" if new.get("last_message") else "its turn failed"
-    if line.kind == "session.prompted" and new.get("last_prompt"):
-        return f"asked for: {new['last_prompt']}"
-    if line.kind == "session.idle" and new.get("last_message"):
-        return f"says: {new['last_message']}"
+        return f"{phrase(kind, new)}{reason}"
+    if kind == "check.finished":
+        return f'{phrase(kind, new)} "{new.get("name")}": {new.get("state")}'
+    if kind == "tool.failed":
+        return f"{phrase(kind, new, tool=new.get('tool'))}: {new.get('error')}"
+    if kind == "session.failed":
+        return f"{phrase(kind, new)}: {new['last_message']}" if new.get("last_message") else phrase(kind, new)
+    if kind == "session.prompted" and new.get("last_prompt"):
+        return f"{phrase(kind, new)}: {new['last_prompt']}"
+    if kind == "session.idle" and new.get("last_message"):
+        return f"{phrase(kind, new)}: {new['last_message']}"
     if line.word == "stuck":
-        return f"{line.uid} {new.get('text') or 'works again'}"
-    if line.kind.startswith("agent."):
+        return f"{line.uid} {new.get('text') or phrase('agent.unstuck', new)}"
+    if kind.startswith("agent."):
         words = (str(new[part]) for part in ("tool", "message") if new.get(part))
         return ": ".join([line.uid, *words] if line.word in ("pause", "resume") else words)
     if line.word == "terminal":
         return f"{new.get('command')} at {new.get('terminal')} < {' < '.join(map(str, new.get('parents') or ()))}"
-    if line.word == "settings":
-        return f"the settings in {new['source']} apply" if "source" in new else "which lists and jobs need acceptance"
-    if line.kind == "claim.taken":
-        return f"claimed for {duration(int(new.get('lease') or 0))}"
     if line.holder is not None:
-        return f"claim of {agent_text.who(line.holder)} {line.kind.partition('.')[2]}"
-    if line.kind == "task.moved":
-        return "moved to this list" if "list_id" in new else "moved in the list"
-    if line.kind == "journal.compacted":
-        return f"earlier entries, up to {new.get('last'):,}, were compacted away"
-    return _PLAIN.get(line.kind, line.kind.replace(".", " ").replace("_", " "))
-
-
-def _of_check(line: LogLine) -> str:
-    new = line.new
-    if line.kind == "check.finished":
-        return f'check "{new.get("name")}": {new.get("state")}'
-    if line.kind == "check.waived":
-        return f"set done though {', '.join(new.get('names') or ())} had not passed"
-    if line.kind == "check.defined":
-        name = new.get("name") or "a check"
-        return f"the configuration names {name} no more" if new.get("deleted") else f"the configuration sets {name}"
-    return {"check.requested": "asks for its checks"}.get(line.kind, "an input of a passed check has changed")
+        return CLAIM_OF.format(holder=agent_text.who(line.holder), end=kind.partition(".")[2])
+    lease, names = duration(int(new.get("lease") or 0)), ", ".join(new.get("names") or ())
+    return phrase(kind, new, lease=lease, names=names, name=new.get("name") or "a check", last=new.get("last") or 0)
 
 
 def _edit(line: LogLine, arrow: str) -> str:
     """Return which fields were changed, with short values."""
     if line.entity == "log":
-        return "a log entry undone" if line.new.get("deleted") else "a log entry restored"
+        return SWITCHES["deleted"][bool(line.new.get("deleted"))]
     parts = []
     for field, value in line.new.items():
         was = line.old.get(field)
         if field in ("list_id", "rank", "deleted"):
             continue
-        if field == "name":
-            parts.append(f"was called {was}")
-        elif field == "one_in_progress":
-            parts.append("one task at a time for each agent" if value else "any number of tasks at a time")
-        elif field == "review":
-            parts.append("new tasks of agents wait for you" if value else "new tasks of agents need no acceptance")
-        elif field == "held":
-            parts.append("waits for you again")
-        elif field == "archived":
-            parts.append("archived" if value else "brought back from the archive")
+        if field in EDITED:
+            parts.append(f"{EDITED[field]} {was}" if field == "name" else EDITED[field])
+        elif field in SWITCHES:
+            parts.append(SWITCHES[field][bool(value)])
         elif field in ("priority", "agent", "domain"):
             parts.append(f"{field} {_word(field, was)} {arrow} {_word(field, value)}")
         else:
-            parts.append(_WORDS_OF_FIELDS.get(field, field))
+            parts.append(FIELD_WORDS.get(field, field))
     head = f"list {line.name}: " if line.entity == "list" else ""
     return head + (", ".join(parts) or line.kind.partition(".")[2])
 
@@ -225,7 +186,7 @@ def _said_of_job(line: LogLine) -> str:
     if line.kind == "run.finished":
         took = f" {duration(line.took)}" if line.took is not None else ""
         if new.get("outcome") == "success":
-            return f"ok{took}"
+            return f"{OK}{took}"
         return str(line.reason or new.get("reason") or new.get("outcome"))
     if line.kind == "job.decided":
         times = len(new.get("times") or ())
@@ -235,6 +196,6 @@ def _said_of_job(line: LogLine) -> str:
         return line.kind.partition(".")[2]
     if line.kind == "job.updated":
         if set(new) == {"enabled"}:
-            return f"switched {'on' if new['enabled'] else 'off'}"
-        return ", ".join(_WORDS_OF_FIELDS.get(field, field) for field in new if field != "name_key")
+            return SWITCHES["enabled"][bool(new["enabled"])]
+        return ", ".join(FIELD_WORDS.get(field, field) for field in new if field != "name_key")
     return ""

@@ -164,7 +164,8 @@ class LogLine(msgspec.Struct, frozen=True):
     asked: str | None = None
 
 
-def _is_undo_of_undo() -> Any:
+def is_undo_of_undo() -> Any:
+    """Return the condition that an entry undoes an undo."""
     undone = J.alias()
     query = undone.select(SQL("1")).where((undone.seq == J.undoes) & undone.undoes.is_null(False))
     return fn.EXISTS(query)
@@ -183,7 +184,7 @@ _COLUMNS = (
     J.old,
     J.new,
     J.why.is_null(False),
-    _is_undo_of_undo(),
+    is_undo_of_undo(),
     # A created row has no image besides its values.
     fn.COALESCE(
         journal.value_of(J.image, "name"),

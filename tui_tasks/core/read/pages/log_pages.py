@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
-import msgspec
-
 from tui_tasks.core import agent_names, vocab
-from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.pages.filter import ALL, Filter, Term, combined, contains
+from tui_tasks.core.read.pages import log_words
+from tui_tasks.core.read.pages.filter import ALL, Filter, Term, combined
 from tui_tasks.core.read.pages.log_lines import (
-    FAILURES,
     HEARTBEAT,
-    KINDS,
     LogLine,
     is_followed_by_progress,
     is_shown_with_previous,
@@ -29,8 +25,6 @@ from tui_tasks.core.schema.tables import JournalRow, TaskRow
 from tui_tasks.core.snapshots import TaskList
 
 J = JournalRow
-
-_TEXTS: Final = ("message", "question", "answer", "text", "name", "title", "description", "reason", "result", "status")
 
 
 def actors(db: Database) -> list[str]:
@@ -51,7 +45,9 @@ def _condition(db: Database, term: Term) -> Any:
     if term.field == "who":
         return J.actor.in_(_actors_of(db, term))
     if term.field == "kind":
-        return _of_kind(term.value)
+        return log_words.of_kind(term.value)
+    if term.field == "number":
+        return log_words.of_number(int(term.value))
     if term.field == "list":
         return _of_lists([home for home in task_queries.lists(db) if _matches(home.name, term)])
     if term.field == "project":
@@ -60,7 +56,7 @@ def _condition(db: Database, term: Term) -> Any:
         ]
         of_lists = _of_lists([home for home in task_queries.lists(db) if _matches(home.project or "", term)])
         return of_lists | (J.task.is_null() & J.actor.in_(agents_there))
-    return _contains_word(term.value)
+    return log_words.contains_word(db, term.value)
 
 
 def _of_lists(homes: list[TaskList]) -> Any:
@@ -74,36 +70,8 @@ def _matches(name: str, term: Term) -> bool:
     return name.startswith(value) if term.prefix else name == value
 
 
-def _of_kind(word: str) -> Any:
-    of_kind = J.kind.in_(KINDS.get(word, ()))
-    status = _field(J.new, "status")
-    if word == "status":
-        return of_kind & (J.entity == "task") & (status != "")
-    if word == "fail":
-        failed = (status == "failed") | (_field(J.new, "outcome") == vocab.FAILED_OUTCOME) | J.kind.in_(FAILURES)
-        return of_kind & (failed | ((J.kind == "check.finished") & (_field(J.new, "state") == "failed")))
-    if word == "edit":
-        return of_kind & (status == "")
-    return of_kind
-
-
-def _contains_word(word: str) -> Any:
-    """Return the condition that a line, or the name of its task, contains a word."""
-    within = msgspec.json.encode(word).decode()[1:-1]
-    texts: Any = _field(J.new, _TEXTS[0])
-    for name in _TEXTS[1:]:
-        texts = texts.concat("\n").concat(_field(J.new, name))
-    # Most entries do not contain it anywhere, which is fast to find out.
-    has_word = contains(fn.COALESCE(J.new, ""), within) & contains(texts, word)
-    return has_word | contains(fn.COALESCE(TaskRow.name, ""), word) | contains(J.actor, word)
-
-
-def _field(column: Any, name: str) -> Any:
-    return fn.COALESCE(journal.value_of(column, name), "")
-
-
 # With a filter, reading stops early after this many entries, so that it does not block.
-MAX_PASSED: Final = 1_000
+MAX_PASSED: Final = 2_000
 FIRST: Final = 0
 LAST: Final = 2**62
 
