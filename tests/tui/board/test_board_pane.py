@@ -385,6 +385,19 @@ async def test_a_filter_shows_what_matches_in_every_column_and_counts_it(plan, m
         assert columns(app)["In progress"] == ["Ship auth flow"]
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_board_on_which_nothing_matches_says_so_once_and_how_to_leave_the_filter(plan, make_app, size):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "slash", *"zebra", "enter")
+        await until(pilot, lambda: shown(app).count("Nothing matches") == 1)
+        assert "nothing here" not in shown(app)
+        by_agent(plan, "claude-1", EditTask(plan[8], {"name": "A zebra"}))
+        await until(pilot, lambda: "Nothing matches" not in shown(app))
+        await settle(pilot, "escape")
+        assert not board_of(app).filter_bar.is_open
+
+
 async def test_a_new_card_is_added_from_the_board_and_has_the_cursor(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(80, 24)) as pilot:

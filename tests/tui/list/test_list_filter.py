@@ -122,6 +122,30 @@ async def test_a_task_that_comes_to_match_appears_and_one_that_no_more_does_goes
         await until(pilot, lambda: app.pane.row_list.keys_on_screen == [plan[8]])
 
 
+async def test_the_number_that_matches_follows_what_agents_change(app, plan, agent):
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "status:failed")
+        await press(app, pilot, "enter")
+        assert "1 of 9" in shown(app)
+        agent(EditTask(plan[8], {"status": "failed"}))
+        await until(pilot, lambda: "2 of 9" in shown(app))
+        agent(AddTask("other", plan.list_uid))
+        await until(pilot, lambda: "2 of 10" in shown(app))
+
+
+async def test_the_number_that_matches_is_that_of_the_list_on_screen(app, plan, agent):
+    other = task_queries.find_list(app.link.db, "task")
+    agent(AddTask("jwt elsewhere", other.uid), AddTask("more", other.uid))
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "jwt")
+        await press(app, pilot, "enter")
+        assert "2 of 9" in shown(app)
+        await press(app, pilot, "right_square_bracket")
+        await until(pilot, lambda: "1 of 2" in shown(app))
+
+
 # Lists
 
 

@@ -172,7 +172,7 @@ async def test_a_filter_that_finds_nothing_says_how_to_clear_it(plan, make_app, 
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app, size) as pilot:
         await press(app, pilot, "slash", *"zzz", "enter")
-        await until(pilot, lambda: "Nothing matches: Esc clears the filter." in shown(app))
+        await until(pilot, lambda: "Nothing matches “zzz”: Esc clears the filter." in shown(app))
         await press(app, pilot, "escape")
         await until(pilot, lambda: "Nothing matches" not in shown(app) and "Ship auth flow" in shown(app))
 

@@ -500,6 +500,27 @@ async def test_a_rare_word_is_looked_for_piece_by_piece(plan, make_app, monkeypa
         assert [text for text in texts(app) if text != "you last looked here"] == ["Inventory GA usage"]
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_filter_of_the_log_that_finds_nothing_says_so_until_an_entry_matches(plan, make_app, size):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "slash", *"zebra", "enter")
+        said_so = "Nothing matches “zebra”: Esc clears the filter."
+        await until(pilot, lambda: said_so in " ".join(shown(app).split()))
+        assert "you last looked here" not in shown(app)
+        by_agent(plan, "claude-1", LogTask(plan[5], "a zebra"))
+        await until(pilot, lambda: texts(app) == ["you last looked here", "a zebra"])
+        await settle(pilot, "escape")
+        assert "Nothing matches" not in shown(app) and len(texts(app)) > 2
+
+
+async def test_what_a_filter_of_the_log_that_finds_nothing_is_follows_what_is_typed(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "slash", *"zebra", "f")
+        await until(pilot, lambda: "Nothing matches “zebraf”" in shown(app))
+
+
 # Text
 
 

@@ -78,7 +78,7 @@ class BoardPane(TaskPane):
         self._needing: set[str] = set()
         self._counts = CardCounts(self, self._redraw_lines)
         self._number_width = 0
-        self._columns = [Column(context, self._counts.text) for _ in WIDE]
+        self._columns = [Column(context, self._counts.text, self._no_match) for _ in WIDE]
         self._dividers = [Divider(context) for _ in self._columns[1:]]
         self._card_area = CardArea(id="columns")
         self._tabs = BoardTabs(context)
@@ -106,6 +106,13 @@ class BoardPane(TaskPane):
         """Return what stands in the rule: the order, and how many cards are marked."""
         marked = sum(len(column.cards.marks) for column in self.columns)
         return "   ".join(filter(None, (sorted_by(self.only.sort), f"{marked:,} marked" if marked else "")))
+
+    def _no_match(self) -> str:
+        """Return that no card of any column matches the filter; empty if some does."""
+        cards = [column.cards for column in self.columns]
+        if any(column.rows_held for column in cards):
+            return ""
+        return self.filter_bar.no_match(is_searching=any(column.is_searching for column in cards))
 
     @override
     def focus_target(self) -> Widget:
@@ -259,6 +266,9 @@ class BoardPane(TaskPane):
 
     def _redraw_lines(self) -> None:
         self._rule.again()
+        if self.only and not self.row_list.rows_held:
+            # Whether anything matches follows from the other columns, too.
+            self.row_list.again()
         if not self.only:
             for column in self.columns:
                 column.set_share(is_empty=self._counts.text(column.spec.parts) == "0")
@@ -337,6 +347,11 @@ class BoardPane(TaskPane):
         """Show how many are marked."""
         event.stop()
         self._rule.again()
+
+    def on_virtual_list_resumed(self, event: VirtualList.Resumed) -> None:
+        """A search in any column may have ended."""
+        event.stop()
+        self._redraw_lines()
 
     # Moving by mouse
 

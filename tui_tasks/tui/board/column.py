@@ -133,10 +133,13 @@ class CardDrawing(RowDrawing[Card]):
         ]
         return [[*head, *lines[0]], *([(" " * (digits + 4), ""), *line] for line in lines[1:])]
 
+    @override
+    def draw_blank(self, line: int, width: int) -> Sequence[Part]:
+        """Only the current column says why it is empty."""
+        return super().draw_blank(line, width) if self.is_current else ()
+
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw, in the current column, that it is empty, or how to add the first task."""
-        if not self.is_current:
-            return ()
         home = self.context.state.current_list
         if home is None or home.total or self.context.link.read_only:
             return [("   nothing here", "$muted")] if line == 0 else ()
@@ -275,10 +278,12 @@ class Column(Vertical):
     Column ColumnHead { margin-bottom: 1; }
     """
 
-    def __init__(self, context: Context, count: Callable[[Sequence[str]], str]) -> None:
+    def __init__(self, context: Context, count: Callable[[Sequence[str]], str], no_match: Callable[[], str]) -> None:
         super().__init__()
         self._share = ""
-        self.cards = CardRows(context, CardDrawing(context))
+        drawing = CardDrawing(context)
+        drawing.no_match = no_match
+        self.cards = CardRows(context, drawing)
         self.head = ColumnHead(context, self.cards, count)
 
     def compose(self) -> ComposeResult:

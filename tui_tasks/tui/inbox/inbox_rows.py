@@ -290,7 +290,7 @@ class InboxRows(RowDrawing[InboxLine]):
         )
         if self.filter:
             back = self.context.keymap.key_of("back")
-            text = (f"   Nothing here matches “{safe_line(self.filter, 40)}”: {back} clears the filter.",)
+            text = (f"   Nothing matches “{safe_line(self.filter, 40)}”: {back} clears the filter.",)
         at = line if self.is_small else line - 1
         return [(text[at], "" if at == 0 else "$muted")] if 0 <= at < len(text) else ()
 

@@ -89,6 +89,15 @@ class FilterBar(ResilientMessages, Horizontal):
         """The typed text."""
         return self._words.value if self._words is not None else ""
 
+    def no_match(self, *, is_searching: bool = False) -> str:
+        """Return that nothing matches, and how to leave the filter; empty without one. `is_searching`: not yet."""
+        if not self.is_open or not self.text.strip():
+            return ""
+        if is_searching:
+            return "Looking further..."
+        back = self.context.keymap.key_of("back")
+        return f"Nothing matches “{safe_line(self.text.strip(), 40)}”: {back} clears the filter."
+
     @property
     def names_list(self) -> bool:
         """Whether the filter goes to a list."""

@@ -104,6 +104,7 @@ class ListPane(TaskPane):
         super().__init__(context, id=id)
         self._drawing = TaskRows(context)
         self.row_list = VirtualList(context, self._drawing, id="tasks")
+        self._drawing.no_match = lambda: self.filter_bar.no_match(is_searching=self.row_list.is_searching)
         self.detail = Detail(context, id="detail")
         self._lines = ListLines(
             context, lambda: self.app.size, lambda: self.only.sort, lambda: len(self.row_list.marks)
@@ -211,6 +212,7 @@ class ListPane(TaskPane):
             self._asking = asking
             self.row_list.again()
         self._lay_out_if_changed()
+        self._matches.count_again()
         self.detail.changed(changes)
         self._lines.again()
 
@@ -226,6 +228,7 @@ class ListPane(TaskPane):
         only = self.sort_actions.applied(self.only)
         if not isinstance(source, TasksInOrder) or source.list_id != self.context.state.list_id:
             self.row_list.show(self._source(only), self.context.state.cursors.get(self.context.state.list_id))
+            self._matches.count(only)
         elif only != self.only:
             here = self.target()
             self.show_matching(only)
@@ -233,6 +236,7 @@ class ListPane(TaskPane):
                 self.select(here)
         else:
             self.row_list.reload()
+            self._matches.count_again()
         self._lay_out_if_changed()
         self.detail.refreshed()
         self._lines.again()
@@ -255,7 +259,6 @@ class ListPane(TaskPane):
 
     def _source(self, only: Filter) -> TasksInOrder:
         self.only = only
-        self._drawing.is_filtered = bool(only)
         state = self.context.state
         if only.sorts_dated:
             return TasksByDue(self.context.db, state.list_id, only)

@@ -58,11 +58,10 @@ def side_width(shown: TaskList | None, size: Size) -> int:
 
 
 class TaskRows(RowDrawing[TaskLine]):
-    """Draws tasks, one in each line. `is_filtered`: a filter is why there are no rows."""
+    """Draws tasks, one in each line."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self.is_filtered = False
         self._emptied = EmptiedNote(context)
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
@@ -122,9 +121,6 @@ class TaskRows(RowDrawing[TaskLine]):
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw what to do next."""
-        if self.is_filtered:
-            back = self.context.keymap.key_of("back")
-            return [(f"   Nothing matches: {back} clears the filter.", "$muted")] if line == 1 else ()
         context = self.context
         key_of, projects = context.keymap.key_of, context.state.projects
         new, lists = (key_of("new"), "add one"), (f"{key_of('palette')} list", "another list")

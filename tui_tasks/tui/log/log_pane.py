@@ -63,6 +63,7 @@ class LogPane(Pane):
         self._came_open = False
         self._entries = self._matching()
         self._drawing = LogRows(context, self._why_empty)
+        self._drawing.no_match = self._no_match
         self.row_list = VirtualList(context, self._drawing, id="entries")
         self.filter_bar = FilterBar(self.context, self._completions, OF_LOG)
         self._rule = FrameLine(context, self._draw_rule)
@@ -91,7 +92,9 @@ class LogPane(Pane):
         projects, only = self.context.state.projects, self.only
         if projects.is_alone and projects.chosen is not None:
             only = Filter((*only.terms, Term("project", projects.chosen)))
-        return EntriesOfJournal(self.context.db, self.context.state, only)
+        entries = EntriesOfJournal(self.context.db, self.context.state, only)
+        entries.is_bare = bool(self.only)
+        return entries
 
     def _number(self) -> None:
         """Number the jobs, and set the width for the numbers of tasks."""
@@ -104,10 +107,10 @@ class LogPane(Pane):
 
     def _why_empty(self) -> str:
         key_of = self.context.keymap.key_of
-        if not self._entries.only:
-            return f"Nothing has happened yet: {key_of('new')} in the list adds a task."
-        nothing = f"Nothing matches: {key_of('back')} clears the filter."
-        return "Looking further back..." if self.row_list.is_searching else nothing
+        return f"Nothing has happened yet: {key_of('new')} in the list adds a task."
+
+    def _no_match(self) -> str:
+        return self.filter_bar.no_match(is_searching=self.row_list.is_searching)
 
     @override
     def focus_target(self) -> Widget:
@@ -180,6 +183,7 @@ class LogPane(Pane):
     def _take_new(self, folded: Sequence[str] = ()) -> None:
         """Read the new entries; `folded` are the keys of lines with which they may be folded."""
         self.row_list.grow()
+        self._show_marks()
         self.row_list.change([*MARKS, *folded])
         if self.following:
             self.row_list.move_last()
@@ -187,6 +191,13 @@ class LogPane(Pane):
         self.below = 0 if self.following else self.below + newest - self._counted_until
         self._counted_until = newest
         self._rule.again()
+
+    def _show_marks(self) -> None:
+        """Show the marks between the entries that match; without an entry, the list says that nothing matches."""
+        is_bare = bool(self.only) and all(row.word in MARKS for row in self.row_list.rows_held)
+        if is_bare != self._entries.is_bare:
+            self._entries.is_bare = is_bare
+            self.row_list.change(MARKS)
 
     def _draw_rule(self, width: int) -> Sequence[Part]:
         """`─ all agents · all kinds · all new since 19:58 ────────── following ↓ newest last ─`."""
@@ -364,6 +375,7 @@ class LogPane(Pane):
 
     def _show_search(self) -> None:
         """Show the share of the journal that was searched, while the search lasts."""
+        self._show_marks()
         reached = self._entries.reached if self.row_list.is_searching else None
         if reached is None:
             self.filter_bar.say("")

@@ -47,6 +47,8 @@ class EntriesOfJournal:
         self.only = only
         # Up to this entry, an agent's progress entries on a task are folded into one line; None: nothing is folded.
         self.fold = None if only else LAST
+        self.is_bare = False
+        """Whether no entry is found, so that there are no marks either."""
         # Where a read from an entry in a direction ended early.
         self._reached: dict[tuple[int, bool], int] = {}
 
@@ -88,6 +90,8 @@ class EntriesOfJournal:
     def marks(self) -> Iterator[LogLine]:
         """Yield the mark of where the human last looked, and the mark of compacted entries."""
         looked = self._state.looked
+        if self.is_bare:
+            return
         if FIRST < looked.seq < journal.newest(self._db):
             yield _mark(SEEN, looked.seq, looked.at)
         if not self.only and journal.oldest(self._db) > FIRST + 1:

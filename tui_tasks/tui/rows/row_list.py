@@ -361,7 +361,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         width, styles = self.own_size.width, StyleCache.of(self.app)
         strip = self._painter.strip(y, width, styles)
         if strip is None:
-            parts = self._drawing.draw_empty(y, width) if self._cursor.is_empty else ()
+            parts = self._drawing.draw_blank(y, width) if self._cursor.is_empty else ()
             strip = self._painter.blank(parts, y, width, styles)
         return strip
 

@@ -18,11 +18,13 @@ from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.painting.line_painter import Drawing, changed_span, strip_of
 from tui_tasks.tui.painting.scroll_marks import thumb, with_thumb
 from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import RowCache
 
 R = TypeVar("R")
 
 NO_THUMB: Final = range(0)
+INDENT: Final = "   "
 
 
 class RowLook(NamedTuple):
@@ -41,7 +43,12 @@ class RowLook(NamedTuple):
 
 
 class RowDrawing(Drawing, Generic[R]):
-    """Draws the rows of a list, one class for each kind of row; given to a `VirtualList`."""
+    """Draws the rows of a list, one class for each kind of row; given to a `VirtualList`.
+
+    `no_match` returns that no row matches the filter, and how to leave it; empty where there is none.
+    """
+
+    no_match: Callable[[], str] = str
 
     def draw(self, row: R, look: RowLook, line: int) -> Sequence[Part]:
         """Return the parts of one line of a row, from the left; the rest of `look.width` is blank."""
@@ -50,6 +57,14 @@ class RowDrawing(Drawing, Generic[R]):
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Return the parts of a line of a list without rows, `width` cells wide."""
         return ()
+
+    def draw_blank(self, line: int, width: int) -> Sequence[Part]:
+        """Return the parts of a line of a list in which no row matches, or of which there is none."""
+        why = self.no_match()
+        if not why:
+            return self.draw_empty(line, width)
+        lines = wrapped(why, width - 2 * len(INDENT), ascii_only=self.context.ascii_only)
+        return [(f"{INDENT}{lines[line - 1]}", "$muted")] if 0 < line <= len(lines) else ()
 
 
 class DrawnRow(msgspec.Struct):
@@ -91,7 +106,7 @@ class RowPainter(Generic[R]):
         self._has_drawn = False
         self._epoch = 0
         self._thumb = NO_THUMB
-        self._is_empty = False
+        self._blank: list[Sequence[Part]] = []
 
     @property
     def has_drawn(self) -> bool:
@@ -127,7 +142,8 @@ class RowPainter(Generic[R]):
         now_thumb = self._thumb_of(size.height)
         lines = {*now_thumb} ^ {*self._thumb}
         parts: list[Region] = []
-        if bool(drawn_now) != bool(self._drawn) or is_empty != self._is_empty:
+        blank = [self._drawing.draw_blank(y, size.width) for y in range(size.height)] if is_empty else []
+        if bool(drawn_now) != bool(self._drawn) or blank != self._blank:
             lines.update(range(size.height))
         for number, drawn in enumerate(drawn_now):
             before = self._drawn[number] if number < len(self._drawn) else None
@@ -138,7 +154,7 @@ class RowPainter(Generic[R]):
                 parts += _changed(before, drawn, starts[number], size.width)
         # Lines below the rows of which some had a row before.
         lines.update(range(starts[-1], self._starts[-1]))
-        self._drawn, self._starts, self._thumb, self._is_empty = drawn_now, starts, now_thumb, is_empty
+        self._drawn, self._starts, self._thumb, self._blank = drawn_now, starts, now_thumb, blank
         self._has_drawn = True
         return [*_regions(sorted(lines), size), *parts]
 

@@ -68,6 +68,7 @@ class SchedulePane(Pane):
         self._drawing = JobRows(context)
         self.row_list = VirtualList(context, self._drawing, id="jobs")
         self.filter_bar = FilterBar(self.context, self._completions, OF_JOBS, id="job-filter")
+        self._drawing.no_match = self.filter_bar.no_match
         self._titles = FrameLine(context, self._drawing.titles, id="job-titles")
         zone = getattr(context.clock.zone, "key", None) or system_zone()
         strip_title = f"next 24 h (local, {zone})"

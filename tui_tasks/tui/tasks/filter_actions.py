@@ -35,6 +35,10 @@ ID_CHARS: Final = 8
 """The first characters of a plan's id, by which plans of one name are told apart."""
 PAUSE: Final = 0.005
 """Seconds between two stretches of a long search, for keys to be handled."""
+COUNT_AFTER: Final = 0.15
+"""Seconds after a change at which the tasks that match are counted again."""
+COUNT_LONG_AFTER: Final = 2.0
+"""The same in a list that is so long that it is counted in several stretches."""
 
 
 class MarkActions(Controller):
@@ -259,23 +263,48 @@ class MatchCounter:
     def __init__(self, pane: TaskPane) -> None:
         self._pane = pane
         self._next: Timer | None = None
+        # The list and the filter that are counted, and whether tasks have changed since that began.
+        self._counted: tuple[int, Filter] | None = None
+        self._is_outdated = False
 
-    def count(self, only: Filter, rank: str = list_pages.FIRST, so_far: int = 0) -> None:
-        """Count from a rank on; `so_far` match before it."""
+    def count(self, only: Filter) -> None:
+        """Count the tasks that match a filter."""
         self.stop()
-        context, bar = self._pane.context, self._pane.filter_bar
-        home = context.state.current_list
+        home = self._pane.context.state.current_list
         if not only or home is None:
-            bar.say(f"{count(home.total, 'task')}" if home is not None else "")
+            self._pane.filter_bar.say(f"{count(home.total, 'task')}" if home is not None else "")
             return
-        more, end = list_pages.count_on(context.db, context.state.list_id, rank, only)
+        self._counted = home.id, only
+        self._read_on(list_pages.FIRST, 0, is_shown=True)
+
+    def count_again(self) -> None:
+        """Count again soon, as tasks have changed; a count that has begun ends first."""
+        if self._next is not None:
+            self._is_outdated = True
+        elif self._counted is not None:
+            self._wait(COUNT_AFTER)
+
+    def _wait(self, seconds: float) -> None:
+        self._is_outdated = False
+        self._next = self._pane.set_timer(seconds, lambda: self._read_on(list_pages.FIRST, 0))
+
+    def _read_on(self, rank: str, so_far: int, *, is_shown: bool = False) -> None:
+        """Count from a rank on; `so_far` match before it. `is_shown`: shown as it grows."""
+        assert self._counted is not None
+        self._next = None
+        context, bar, (list_id, only) = self._pane.context, self._pane.filter_bar, self._counted
+        home = context.state.lists.get(list_id)
+        more, end = list_pages.count_on(context.db, list_id, rank, only)
         so_far += more
-        bar.say(f"{so_far:,}{'+' if end else ''} of {home.total:,}")
+        if is_shown or end is None:
+            bar.say(f"{so_far:,}{'+' if end else ''} of {home.total if home is not None else 0:,}")
         if end is not None:
-            self._next = self._pane.set_timer(PAUSE, lambda: self.count(only, end, so_far))
+            self._next = self._pane.set_timer(PAUSE, lambda: self._read_on(end, so_far, is_shown=is_shown))
+        elif self._is_outdated:
+            self._wait(COUNT_AFTER if rank == list_pages.FIRST else COUNT_LONG_AFTER)
 
     def stop(self) -> None:
         """Stop counting."""
         if self._next is not None:
             self._next.stop()
-        self._next = None
+        self._next, self._counted, self._is_outdated = None, None, False
