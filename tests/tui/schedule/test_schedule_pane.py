@@ -9,7 +9,7 @@ import pytest
 from tests.tui.driving import SIZES, below, by_agent, lines, named, said, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import MINUTE, NOW, ZONE, at
-from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
+from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, DisableJob, EditJob, FinishRun, RunJob
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
@@ -260,6 +260,40 @@ async def test_the_filter_keeps_jobs_by_their_words_and_the_rest_comes_back(jobs
         assert "1 of 5 jobs" in shown(app)
         await settle(pilot, "escape")
         assert "Login audit" in shown(app)
+
+
+async def test_a_job_is_found_by_what_its_row_shows(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "g")
+        pane = app.query_one("#schedule")
+        look = RowLook(cursor=False, marked=False, focused=False, dragged=False, drop=False, width=120)
+        seen = {row.job.uid: [text for text, _ in pane._drawing.draw(row, look, 0)] for row in pane.listed.rows}
+        for uid, parts in seen.items():
+            # Without the marks of state and history.
+            for word in "  ".join(part for part in parts if len(part.strip()) > 1).split():
+                await settle(pilot, "slash")
+                app.query_one("#job-filter FilterWords").value = f'"{word}"'
+                await settle(pilot)
+                assert uid in {row.job.uid for row in pane.listed.rows}, word
+                await settle(pilot, "escape")
+
+
+async def test_the_number_of_jobs_that_match_follows_changes(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "g", "slash", *"off", "enter")
+        assert "0 of 5 jobs" in shown(app) and "Nothing matches “off”: Esc clears the filter." in shown(app)
+        by_agent(jobs.plan, "human", DisableJob(jobs[2]))
+        await until(pilot, lambda: "1 of 5 jobs" in shown(app))
+
+
+async def test_escape_leaves_a_filter_of_the_jobs_that_was_kept(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "g", "slash", *"mail", "enter", "escape")
+        assert "Login audit" in shown(app)
+        assert not app.query_one("#job-filter").is_open
 
 
 # What the human does

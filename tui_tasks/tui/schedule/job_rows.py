@@ -104,6 +104,13 @@ class JobRows(RowDrawing[JobLine]):
         before, self._numbers = self._numbers, {uid: number for number, uid in enumerate(uids, 1)}
         return {uid for uid, number in self._numbers.items() if before.get(uid) != number}
 
+    def says(self, row: JobLine) -> str:
+        """Return what the filter finds a row by: what it shows, and its prompt."""
+        job, now = row.job, self.context.clock.now()
+        shown = job_text.job_look(job_text.state(row, now)).word, job_text.when(job), job_text.next_(job, now)
+        last = job_text.last(row, now, with_reason=True)
+        return "\n".join((f"S{self.number(job.uid)}", job.name, *shown, last, job.type, job.prompt)).casefold()
+
     def draw(self, row: JobLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`>✗ S4  Digest mail   08:00 daily    failed 4h ago   in 11h   ✓✓✓✗✗`."""
         context, width = self.context, look_.width

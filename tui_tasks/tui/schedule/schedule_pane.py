@@ -154,6 +154,7 @@ class SchedulePane(Pane):
         self._all = job_lines.lines(self.context.db, known)
         renumbered = self._drawing.renumber(line.job.uid for line in self._all)
         changed = self.listed.replace(line for line in self._all if self._matches(line))
+        self._show_count()
         if self._drawing.fit(self._all):
             self.row_list.again()
             self._titles.again()
@@ -199,6 +200,11 @@ class SchedulePane(Pane):
         self.filter_bar.open()
         self._show()
 
+    def do_back(self) -> None:
+        """Leave the filter."""
+        if self.filter_bar.is_open:
+            self.filter_bar.clear()
+
     def _completions(self) -> Mapping[str, Sequence[str]]:
         """Return the values that Tab completes to, by field."""
         return {"who": sorted({line.job.created_by for line in self._all})}
@@ -221,13 +227,16 @@ class SchedulePane(Pane):
         cursor = self.row_list.cursor
         self.listed.replace(line for line in self._all if self._matches(line))
         self.row_list.refilter(self.listed, cursor if self.listed.get(cursor) is not None else None)
-        self.filter_bar.say(f"{len(self.listed.rows)} of {count(len(self._all), 'job')}")
+        self._show_count()
         self._show()
 
+    def _show_count(self) -> None:
+        if self.filter_bar.is_open:
+            self.filter_bar.say(f"{len(self.listed.rows)} of {count(len(self._all), 'job')}")
+
     def _matches(self, line: JobLine) -> bool:
-        """Return whether each word is in the name, prompt, type or schedule, and `who:` created the job."""
-        job = line.job
-        text = f"{job.name}\n{job.prompt}\n{job_text.when(job)}\n{job.type}".casefold()
+        """Return whether each word is in what the row shows or in the prompt, and `who:` created the job."""
+        job, text = line.job, self._drawing.says(line)
         for term in self._filter.terms:
             value = term.value.casefold()
             maker = job.created_by.casefold()
