@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
+import msgspec
 from textual.timer import Timer
 
 from tui_tasks.core.read.pages import list_pages
@@ -17,6 +19,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry, Picker
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.tasks.shown_words import ShownWords
 from tui_tasks.tui.widgets.frame import FootLine
 
 # The most tasks shown; more than that call for a narrower filter.
@@ -52,6 +55,7 @@ class SearchAll(Picker):
         self._found.clear()
         now = local_time(self.context.clock.now(), self.context.clock.zone)
         self._wanted = Filter(parsed.of_tasks, self.context.state.changed_tasks, now)
+        self._shown = ShownWords(self.context)
         self._homes = self._lists(parsed) if parsed.terms else []
         self._rank = list_pages.FIRST
         self._go_on()
@@ -78,7 +82,9 @@ class SearchAll(Picker):
             if not self._homes or len(self._found) >= MAX_FOUND:
                 break
             room = MAX_FOUND - len(self._found)
-            page = list_pages.after(self.context.db, self._homes[0].id, self._rank, room, self._wanted)
+            home = self._homes[0].id
+            wanted = msgspec.structs.replace(self._wanted, shown=partial(self._shown.of_list, home))
+            page = list_pages.after(self.context.db, home, self._rank, room, wanted)
             self._found += page
             if page.reached is not None:
                 self._rank = page.reached

@@ -24,6 +24,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.tasks.shown_words import ShownWords
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
@@ -173,6 +174,7 @@ class FilterActions(Controller):
     def __init__(self, pane: TaskPane) -> None:
         self._pane = pane
         self._context = pane.context
+        self._shown = ShownWords(pane.context)
         self.cursor_before: str | None = None
         """The task that the cursor was on before the filter was opened."""
         # The list that was left for one that the filter names, and that one.
@@ -210,7 +212,8 @@ class FilterActions(Controller):
             elif (number == state.list_id) == term.negated:
                 # No task of this list matches.
                 terms = (*terms, Term("status", "none"))
-        return Filter(terms, state.changed_tasks, local_time(clock.now(), clock.zone), parsed.sort)
+        now = local_time(clock.now(), clock.zone)
+        return Filter(terms, state.changed_tasks, now, parsed.sort, self._shown.on_screen)
 
     def turn_back(self) -> bool:
         """Go back to the list that the filter has left; return False where it has left none."""

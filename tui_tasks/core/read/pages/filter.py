@@ -10,13 +10,19 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import vocab
+from tui_tasks.core import agent_names, vocab
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Value, fn
 from tui_tasks.core.schema.due_dates import OVERDUE, Range
 from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.schema.task_fields import FIELDS, NONE
+from tui_tasks.text.glyphs import look
 
 _COLUMNS: Final = columns(TaskRow)
+# How many letters begin a word of a status or a date.
+_LETTERS: Final = 3
+# What rows say of due dates, with the value by which a filter finds them.
+_DATES: Final = {"overdue late": OVERDUE, "due today": "today", "tomorrow": "tomorrow"}
 
 
 class Term(msgspec.Struct, frozen=True, gc=False):
@@ -36,14 +42,17 @@ class Term(msgspec.Struct, frozen=True, gc=False):
 class Filter(msgspec.Struct, frozen=True, gc=False):
     """Which tasks match; without terms all do. `changed` returns the uids of those that the status `changed` finds.
 
-    `now` is local time, from which `due:today` counts. Of several terms on one field any may match, but words, tags and
-    comparisons (`due:<3d`) must all match. `sort` is the field by which a list is sorted; empty for its own order.
+    `shown` is a screen's: with it, a word also finds the agent, status and date that a row shows, and the tasks whose
+    uids `shown` returns for it. `now` is local time, from which `due:today` counts. Of several terms on one field any
+    may match, but words, tags and comparisons (`due:<3d`) must all match. `sort` is the field by which a list is
+    sorted; empty for its own order.
     """
 
     terms: tuple[Term, ...] = ()
     changed: Callable[[], Sequence[str]] = tuple
     now: datetime = datetime.min.replace(tzinfo=UTC)
     sort: str = ""
+    shown: Callable[[str], Sequence[str]] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.terms)
@@ -57,9 +66,15 @@ class Filter(msgspec.Struct, frozen=True, gc=False):
 ALL = Filter()
 
 
-def words(only: Filter) -> list[str]:
-    """Return the words that every matching task has in its name or description."""
-    return [term.value for term in only.terms if term.field == "word" and not term.negated]
+def words(db: Database, only: Filter) -> list[str]:
+    """Return the words that every matching task has in its name or description, or that `only.shown` finds it by."""
+    found = [term.value for term in only.terms if term.field == "word" and not term.negated]
+    if only.shown is None or not found:
+        return found
+    names = [name.casefold() for name in agent_names.agents(db)]
+    return [
+        word for word in found if not _of_row(word, only.now) and all(word.casefold() not in name for name in names)
+    ]
 
 
 def conditions(only: Filter) -> list[Any]:
@@ -98,8 +113,7 @@ def _condition(term: Term, only: Filter) -> Any:
     if term.field == "status":
         return _status(term.value, only.changed)
     if term.field == "who":
-        taken_up = fn.IIF(TaskRow.status == "pending", "", fn.COALESCE(TaskRow.status_by, TaskRow.updated_by))
-        return _like(fn.COALESCE(TaskRow.agent, taken_up), f"{_literal(term.value)}{'%' * term.prefix}")
+        return _who(term.value, prefix=term.prefix)
     if term.field == "tag":
         # Searched in a JSON array of strings, in which no quote is unescaped.
         text = _literal(msgspec.json.encode(term.value).decode())
@@ -109,7 +123,46 @@ def _condition(term: Term, only: Filter) -> Any:
     if term.field == "prio":
         number = vocab.PRIORITY_WORDS[term.value]
         return TaskRow.priority >= number if number == vocab.LOW else TaskRow.priority == number
-    return contains(TaskRow.name, term.value) | contains(TaskRow.description, term.value)
+    found = contains(TaskRow.name, term.value) | contains(TaskRow.description, term.value)
+    return found if only.shown is None else found | _in_row(term.value, only.now, only.shown(term.value))
+
+
+def says(phrase: str, word: str) -> bool:
+    """Return whether a phrase on screen has a typed word: whole, or begun with some letters."""
+    word = word.casefold()
+    return word in phrase.split() or (len(word) >= _LETTERS and f" {word}" in f" {phrase}")
+
+
+def _of_row(word: str, now: datetime) -> list[Any]:
+    """Return the conditions by which a word finds the status, the date and the human's name that rows show."""
+    found = [_status(status, tuple) for status in (*vocab.STATUSES, "blocked") if says(look(status).word, word)]
+    found += [_status("blocked", tuple)] if says("after", word) else []
+    found += [TaskRow.held == 1] if says(look("held").word, word) else []
+    dated = [_field("due", value, now) for phrase, value in _DATES.items() if says(phrase, word)]
+    found += [condition & TaskRow.status.in_(list(vocab.OPEN)) for condition in dated]
+    return [*found, _who(vocab.HUMAN, prefix=False)] if says("you", word) else found
+
+
+def _in_row(word: str, now: datetime, uids: Sequence[str]) -> Any:
+    """Return the condition that a task's row shows a word beside its name; those of `uids` do."""
+    by_agent = _like(_agent(), f"%{_literal(word)}%")
+    conditions = [by_agent, *_of_row(word, now)]
+    return reduce(or_, [*conditions, *([among(uids)] if uids else [])])
+
+
+def among(uids: Sequence[str]) -> Any:
+    """Return the condition that a task is one of these."""
+    return TaskRow.uid.in_(SQL("(SELECT value FROM json_each(?))", (msgspec.json.encode(uids).decode(),)))
+
+
+def _agent() -> Any:
+    """Return the expression for the agent that a row shows."""
+    taken_up = fn.IIF(TaskRow.status == "pending", "", fn.COALESCE(TaskRow.status_by, TaskRow.updated_by))
+    return fn.COALESCE(TaskRow.agent, taken_up)
+
+
+def _who(name: str, *, prefix: bool) -> Any:
+    return _like(_agent(), f"{_literal(name)}{'%' * prefix}")
 
 
 def _field(name: str, value: str, now: datetime) -> Any:
@@ -138,7 +191,7 @@ def _status(value: str, changed: Callable[[], Sequence[str]]) -> Any:
     if value == "blocked":
         return (TaskRow.status == "pending") & (TaskRow.waiting_on > 0)
     if value == "changed":
-        return TaskRow.uid.in_(SQL("(SELECT value FROM json_each(?))", (msgspec.json.encode(changed()).decode(),)))
+        return among(changed())
     return TaskRow.status == value
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, Tuple, fn, slot
-from tui_tasks.core.read.pages.filter import ALL, Filter, conditions, words
+from tui_tasks.core.read.pages.filter import ALL, Filter, among, conditions, words
 from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.vocab import OPEN
@@ -176,7 +176,7 @@ def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, 
 
 def found_by_words(db: Database, list_id: int, only: Filter) -> list[Any] | None:
     """Return conditions that find the matching tasks of a list by the search index; None if it does not help."""
-    wanted = words(only)
+    wanted = words(db, only) if any(term.field == "word" for term in only.terms) else []
     if not wanted:
         return None
     from tui_tasks.core.read.pages import search_index  # short commands show lists, and seldom search them
@@ -184,6 +184,8 @@ def found_by_words(db: Database, list_id: int, only: Filter) -> list[Any] | None
     narrow = search_index.narrowed(db, wanted)
     if narrow is None:
         return None
+    if only.shown is not None:
+        narrow |= among([uid for word in wanted for uid in only.shown(word)])
     return [search_index.of_list(list_id, narrow), LIVE, *conditions(only)]
 
 
