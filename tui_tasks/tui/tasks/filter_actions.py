@@ -24,9 +24,9 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.tasks.shown_words import ShownWords
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.tasks.shown_words import ShownWords
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
 
@@ -174,7 +174,7 @@ class FilterActions(Controller):
     def __init__(self, pane: TaskPane) -> None:
         self._pane = pane
         self._context = pane.context
-        self._shown = ShownWords(pane.context)
+        self._shown: ShownWords | None = None
         self.cursor_before: str | None = None
         """The task that the cursor was on before the filter was opened."""
         # The list that was left for one that the filter names, and that one.
@@ -212,6 +212,10 @@ class FilterActions(Controller):
             elif (number == state.list_id) == term.negated:
                 # No task of this list matches.
                 terms = (*terms, Term("status", "none"))
+        if self._shown is None:
+            from tui_tasks.tui.tasks.shown_words import ShownWords  # the first screen has no filter
+
+            self._shown = ShownWords(self._context)
         now = local_time(clock.now(), clock.zone)
         return Filter(terms, state.changed_tasks, now, parsed.sort, self._shown.on_screen)
 
