@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -619,4 +620,66 @@ async def test_the_same_keys_allow_what_has_stood(reviewed, make_app, seconds) -
         await stage.opens("held")
         await stage.press("V", "y")
         assert len(stage.accepted()) == 3
+        stage.store.close()
+
+
+async def _is_read_and_answered(stage: Stage, change: Callable[[], object]) -> bool:
+    """Let a change come every 0.3 s after the question was read; return whether `y` answers it then."""
+    await stage.opens()
+    await stage.stands()
+    for _ in range(6):
+        change()
+        await stage.stands(0.3)
+    before = stage.answered()
+    await stage.press("y")
+    return stage.answered() != before
+
+
+@pytest.mark.parametrize("back", [False, True])
+async def test_an_agent_that_renames_a_task_again_and_again_cannot_keep_its_question_from_an_answer(
+    reviewed, make_app, seconds, back
+) -> None:
+    app = make_app(reviewed.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        stage = Stage(app, pilot, reviewed, seconds)
+        names = cycle(["Drop the tables", "Migrate analytics GA to Plausible" if back else "Drop the users"])
+        stage.asks(task_uid=reviewed[7], by="claude-2")
+        assert await _is_read_and_answered(stage, lambda: stage.does(EditTask(reviewed[7], {"name": next(names)})))
+        stage.store.close()
+
+
+async def test_an_agent_that_deletes_a_task_again_and_again_cannot_keep_its_question_from_an_answer(
+    reviewed, make_app, seconds
+) -> None:
+    app = make_app(reviewed.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        stage = Stage(app, pilot, reviewed, seconds)
+        stage.asks(task_uid=reviewed[7], by="claude-2")
+        turns = cycle([DeleteTask(reviewed[7]), Undo()])
+        assert await _is_read_and_answered(stage, lambda: stage.does(next(turns)))
+        stage.store.close()
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+@pytest.mark.parametrize("names_it", [True, False])
+async def test_a_question_keeps_the_title_that_its_task_had_and_says_the_present_one_below_its_options(
+    reviewed, make_app, seconds, size, names_it
+) -> None:
+    app = make_app(reviewed.path)
+    async with app.run_test(size=size) as pilot:
+        stage = Stage(app, pilot, reviewed, seconds)
+        stage.asks(task_uid=reviewed[5] if names_it else None, by="claude-1")
+        await stage.opens()
+        asked = "#5 Ship auth flow:\n"
+        assert asked in shown(app) and "is now" not in shown(app)
+        stage.does(EditTask(reviewed[5], {"name": "Drop the tables"}))
+        await stage.sees()
+        rows = shown(app).partition(asked)[2]
+        assert rows.index("1 Yes") < rows.index("#5 is now: Drop the tables."), shown(app)
+        stage.does(EditTask(reviewed[5], {"name": "Ship auth flow"}))
+        await stage.sees()
+        assert asked in shown(app) and "is now" not in shown(app)
+        stage.does(DeleteTask(reviewed[5]), by="human")
+        await stage.sees()
+        assert asked in shown(app) and "#5 is deleted." in shown(app)
         stage.store.close()

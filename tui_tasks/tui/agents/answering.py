@@ -62,7 +62,8 @@ class AskView(msgspec.Struct, frozen=True):
         given: the answers to the first of several questions of a program, which are asked one after the other.
         why_closed: why no answer can be given here; None if one can.
         picked: the options that are chosen so far of a question that takes several.
-        about: the name of the task that it is about, which others can change while it waits.
+        about: the name that the task it is about had when it was asked, and whether this screen has shown that others
+            have changed that since.
         edited: what the human gives the tool in place of what it asked for.
     """
 
@@ -71,7 +72,7 @@ class AskView(msgspec.Struct, frozen=True):
     given: tuple[Given, ...] = ()
     why_closed: str | None = None
     picked: frozenset[int] = frozenset()
-    about: str = ""
+    about: tuple[str, bool] | None = None
     edited: dict[str, Any] | None = None
 
     @property

@@ -23,7 +23,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, Reading, decided_block, request_lines
-from tui_tasks.tui.inbox.ask_views import AskedTasks
+from tui_tasks.tui.inbox.ask_views import AskedTask, AskedTasks
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
@@ -52,7 +52,7 @@ class AskDetail(TextDrawing):
         self._tasks = tasks
         self._on_screen = on_screen
         self._view: AskView | None = None
-        self._about: TaskLine | None = None
+        self._about: AskedTask | None = None
         self._working: TaskLine | None = None
         self._agent: Agent | None = None
         self._words: Sequence[Word] = ()
@@ -131,10 +131,10 @@ class AskDetail(TextDrawing):
             lines += [*block(_NOT_WHOLE, room, "$state-needs-you"), *gap]
         lines += self._options(view, len(lines), width, small)
         self._end = len(lines)
+        changed = block(self._about.change, room, "$changed") if self._about is not None and self._about.change else []
         meanwhile = self._meanwhile(ask)
-        if meanwhile:
-            lines += [*gap, *block(meanwhile, room, "$muted")]
-        return lines
+        notes = [*changed, *(block(meanwhile, room, "$muted") if meanwhile else [])]
+        return [*lines, *gap, *notes] if notes else lines
 
     def _lately(self, ask: Ask, room: int) -> list[Drawn]:
         """Return what the agent was asked for, and what it has said and done, newest first."""

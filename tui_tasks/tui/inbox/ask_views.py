@@ -5,12 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+import msgspec
+
 from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.read.agents import asked_tasks
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.hooks.replies.outbox import why_unanswerable
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents.answering import AskView, Given, WholeRequests
 from tui_tasks.tui.state.context import Context
+
+
+class AskedTask(msgspec.Struct, frozen=True):
+    """The task that a question is about.
+
+    Attributes:
+        uid: its uid.
+        number: its number.
+        name: the name that it had when the question was asked, so that nobody changes it under the human's eyes.
+        now: its name now; None when it is deleted.
+        was_changed: whether another name of it, or its deletion, has been shown.
+    """
+
+    uid: str
+    number: int
+    name: str
+    now: str | None
+    was_changed: bool
+
+    @property
+    def change(self) -> str:
+        """What has changed since the question; empty when nothing has."""
+        if self.now is None:
+            return f"#{self.number} is deleted."
+        return f"#{self.number} is now: {safe_line(self.now, 60)}." if self.now != self.name else ""
 
 
 class AskedTasks:
@@ -18,27 +47,41 @@ class AskedTasks:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._found: dict[str, TaskLine] = {}
+        self._found: dict[str, TaskLine | None] = {}
         # The uid of the task of each question, which is kept for one that has been closed.
         self._uids: dict[str, str] = {}
+        # The names when the questions were asked (None: not known), and the questions whose task has changed since.
+        self._names: dict[str, str | None] = {}
+        self._changed: set[str] = set()
 
-    def of(self, ask: Ask) -> TaskLine | None:
-        """Return the task that a question is about; None when it is about none, or that is deleted."""
+    def of(self, ask: Ask) -> AskedTask | None:
+        """Return the task that a question is about; None when it is about none, or nothing is known of that."""
+        task = self._now(ask)
+        if task is None:
+            return None
+        if ask.uid not in self._names:
+            self._names[ask.uid] = asked_tasks.name_when_asked(self._context.db, ask, task.uid)
+        name = self._names[ask.uid]
+        name = task.name if name is None else name
+        # Once is enough: an agent that renames a task again and again would forbid each answer.
+        if task.deleted or task.name != name:
+            self._changed.add(ask.uid)
+        now = None if task.deleted else task.name
+        return AskedTask(task.uid, task.number, name, now, ask.uid in self._changed)
+
+    def number(self, ask: Ask) -> str:
+        """Return the number of a question's task as `#4`; empty without a task."""
+        task = self._now(ask)
+        return f"#{task.number}" if task is not None else ""
+
+    def _now(self, ask: Ask) -> TaskLine | None:
         uid = ask.task_uid or self._context.state.asked_about.get(ask.uid) or self._uids.get(ask.uid)
         if uid is None:
             return None
         self._uids[ask.uid] = uid
         if uid not in self._found:
-            task = agent_text.live_task(self._context.db, uid)
-            if task is None:
-                return None
-            self._found[uid] = task
+            self._found[uid] = list_pages.line(self._context.db, uid)
         return self._found[uid]
-
-    def number(self, ask: Ask) -> str:
-        """Return the number of a question's task as `#4`; empty without a task."""
-        task = self.of(ask)
-        return f"#{task.number}" if task is not None else ""
 
     def holds_any(self, uids: Collection[str]) -> bool:
         """Return whether one of these tasks has been read."""
@@ -70,7 +113,7 @@ class AskViews:
             unsent.given.get(ask.uid, ()),
             why,
             unsent.picked.get(ask.uid, frozenset()),
-            about=task.name if task is not None else "",
+            about=(task.name, task.was_changed) if task is not None else None,
             edited=unsent.edited.get(ask.uid),
         )
 

@@ -34,7 +34,7 @@ _DONE_BEFORE = Statement(
 _DONE_AFTER = Statement(
     lambda: J.select(J.task).where((J.actor == slot("agent")) & (J.seq > slot("seq"))).order_by(J.seq).limit(_LOOKED_AT)
 )
-_OF_STATE: Final = ("status", "agent")
+_OF_STATE: Final = ("status", "agent", "name")
 _IS_NEW = (J.kind == "task.created") & journal.value_of(J.image, "status").is_null()
 _STATE = Statement(
     lambda: (
@@ -72,6 +72,13 @@ def task_of(db: Database, ask: Ask, now: TaskLine | None = None) -> str | None:
     near = [row[0] for looked_at in (_DONE_BEFORE, _DONE_AFTER) for row in db.all(looked_at, agent=ask.agent, seq=seq)]
     tasks = dict.fromkeys([*near, now.uid if now is not None else None])
     return next((task for task in tasks if task is not None and _was_at_work(db, ask.agent, task, seq)), None)
+
+
+def name_when_asked(db: Database, ask: Ask, task: str) -> str | None:
+    """Return the name that a task had when a question about it was asked; None where that was compacted away."""
+    seq = journal.seq_of(db, "ask.opened", ask.uid, ask.opened_at)
+    row = db.one(_STATE, task=task, seq=seq) if seq is not None else None
+    return row[2] if row is not None else None
 
 
 def _was_at_work(db: Database, agent: str, task: str, seq: int) -> bool:
