@@ -41,6 +41,30 @@ async def test_a_number_gives_the_oldest_question_that_option_and_the_cursor_goe
         assert app.screen.ask.agent == "claude-2" and "answered just now" not in shown(app)
 
 
+@pytest.mark.parametrize(("back", "on"), ["hl", ("left", "right")])
+async def test_l_goes_on_again_from_the_question_that_h_went_back_to(plan, make_app, back, on):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", back)
+        assert said(app) == "You have answered no question here yet. k moves up."
+        await settle(pilot, on)
+        assert said(app) == "h has gone back to no question. j moves down."
+        await settle(pilot, "1", back)
+        assert 'answered just now: "pyjwt"' in shown(app)
+        await settle(pilot, on)
+        assert app.screen.ask.agent == "claude-2" and said(app) == ""
+        await settle(pilot, back, on, back)
+        assert 'answered just now: "pyjwt"' in shown(app)
+
+
+async def test_l_stays_in_the_inbox_where_no_question_is_left(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "1", "y", "l")
+        assert isinstance(app.screen, Inbox)
+        assert said(app) == "h has gone back to no question. j moves down."
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_enter_goes_back_after_the_last_question(plan, make_app, size):
     app = make_app(plan.path)

@@ -333,6 +333,10 @@ async def test_several_questions_are_asked_one_after_the_other_and_sent_when_all
                 assert "Question 3 of 3" in shown(app)
             await settle(pilot, "left")
             assert "Question 2 of 3" in shown(app)
+            await settle(pilot, "right")
+            assert "Question 3 of 3" in shown(app)
+            await settle(pilot, "left", "left", "right", "right", "left")
+            assert "Question 2 of 3" in shown(app)
             await press(app, pilot, "2", LATE)
             # What is begun is there again.
             await settle(pilot, "escape", "a")

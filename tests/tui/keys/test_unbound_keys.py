@@ -27,6 +27,11 @@ from tui_tasks.tui.inputs.dialogs import AddWords, FilterWords
         ("1", "number_sign", "# does nothing here.  ? Help"),
         ("1", "ctrl+underscore", "^_ does nothing here.  ? Help"),
         ("1", "f5", "F5 does nothing here.  ? Help"),
+        ("a", "tab", "Tab does nothing here.  Enter Open  ? Help"),
+        ("A", "tab", "Tab does nothing here.  Enter Its log  ? Help"),
+        ("D", "tab", "Tab does nothing here.  Enter Entries  ? Help"),
+        ("3", "shift+tab", "Shift+Tab does nothing here.  Enter Open  ? Help"),
+        ("4", "tab", "Tab does nothing here.  Enter Runs  ? Help"),
         ("1", "shift+up", "Shift+↑ does nothing here.  ? Help"),
     ],
 )
@@ -42,7 +47,7 @@ async def test_what_is_named_has_a_meaning_there(jobs, make_app, place):
     app = make_app(jobs.plan.path)
     async with opened(app) as pilot:
         await settle(pilot, place)
-        for key in ("b", "c", "i", "o", "l", "h", "right", "left", "p", "w", "y", "M", "U", "Z", "f5"):
+        for key in ("b", "c", "i", "o", "l", "h", "right", "left", "p", "w", "y", "M", "U", "Z", "f5", "tab"):
             await settle(pilot, key)
             if " does nothing here.  " in said(app):
                 names = said(app).partition(".  ")[2].split("  ")

@@ -378,6 +378,20 @@ class TaskApp(Actor, ResilientApp):
         is_below = isinstance(self.screen, ModalScreen) or (line is not None and line.check_consume_key("a", "a"))
         self.frame.say(f"Esc goes back, then {leave} quits." if is_below else f"{leave} quits.")
 
+    def action_focus_next(self) -> None:
+        """Go to the next part, for Tab; say that the key does nothing where there is one part alone."""
+        self._focus_other("tab", self.screen.focus_next)
+
+    def action_focus_previous(self) -> None:
+        """Go to the part before, for Shift+Tab."""
+        self._focus_other("shift+tab", self.screen.focus_previous)
+
+    def _focus_other(self, key: str, go: Callable[[], object]) -> None:
+        if len(self.screen.focus_chain) > 1 or self.screen.is_modal:
+            go()
+        else:
+            self._say_unbound(key)
+
     async def on_event(self, event: events.Event) -> None:
         """Pass keys to the key queue, which handles them one after another."""
         if isinstance(event, events.Key):

@@ -24,7 +24,7 @@ from tui_tasks.text.safe import cell_len, safe_line, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import CAME_JUST_NOW, READ_FIRST, AskView, send_answer
+from tui_tasks.tui.agents.answering import CAME_JUST_NOW, READ_FIRST, AskView, Given, send_answer
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, WordLine
 from tui_tasks.tui.keys.action_table import Action
@@ -45,6 +45,8 @@ class AskAnswers(Controller):
         self._inbox = inbox
         self._context = inbox.context
         self._agents = agents
+        # The answers to several questions of a program that were given before the human went back among them.
+        self._went_back_from: dict[str, tuple[Given, ...]] = {}
 
     @override
     def why_not(self, action: Action) -> str | None:
@@ -56,6 +58,8 @@ class AskAnswers(Controller):
             return f"{self._context.keymap.key_of('ask_open')} lists these questions: answer each there"
         if ask is None:
             return "nothing needs you" if self._inbox.item is None else "no question here"
+        if ask.state != "open" and action.id == "ask_after":
+            return None
         if ask.state == "answered":
             answer = "; ".join((ask.answer or "").split("\n"))
             return Sentence(f"Already answered: {safe_line(answer, 60)}.")
@@ -163,9 +167,26 @@ class AskAnswers(Controller):
         """Return to the previous of several questions of a program, else to the question that was answered last."""
         view = self._inbox.view
         if view is not None and view.given:
+            later = self._went_back_from.get(view.ask.uid, ())
+            if later[: len(view.given)] != view.given:
+                self._went_back_from[view.ask.uid] = view.given
             self._inbox.ask_next(view.ask, view.given[:-1])
         elif not self._inbox.go_back_to_answered():
-            self._context.say("There is no question before this one.")
+            up = self._context.keymap.key_of("up")
+            self._context.say(f"You have answered no question here yet. {up} moves up.")
+
+    def do_ask_after(self) -> None:
+        """Return to where the key that goes back was pressed: to the later of several questions, or the next row."""
+        view = self._inbox.view
+        assert view is not None
+        later = self._went_back_from.get(view.ask.uid, ())
+        if view.ask.state != "open" and self._context.state.asks:
+            self._inbox.go_to_next()
+        elif len(later) > len(view.given) and later[: len(view.given)] == view.given:
+            self._inbox.ask_next(view.ask, later[: len(view.given) + 1])
+        else:
+            back, down = map(self._context.keymap.key_of, ("ask_before", "down"))
+            self._context.say(f"{back} has gone back to no question. {down} moves down.")
 
     def send_reply(self, event: Reply.Given) -> None:
         """Send the typed text: as the answer, or as a message when the question has been closed."""

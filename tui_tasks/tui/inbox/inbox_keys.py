@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import CAME_JUST_NOW, AskView, answer_keys
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.work import attaching
@@ -76,6 +79,11 @@ class RowActions(Controller):
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
+
+    @override
+    def takes_key(self, action: Action) -> bool:
+        """The key of the next kind does nothing where there is one kind alone."""
+        return action.id != "inbox_part" or len(set(map(kind_of, self._inbox.listed.rows))) > 1
 
     def do_ask_open(self) -> None:
         """Open the task that it is about; where it is answered, go on to the next."""

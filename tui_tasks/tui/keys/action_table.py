@@ -437,11 +437,12 @@ ACTIONS: Final[dict[str, Action]] = {
             "inbox",
             "ask_before",
             "h,left",
-            "Back to the question before",
+            "Back to the question that you answered last",
             "Before",
             needs="ask",
             verb="left",
         ),
+        _a("inbox", "ask_after", "l,right", "On again from that question", needs="ask", verb="column_right"),
         _w(
             "inbox",
             "ask_always",

@@ -8,7 +8,7 @@ from typing import Final
 from tui_tasks.tui.keys.action_table import ACTIONS, show_key
 from tui_tasks.tui.keys.user_keys import Keymap
 
-_OPEN: Final = ("open", "log_open", "job_runs", "ask_open", "agent_log")
+_OPEN: Final = ("open", "log_open", "job_runs", "ask_open", "agent_log", "digest_open")
 _NEW: Final = ("new", "job_new")
 _EDIT: Final = ("edit", "job_edit", "review_edit", "ask_edit")
 _DELETE: Final = ("delete", "job_delete", "ask_deny", "review_decline", "agent_stop")
@@ -16,7 +16,7 @@ _WANTED: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("o", "O", "plus", "insert", "ctrl+n"), _NEW),
     **dict.fromkeys(("i", "I", "p", "r", "R", "t", "f2"), _EDIT),
     **dict.fromkeys(("x", "d", "delete", "minus"), _DELETE),
-    **dict.fromkeys(("l", "right", "space"), _OPEN),
+    **dict.fromkeys(("l", "right", "space", "tab", "shift+tab"), _OPEN),
     **dict.fromkeys(("h", "left", "backspace", "ctrl+g", "ctrl+o"), ("back",)),
     **dict.fromkeys(("Q", "X", "Z", "ctrl+x"), ("quit",)),
     **dict.fromkeys(("f", "f3"), ("filter", "job_filter", "search_all")),
