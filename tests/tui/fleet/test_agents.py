@@ -591,6 +591,8 @@ async def test_other_answers_than_yes_and_no_are_chosen_in_the_inbox(plan, make_
         await settle(pilot)
         assert shown(app).splitlines()[-1].startswith(" a Choose ") and "- Do it" in shown(app)
         await settle(pilot, "y")
+        assert said(app) == "Yes does not answer this: a shows the whole question."
+        await settle(pilot, "a")
         assert app.screen.NAME == "inbox" and app.screen.ask.question == "Ship?"
         await settle(pilot, "y")
         assert said(app) == "Press 1 for “Do it”, or the number of another answer."

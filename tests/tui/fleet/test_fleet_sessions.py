@@ -216,7 +216,7 @@ async def test_a_longer_permission_takes_lines_of_the_agents_to_stand_there_whol
 
 
 @pytest.mark.parametrize(("size", "many"), [((40, 12), 1), ((120, 40), 300)])
-async def test_one_that_does_not_stand_there_whole_is_shown_in_the_inbox_and_allowed_only_at_its_end(
+async def test_one_that_does_not_stand_there_whole_is_answered_in_the_inbox_alone_and_allowed_at_its_end(
     people, make_app, size, many
 ):
     with Store(people.path) as store:
@@ -226,7 +226,12 @@ async def test_one_that_does_not_stand_there_whole_is_shown_in_the_inbox_and_all
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
         await go_to(pilot, _waits_for_permission(app))
-        await settle(pilot, "y")
+        assert lines(app)[-1].startswith(" a Read it ") and not re.search("Allow|Approve|Deny", lines(app)[-1])
+        for key in "yx" if size == (40, 12) else "y":
+            await settle(pilot, key)
+            assert said(app) == "Not answered: a shows the whole question."
+        # A reason that is typed on after x is dropped, up to its end.
+        await settle(pilot, *["escape"] * (size == (40, 12)), "a")
         assert isinstance(app.screen, Inbox)
         ask = app.screen.ask
         assert ask.state == "open" and ask.request["tool"] == "Bash"

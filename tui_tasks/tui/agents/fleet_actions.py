@@ -170,21 +170,26 @@ class FleetAnswers(Controller):
         return action.id == "ask_deny" and view is not None and view.why_closed is None and view.denying is not None
 
     def give(self, view: AskView, answer: str) -> Any:
-        """Answer a question that is shown to its end, and has stood there; else show it in the inbox."""
+        """Answer a question that is shown to its end, and has stood there; else say where it can be read."""
         if not self._fleet.shows_whole(view):
-            return self.do_agent_ask()
+            self._say_where("Not answered")
+            return None
         if self._fleet.reading.has_stood(view.version, to_end=True):
             return self._answer(view, answer)
         self._context.say(READ_FIRST)
         return None
 
     def do_ask_approve(self) -> Any:
-        """Answer with the option that says yes; where none does, or several can be chosen, open the inbox."""
+        """Answer with the option that says yes, if there is one and no other can be chosen with it."""
         view = self._fleet.view
         assert view is not None
         if view.takes_several or view.approving is None:
-            return self.do_agent_ask()
+            self._say_where("Yes does not answer this")
+            return None
         return self.give(view, view.approving)
+
+    def _say_where(self, why: str) -> None:
+        self._context.say(f"{why}: {self._context.keymap.key_of('agent_ask')} shows the whole question.")
 
     async def do_ask_deny(self) -> None:
         """Ask for the reason, then answer with the option that says no."""
@@ -192,7 +197,7 @@ class FleetAnswers(Controller):
         assert view is not None
         no = view.denying
         if not self._fleet.shows(view):
-            self.do_agent_ask()
+            self._say_where("Not answered")
             return
         if no is None:
             self._context.say("None of the options says no: choose one by its number, or reply.")

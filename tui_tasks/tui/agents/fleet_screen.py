@@ -96,6 +96,8 @@ class Fleet(Overlay):
         self.reading = Reading(context)
         # The question that is drawn.
         self._shown: AskView | None = None
+        # Whether the foot has the key that opens it in place of those that answer it.
+        self._offers_to_open = False
         # Kept, as measuring it looks at all agents.
         self._head_height = 0
         self._over: set[str] = set()
@@ -233,6 +235,12 @@ class Fleet(Overlay):
         """Return whether all of a question is on screen."""
         return self.shows(view) and self._note_text.has_whole(view.version)
 
+    def _must_be_opened(self, view: AskView | None) -> bool:
+        """Return whether a question has no room here, so that no key may answer it."""
+        if view is None or view.why_closed is not None:
+            return False
+        return self.small or (self._note_text.drawn == view.version and not self._note_text.has_whole(view.version))
+
     def _note_room(self) -> tuple[int, int]:
         """Return how many lines the note has beside the first agents, and at most, for a question to be whole."""
         most = self.size.height // 2
@@ -249,6 +257,8 @@ class Fleet(Overlay):
         if self.is_active and self.is_mounted:
             version = self._note_text.drawn if not self.small else None
             self.reading.painted(version, to_end=self._note_text.has_whole(version) and bool(self._note.size.height))
+            if self._must_be_opened(self._shown) != self._offers_to_open:
+                self._show_keys()
 
     def on_screen_resume(self) -> None:
         """Note what can be read again."""
@@ -355,6 +365,10 @@ class Fleet(Overlay):
         for part in (self._note_title, self._note, self._head.title, self._titles):
             part.again()
         self.call_after_refresh(self._note_painted)
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        self._offers_to_open = self._must_be_opened(self._shown)
         if self.is_on_gone:
             word = "Fold" if self._shows_gone else "Show them"
             self.hint(self.hint_of("agent_log", word), *map(self.hint_of, ("back", "help")))
@@ -390,6 +404,8 @@ class Fleet(Overlay):
             return [self.hint_of("agent_ask")]
         if view.takes_several or not keys:
             return [self.hint_of("agent_ask", "Choose" if view.options else "Answer")]
+        if self._offers_to_open:
+            return [self.hint_of("agent_ask", "Read it")]
         yes = "Allow" if view.is_permission else ""
         hints = [self.hint_of(each, yes if each == "ask_approve" else "") for each in keys]
         return [*hints, *([self.hint_of("agent_ask", "Choose")] if len(view.options) > len(keys) else [])]
