@@ -81,7 +81,7 @@ async def test_a_session_that_an_error_has_ended_stands_above_the_others_for_an_
         rows = [(member.name, member.state) for member in app.screen.listed.rows][3:]
         assert [state for _, state in rows] == ["failed", "failed", "working", "idle", "gone", "failed"]
         assert [name for name, state in rows if state == "failed"] == ["claude-5", "claude-8", "claude-7"]
-        await settle(pilot, "escape", "full_stop", "A")
+        await settle(pilot, "escape", "full_stop", "full_stop", "A")
         rows = [(member.name, member.state) for member in app.screen.listed.rows][3:]
         # What is still there can be asked for something.
         assert [state for _, state in rows] == ["failed", "working", "idle", "gone", "failed", "failed"]

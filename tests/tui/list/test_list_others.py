@@ -9,6 +9,7 @@ from textual import events
 
 from tests.tui.driving import (
     SIZES,
+    above,
     below,
     by_agent,
     lines,
@@ -121,17 +122,36 @@ async def test_u_right_after_all_seen_brings_the_marks_back_and_only_then_undoes
         await settle(pilot, "d")
         before, looked = dict(app.state.new), app.state.looked
         assert before
-        await press(app, pilot, "full_stop", "full_stop")
+        await press(app, pilot, "full_stop")
         assert "u brings the marks back" in said(app)
         agent(AddTask("later", plan.list_uid))
         await until(pilot, lambda: "later" in shown(app))
         await press(app, pilot, "u")
-        assert "The marks are back. u again undoes your last change." in said(app)
+        assert "The marks are back. u again undoes what you did before." in said(app)
         assert before.items() <= app.state.new.items()
         assert app.state.looked == looked == local_values.looked(app.link.db)
         assert task(app, plan[8]).deleted
         await press(app, pilot, "u")
         assert not task(app, plan[8]).deleted
+
+
+async def test_the_key_of_marks_puts_failures_away_only_after_it_has_named_them(app, plan):
+    async with opened(app) as pilot:
+        assert app.state.new and "Fix flaky DST test: test_dst_gap" in above(app)
+        await press(app, pilot, "full_stop")
+        said_first = "All marked as seen. u brings the marks back. . again puts away failed task #3."
+        assert said(app) == said_first and not app.state.new
+        assert "Fix flaky DST test: test_dst_gap" in above(app)
+        await press(app, pilot, "j", "full_stop")
+        assert said(app) == "Put away: failed task #3. u brings it back."
+        assert "Fix flaky" not in above(app)
+        await press(app, pilot, "full_stop")
+        assert said(app) == "All marked as seen. u brings the marks back."
+        await press(app, pilot, "u")
+        assert said(app) == "The failures are back. u again undoes what you did before."
+        assert "Fix flaky DST test: test_dst_gap" in above(app) and not app.state.new
+        await press(app, pilot, "u")
+        assert said(app).startswith("The marks are back.") and app.state.new
 
 
 async def test_u_undoes_what_was_changed_after_all_was_seen(app, plan):

@@ -62,7 +62,7 @@ async def test_the_foot_begins_with_what_waits_and_ends_with_the_help(app, plan)
         foot = " a Inbox  . Seen  s Status  n New  e Edit  / Filter  v Mark  A Agents  ? Help"
         assert lines(app)[-1] == foot
         by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
-        await press(app, pilot, "full_stop")
+        await press(app, pilot, "full_stop", "full_stop", "j")
         await until(pilot, lambda: lines(app)[-1].startswith(" s Status  n New  e Edit  / Filter  v Mark  a Inbox"))
         await pilot.resize_terminal(40, 12)
         await until(pilot, lambda: lines(app)[-1] == " s Status  / Filter  a Inbox  ? Help")

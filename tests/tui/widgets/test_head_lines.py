@@ -74,11 +74,11 @@ async def test_the_only_thing_that_has_failed_is_named_and_a_click_goes_there(ap
 async def test_a_failure_that_was_seen_is_counted_and_has_its_row_again_when_it_is_not_or_another_comes(app, plan):
     async with opened(app) as pilot:
         assert "✗ #3  Fix flaky" in above(app)
-        await press(app, pilot, ".")
+        await press(app, pilot, ".", ".")
         assert "#3  Fix flaky" not in above(app) and "✗ 1 failed" in above(app)
         await press(app, pilot, "u")
         assert "✗ #3  Fix flaky" in above(app)
-        await press(app, pilot, ".")
+        await press(app, pilot, ".", ".")
         fail_a_job(plan, "nightly")
         await until(pilot, lambda: "✗ S1  nightly: no paper" in above(app))
         assert "#3  Fix flaky" not in above(app) and "✗ 2 failed" in above(app)
@@ -86,7 +86,7 @@ async def test_a_failure_that_was_seen_is_counted_and_has_its_row_again_when_it_
 
 async def test_an_edit_of_a_failed_task_does_not_bring_back_its_row_that_the_human_put_away(app, plan):
     async with opened(app) as pilot:
-        await press(app, pilot, ".")
+        await press(app, pilot, ".", ".")
         assert "#3  Fix flaky" not in above(app)
         by_agent(plan, "claude-2", EditTask(plan[3], {"name": "Fix the flaky test"}), now=NOW + SECOND)
         await until(pilot, lambda: "Fix the flaky test" in shown(app))
@@ -284,7 +284,9 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
             assert "! 1 gone" in lines(app)[1]
             assert lines(app)[2].startswith(" · alpha gone 6m #8")
             assert re.search(r"· #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
-        await press(app, pilot, "full_stop")
+        await press(app, pilot, "full_stop", "full_stop")
+        assert "agent alpha" in said(app)
+        await press(app, pilot, "j")
         assert "alpha" not in shown(app)
         await press(app, pilot, "u")
         assert "alpha" in shown(app)

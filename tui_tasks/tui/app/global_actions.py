@@ -8,6 +8,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries
@@ -62,6 +63,8 @@ class GlobalActions(Controller):
         self._stop = stop
         # The changes that cannot be taken back, which undo passes over, each with the reason.
         self._passed_over: dict[int, str] = {}
+        # The failures of which was said last that they can be put away.
+        self._offered: tuple[str, ...] = ()
         # The answered question of which was said that no undo takes the answer back.
         self._said_of_answer = ""
 
@@ -148,11 +151,11 @@ class GlobalActions(Controller):
 
         Offer to pass over a change that cannot be taken back.
         """
-        if (looked := self._context.state.unsee()) is not None:
+        if (unseen := self._context.state.unsee()) is not None:
+            looked, were_failures = unseen
             await self._remember(looked)
-            self._context.say(
-                f"The marks are back. {self._context.keymap.key_of('undo')} again undoes your last change."
-            )
+            what, key = "failures" if were_failures else "marks", self._context.keymap.key_of("undo")
+            self._context.say(f"The {what} are back. {key} again undoes what you did before.")
             return
         if self._context.state.has_work:
             from tui_tasks.tui.work import review_actions
@@ -263,11 +266,41 @@ class GlobalActions(Controller):
                 self._context.navigation.show_list(task_queries.any_list(db, part.uid).id)
 
     async def do_seen(self) -> None:
-        """Nothing is new any more."""
-        context = self._context
-        looked = context.state.all_seen(context.clock.now())
-        await self._remember(looked)
-        context.say(f"All marked as seen. {context.keymap.key_of('undo')} brings the marks back.")
+        """Nothing is new any more; where nothing is and that was said, put failures away that are named in that."""
+        context, state = self._context, self._context.state
+        shown, has_new = self._past_failures(), bool(state.new or state.deleted)
+        undo, again = context.keymap.key_of("undo"), context.keymap.key_of("seen")
+        if has_new or not shown or shown != self._offered:
+            if has_new or not shown:
+                await self._remember(state.all_seen(context.clock.now()))
+            self._offered = self._past_failures()
+            said = f"All marked as seen. {undo} brings the marks back." if has_new or not shown else ""
+            more = f"{again} again puts away {', '.join(self._offered)}." if self._offered else ""
+            context.say(" ".join(filter(None, (said, more))))
+            return
+        await self._remember(state.put_failures_away(context.clock.now()))
+        left = self._past_failures()
+        context.say(f"Put away: {', '.join(one for one in shown if one not in left)}. {undo} brings it back.")
+        self._offered = ()
+
+    def _past_failures(self) -> tuple[str, ...]:
+        """Return the failures above the panes that can be put away, in words."""
+        from tui_tasks.tui.widgets import needs_entries
+        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
+
+        nouns = {needs_entries.FAILED: "failed task", needs_entries.JOBS: "failed job"}
+        now, seen_at = self._context.clock.now(), self._context.state.seen_at
+        entries = (entry for entry in NeedsEntries(self._context, lambda span: None).entries() if entry.kind in nouns)
+        found = [
+            f"{nouns[one.kind]} {one.number}" if one.count == 1 else count(one.count, nouns[one.kind])
+            for one in entries
+        ]
+        for member in self._context.state.members:
+            has_ended = member.session is not None and member.session.ended_at is not None
+            is_failed = has_ended and member.state == "failed" and not agent_states.is_over(member, now, seen_at)
+            if is_failed or (member.lapsed_task is not None and member.task is None):
+                found.append(f"agent {agent_text.who(member.name, 30)}")
+        return tuple(found)
 
     async def _remember(self, looked: Looked) -> None:
         """Draw what is new since the human looked, and keep when that was."""

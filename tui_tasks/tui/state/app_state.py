@@ -126,8 +126,8 @@ class AppState:
         self._unseen = UnseenChanges()
         # When the human said that all was seen.
         self.seen_at = 0 if is_past else local_values.seen_at(db)
-        # What was new before that, until the human changes something.
-        self._before_seen: Marks | None = None
+        # What was new before each step of that, until the human changes something.
+        self._before_seen: list[Marks] = []
         self.looked = local_values.looked(db) or Looked(0 if is_past else journal.newest(db), now)
         self._read_all(now)
         self._note_new(overview.changes(db, self.looked.seq, MAX_NEW))
@@ -136,7 +136,7 @@ class AppState:
         """Update the state with a batch of changes."""
         self.projects.apply(changes)
         if changes.all or any(entry.actor == HUMAN for entry in changes.entries):
-            self._before_seen = None
+            self._before_seen.clear()
         if changes.all:
             self.places.forget()
             self._read_all(now)
@@ -169,12 +169,17 @@ class AppState:
         self.spoke |= {entry.actor: entry.at for entry in entries if entry.actor not in RESERVED_AGENTS}
 
     def all_seen(self, now: int) -> Looked:
-        """Mark everything as seen; return what to remember."""
-        if self._before_seen is None or self.new or self.deleted:
-            self._before_seen = Marks(self.looked, self.seen_at, self._unseen)
+        """Mark everything as seen; return what to remember. Failures stay above the panes."""
+        if self.new or self.deleted or not self._before_seen:
+            self._before_seen.append(Marks(self.looked, self.seen_at, self._unseen))
         self.looked = Looked(journal.newest(self._db), now)
-        self.seen_at = now
         self._unseen = UnseenChanges()
+        return self.looked
+
+    def put_failures_away(self, now: int) -> Looked:
+        """Show past failures no more above the panes; return what to remember."""
+        self._before_seen.append(Marks(self.looked, self.seen_at, self._unseen))
+        self.seen_at = now
         return self.looked
 
     @property
@@ -224,15 +229,17 @@ class AppState:
         """Whether there are such tasks, or deleted ones."""
         return bool(self.deleted or self.change_counts())
 
-    def unsee(self) -> Looked | None:
-        """Bring back what `all_seen` marked; return what to remember. None: the human has changed something since."""
-        before = self._before_seen
-        if before is None:
+    def unsee(self) -> tuple[Looked, bool] | None:
+        """Take back the last `all_seen` or `put_failures_away`; return what to remember, and whether it was the latter.
+
+        None: neither was done, or the human has changed something since.
+        """
+        if not self._before_seen:
             return None
-        self._before_seen = None
+        before, seen_at = self._before_seen.pop(), self.seen_at
         self.looked, self.seen_at = before.looked, before.seen_at
         self._unseen = before.unseen.followed_by(self._unseen)
-        return self.looked
+        return self.looked, seen_at != before.seen_at
 
     @property
     def current_list(self) -> TaskList | None:
