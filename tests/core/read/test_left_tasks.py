@@ -9,9 +9,10 @@ import pytest
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import add
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims
 from tui_tasks.core.read.agents import agent_states, fleet
 from tui_tasks.core.read.agents.fleet import DAY, LeftTask, Member
+from tui_tasks.core.read.agents.lapsed_claims import MOST, LapsedClaims
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.hooks import intake
@@ -227,3 +228,47 @@ def test_a_session_whose_process_ended_has_left_the_task_of_its_lapsed_claim(sce
     scene.later(LEASE)
     assert scene.left() == {uid: LeftTask("claude-1", ended, has_lapsed=True)}
     assert scene.state("claude-1") == "left"
+
+
+def _lets_many_lapse(scene: Scene, agent: str, number: int) -> None:
+    """Let an agent claim so many tasks, and lose all of them at once."""
+    store, home = scene.store, scene.store.db.scalar("SELECT uid FROM list WHERE name = 'task'")
+    made = store.commit(*(AddTask(f"job {at}", home) for at in range(number)), actor=agent, now=scene.clock())
+    store.commit(*(ClaimTask(agent, SECOND, task.uid) for task in made), actor=agent, now=scene.clock())
+    scene.clock.forward(2)
+    store.commit(LapseClaims(), actor="system", now=scene.clock())
+
+
+def test_thousands_of_claims_of_another_agent_that_lapse_hide_none(scene):
+    uid = scene.claim()
+    scene.kill()
+    killed = scene.clock()
+    scene.later(LEASE)
+    _lets_many_lapse(scene, "omega", 1_500)
+    assert scene.left()[uid] == LeftTask("alpha", killed, has_lapsed=True)
+    assert scene.state() == "left"
+    assert len(scene.member("omega").lapsed) == MOST
+
+
+def test_what_lapses_between_two_looks_is_found_by_the_second_and_what_was_found_stays(scene):
+    known = LapsedClaims()
+
+    def found() -> set[str]:
+        members = fleet.everyone(scene.store.db, scene.clock() - DAY, lapsed=known)
+        return {claim.task.uid for member in members for claim in member.lapsed if claim.is_open}
+
+    first = scene.claim()
+    scene.kill()
+    assert found() == set()
+    scene.later(LEASE)
+    assert found() == {first} == found()
+    second = add(scene.talk, "another")
+    scene.connect("beta")
+    scene.talk.ok("control:claim", {"agent": "beta"}, uid=second, lease_seconds=LEASE)
+    scene.later(LEASE)
+    assert found() == {first, second}
+    scene.talk.ok("control:claim", {"agent": "gamma"}, uid=first)
+    assert found() == {second}
+    scene.talk.ok("tasklist:set_task_done", {"agent": "gamma"}, uid=first)
+    scene.later(24 * 3600 + 1)
+    assert found() == set()

@@ -15,6 +15,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import LeftTask, Member
+from tui_tasks.core.read.agents.lapsed_claims import LapsedClaims
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -109,6 +110,7 @@ class AppState:
         self.members: list[Member] = []
         self.left: dict[str, LeftTask] = {}
         self.lapsed: dict[str, LeftTask] = {}
+        self._claims = LapsedClaims()
         self.stopped: dict[str, str] = {}
         self.unproven: list[str] = []
         self.reviewable: dict[str, str] = {}
@@ -271,7 +273,7 @@ class AppState:
         was = self.members, self.left, self.asked_about
         known = () if self._is_past else self.members
         self.members = fleet.everyone(
-            self._db, now - DAY, known, seen_at=self.seen_at, knows_presence=not self._is_past
+            self._db, now - DAY, known, lapsed=self._claims, seen_at=self.seen_at, knows_presence=not self._is_past
         )
         left = fleet.left_tasks(self._db, self.members, now, self._grace)
         # An agent whose work is to be reviewed may be gone.
@@ -350,6 +352,7 @@ class AppState:
 
     def _read_all(self, now: int) -> None:
         self._about = {}
+        self._claims = LapsedClaims()
         self._read_number_width()
         self.lists = {home.id: home for home in task_queries.lists(self._db)}
         self._read_asks()

@@ -15,9 +15,9 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import activity, lapsed_claims, session_queries
+from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.agents.activity import Word
-from tui_tasks.core.read.agents.lapsed_claims import LapsedClaim
+from tui_tasks.core.read.agents.lapsed_claims import LapsedClaim, LapsedClaims
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.agent_tables import AgentRow
@@ -162,16 +162,22 @@ def paused(db: Database) -> dict[str, str]:
 
 
 def everyone(
-    db: Database, since: int, known: Iterable[Member] = (), *, seen_at: int = 0, knows_presence: bool = True
+    db: Database,
+    since: int,
+    known: Iterable[Member] = (),
+    *,
+    lapsed: LapsedClaims | None = None,
+    seen_at: int = 0,
+    knows_presence: bool = True,
 ) -> list[Member]:
     """Return every agent, except those last heard before an instant that are gone and have left nothing open.
 
-    Of the agents in `known` only what is new is read. `seen_at`: when the human said last that all was seen.
-    `knows_presence`: whether it is known who is connected to the channel; otherwise an agent's state follows from what
-    it has open.
+    Of the agents in `known` and the claims in `lapsed` only what is new is read. `seen_at`: when the human said last
+    that all was seen. `knows_presence`: whether it is known who is connected to the channel; otherwise an agent's state
+    follows from what it has open.
     """
     newest_before = {member.name: member.newest for member in known}
-    seen = _Found(db, since, seen_at, knows_presence=knows_presence)
+    seen = _Found(db, since, lapsed or LapsedClaims(), seen_at, knows_presence=knows_presence)
     members = []
     for name in sorted(seen.names(since)):
         seq, at = seen.speakers.get(name, (0, 0))
@@ -223,7 +229,7 @@ def left_now(db: Database, now: int, grace: int) -> dict[str, LeftTask]:
 class _Found:
     """What is read for all agents at once."""
 
-    def __init__(self, db: Database, since: int, seen_at: int, *, knows_presence: bool) -> None:
+    def __init__(self, db: Database, since: int, lapsed: LapsedClaims, seen_at: int, *, knows_presence: bool) -> None:
         self._knows_presence = knows_presence
         self._seen_at = seen_at
         self.speakers = {name: (seq, at) for name, seq, at in activity.speakers(db)}
@@ -246,7 +252,8 @@ class _Found:
         # Who waits is not recorded for the past.
         self._signs = connections.signs(db) if knows_presence else {}
         self._near = work_queries.near_limits(db)
-        self._lapsed_claims = lapsed_claims.by_agent(db, since)
+        lapsed.look(db, since)
+        self._lapsed_claims = lapsed
         self._tasks = activity.working(db)
         self._stuck = {one.uid: one for one in activity.stuck_now(db)}
         self._open_asks = ask_queries.open_by_agent(db)
@@ -308,13 +315,13 @@ class _Found:
             questions=len(self._open_asks.get(name, ())),
             near=self._near.get(name),
             goes_on=task is not None and self._goes_on(name, newest),
-            lapsed=self._lapsed(name, newest) if name in self._lapsed_claims else (),
+            lapsed=self._lapsed(name, newest),
         )
 
     def _lapsed(self, name: str, newest: NewestEntries) -> tuple[LapsedClaim, ...]:
         seen = self._sessions.get(name)
         heard_at = max(newest.at, self._opened.get(name, 0), seen.activity.last_seen if seen is not None else 0)
-        return lapsed_claims.lapsed(self._db, self._lapsed_claims[name], heard_at, self._seen_at)
+        return self._lapsed_claims.of(self._db, name, heard_at, self._seen_at)
 
     def _goes_on(self, name: str, newest: NewestEntries) -> bool:
         """Return whether an agent works on though it asks."""

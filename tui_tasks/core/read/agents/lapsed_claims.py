@@ -1,29 +1,32 @@
 """Tasks that agents had claimed, and left: the leases ended, and nothing was heard of the agents since.
 
-Claims are found by the entries that say that they lapsed, of which there are few, whatever their agents wrote.
+Claims are found by the entries that say that they lapsed, among all that the system wrote lately. A process that stays
+looks at each entry once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
 from typing import Final
 
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import Claim
 
-LOOKED_AT: Final = 2_000
-"""How many of the system's newest entries are looked at; it writes those on lapsed claims."""
+MOST: Final = 1_000
+"""How many of one agent's claims are looked at, the newest ones."""
+# In microseconds: what lapsed longer before the newest entry is not looked at.
+_WEEK: Final = 7 * 24 * 3600 * 1_000_000
 _LAPSED: Final = f"""
-SELECT claim.agent, claim.uid, newest.at FROM (
-    SELECT at, kind, uid FROM journal WHERE actor = '{vocab.SYSTEM}' ORDER BY seq DESC LIMIT {LOOKED_AT}
-) AS newest JOIN claim ON claim.uid = newest.uid
-WHERE newest.kind = 'claim.lapsed' AND newest.at >= ?1 AND claim.state = 'lapsed'
+SELECT claim.agent, claim.uid, journal.at FROM journal JOIN claim ON claim.uid = journal.uid
+WHERE journal.actor = '{vocab.SYSTEM}' AND journal.seq > ? AND journal.seq <= ?
+AND journal.kind = 'claim.lapsed' AND journal.at >= ? ORDER BY journal.seq
 """
 
 
@@ -39,29 +42,45 @@ class LapsedClaim(msgspec.Struct, frozen=True, gc=False):
     lease: int = 0
 
 
-def by_agent(db: Database, since: int) -> dict[str, list[tuple[str, int]]]:
-    """Return the claims that lapsed after an instant, by agent: the uid of each and when it lapsed, newest first."""
-    found: dict[str, list[tuple[str, int]]] = {}
-    for agent, uid, at in db.sql(_LAPSED, (since,)).fetchall():
-        found.setdefault(agent, []).append((uid, at))
-    return found
+class LapsedClaims:
+    """The claims of each agent that lapsed lately."""
 
+    def __init__(self) -> None:
+        # The newest entry that was looked at, and the instant after which claims count that lapsed.
+        self._seq = self._since = 0
+        # The uid of each claim, and when it lapsed, newest first.
+        self._found: dict[str, deque[tuple[str, int]]] = {}
 
-def lapsed(db: Database, claims: Iterable[tuple[str, int]], heard_at: int, seen_at: int) -> tuple[LapsedClaim, ...]:
-    """Return those claims of an agent that lapsed without a word from it afterwards, the open ones first.
+    def look(self, db: Database, since: int) -> None:
+        """Find the claims that lapsed after an instant, and since the last look."""
+        self._since = since
+        newest = db.sql("SELECT seq, at FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+        if newest is None or newest[0] == self._seq:
+            return
+        seq, at = newest
+        first = max(since, at - _WEEK)
+        for agent, uid, at in db.sql(_LAPSED, (self._seq or journal.seq_before(db, first), seq, first)).fetchall():
+            self._found.setdefault(agent, deque(maxlen=MOST)).appendleft((uid, at))
+        self._seq = seq
 
-    Args:
-        db: the database.
-        claims: those of the agent, as `by_agent` returns them.
-        heard_at: when the agent was last heard.
-        seen_at: when the human said last that all was seen.
-    """
-    found = []
-    for uid, at in claims:
-        claim = task_records.find(db, uid) if heard_at < at else None
-        if claim is not None and (task := list_pages.line(db, claim.task_uid)) is not None:
-            found.append(LapsedClaim(task, at, at > seen_at and _is_free(db, claim, task), claim.lease))
-    return tuple(sorted(found, key=lambda one: not one.is_open))
+    def of(self, db: Database, agent: str, heard_at: int, seen_at: int) -> tuple[LapsedClaim, ...]:
+        """Return those of an agent that lapsed without a word from it afterwards, the open ones first.
+
+        Args:
+            db: the database.
+            agent: the agent.
+            heard_at: when it was last heard.
+            seen_at: when the human said last that all was seen.
+        """
+        claims = self._found.get(agent, ())
+        found = []
+        for uid, at in claims:
+            claim = task_records.find(db, uid) if at > heard_at and at >= self._since else None
+            if claim is None or claim.state != "lapsed":
+                continue
+            if (task := list_pages.line(db, claim.task_uid)) is not None:
+                found.append(LapsedClaim(task, at, at > seen_at and _is_free(db, claim, task), claim.lease))
+        return tuple(sorted(found, key=lambda one: not one.is_open))
 
 
 def _is_free(db: Database, claim: Claim, task: TaskLine) -> bool:
