@@ -97,7 +97,11 @@ class TopLine(FrameLine):
         if context.link.as_of is not None:
             return [(f"{as_of_words(context, context.link.as_of, room - 2)} ", "$state-overdue")]
         ways = (
-            [*self._place(has_file=step.has_file), *self._next_task(step.task), *self._next_job(step.job, width)]
+            [
+                *self._place(has_file=step.has_file),
+                *self._next_task(step.task),
+                *self._next_job(step.job, is_short=width < WIDE and not step.has_file),
+            ]
             for step in _STEPS
         )
         fitting = (parts for parts in ways if _size(parts) <= room)
@@ -134,18 +138,22 @@ class TopLine(FrameLine):
         )
         return [("  next ", "$muted"), (f"#{task.number}{' ' * bool(name)}{name}", "")]
 
-    def _next_job(self, cells: int | None, width: int) -> list[Part]:
-        """Return the next job that is due, and when; its name takes up to so many cells, 0: none; None: no job."""
+    def _next_job(self, cells: int | None, *, is_short: bool) -> list[Part]:
+        """Return the next job that is due, and when; its name takes up to so many cells, 0: none; None: no job.
+
+        In short, its name alone says that it is a job, and another word of the task's name has room.
+        """
         now = self.context.clock.now()
         job = next((job for job in self.context.state.next_jobs if job.when >= now), None)
         if job is None or cells is None:
             return []
         self.lasts(age_lasts(job.when, now))
         ascii_only, when = self.context.ascii_only, due(job.when, now)
+        name = safe_words(one_line(job.name), cells, ascii_only=ascii_only)
         words = (
-            sign("scheduled", ascii_only=ascii_only),
-            safe_words(one_line(job.name), cells, ascii_only=ascii_only),
-            when if width >= WIDE else when.removeprefix("in "),
+            "" if is_short and name else sign("scheduled", ascii_only=ascii_only),
+            name,
+            when.removeprefix("in ") if is_short else when,
         )
         return [(f"  {' '.join(filter(None, words))}", "$muted")]
 

@@ -216,7 +216,8 @@ def _paths(title: str, paths: Sequence[str], room: int, style: str) -> list[Draw
 
 def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     if not facts.checks:
-        return [[], [(" No check proves this tree: add [check.NAME] to the configuration file.", "$muted")]]
+        words = "No check proves this tree: add [check.NAME] to the configuration file."
+        return [[], *block(words, room, "$muted")]
     lines: list[Drawn] = [[], [(" Checks on this tree", "bold")]]
     for check in facts.checks:
         shown = PROOF_LOOKS[check.state]
