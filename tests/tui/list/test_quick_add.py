@@ -312,6 +312,24 @@ async def test_the_form_is_opened_from_quick_add_with_what_was_typed(app, plan):
         assert row.depends_on == (plan[5],)
 
 
+@pytest.mark.parametrize("keys", [("n", *"Long", "ctrl+o", *"#x"), ("e", *" Long")])
+async def test_a_form_that_cannot_be_saved_stands_there_again_with_the_reason(app, plan, monkeypatch, keys):
+    async def full(*_operations, **_how):
+        raise StorageFailed("the disk is full", retryable=True)
+
+    async with opened(app) as pilot:
+        await settle(pilot, *keys)
+        typed = app.screen.form
+        monkeypatch.setattr(app.link, "commit", full)
+        await settle(pilot, "ctrl+s")
+        await until(pilot, lambda: "the disk is full" in said(app))
+        assert isinstance(app.screen, EditScreen) and app.screen.form == typed
+        monkeypatch.undo()
+        await press(app, pilot, "ctrl+s")
+        assert len(app.screen_stack) == 1
+        assert any("Long" in name for name in order(app))
+
+
 async def test_quick_add_takes_and_previews_what_is_due(app):
     async with opened(app) as pilot:
         await pilot.press("n")

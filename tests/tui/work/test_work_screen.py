@@ -9,6 +9,7 @@ import pytest
 
 from tests.tui.driving import SIZES, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.sessions import RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
@@ -98,6 +99,24 @@ async def test_a_start_that_is_refused_says_why(plan, make_app, monkeypatch):
         app.context.navigation.go_to(plan[9])
         await settle(pilot, "W", "enter")
         await until(pilot, lambda: "claude" in said(app) and "Starting" not in said(app))
+
+
+async def test_the_form_of_a_start_that_is_refused_stands_there_again_as_it_was_typed(plan, make_app, monkeypatch):
+    def refuse(self: Any, uid: str, request: Request) -> Started:
+        raise Conflict("no agent was started: this folder is in no git repository")
+
+    monkeypatch.setattr(starting.Starter, "start", refuse)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W", "tab", "shift+tab", *"base:next now", "enter")
+        await until(pilot, lambda: "in no git repository" in said(app))
+        assert isinstance(app.screen, StartForm)
+        assert "codex" in shown(app) and "this checkout" in shown(app) and "base:next now" in shown(app)
+        await settle(pilot, "x")
+        assert app.screen.query_one("#answer").value == "base:next nowx"
+        await settle(pilot, "escape")
+        assert len(app.screen_stack) == 1
 
 
 async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(plan, make_app):

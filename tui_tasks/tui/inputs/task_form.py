@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from typing_extensions import override
 
 from tui_tasks.core import vocab
-from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.errors import Conflict, NotFound, Refusal
 from tui_tasks.core.operations import AtVersion
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages import list_pages
@@ -236,14 +236,18 @@ class TaskForm:
     async def edit(self, task: Task) -> None:
         """Let the human edit a task; save what they changed and nothing else."""
         asked = form = self.of(task)
+        problem = ""
         while True:
-            title = f"Edit #{task.number}"
-            typed = await self._context.ask(EditScreen(self._context, title, form, self.wrong, task=task))
+            screen = EditScreen(self._context, f"Edit #{task.number}", form, self.wrong, task=task)
+            typed = await self._context.ask(screen.with_problem(problem))
             if typed is None:
                 return
             changes = self._changes(task, asked, typed)
-            if await save(self._context, task, changes):
-                return
+            try:
+                if await save(self._context, task, changes):
+                    return
+            except Refusal as refused:
+                problem = refused.message
             form = typed
 
     async def ask(self, task: Task, title: str) -> dict[str, Any] | None:

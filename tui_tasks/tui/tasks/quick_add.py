@@ -386,9 +386,16 @@ class AddActions(Controller):
         draft = task.draft
         line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
         begun = Form(draft.name, line, task.description, form.written(draft.fields))
-        first = "fields" if draft.name else "name"
-        typed = await self._context.ask(EditScreen(self._context, "New task", begun, form.wrong, focus=first))
-        if typed is not None:
+        first, problem = "fields" if draft.name else "name", ""
+        while True:
+            screen = EditScreen(self._context, "New task", begun, form.wrong, focus=first)
+            typed = await self._context.ask(screen.with_problem(problem))
+            if typed is None:
+                return
             values = form.values(typed)
             whole = NewTask(form.read(typed, name=values["name"]), values["depends_on"], typed.description)
-            await self._add([whole], place)
+            try:
+                await self._add([whole], place)
+                return
+            except Refusal as refused:
+                begun, problem = typed, refused.message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
@@ -133,9 +133,22 @@ class Dialog(ClosesOnce, ResilientMessages, ModalScreen[R]):
         Binding(ACTIONS["suspend"].keys, "app.act('suspend')", show=False, id="suspend"),
     ]
 
+    problem = ""
+    """Why what was typed could not be done: the dialog opens again with it, and says so."""
+
     def __init__(self, context: Context) -> None:
         super().__init__()
         self.context = context
+
+    def on_mount(self) -> None:
+        """Say the problem once the foot is there."""
+        if self.problem:
+            self.call_after_refresh(self.context.say, self.problem)
+
+    def with_problem(self, problem: str) -> Self:
+        """Return itself, which will say a problem."""
+        self.problem = problem
+        return self
 
 
 class Overlay(ClosesOnce, Actor, CellsScreen[None]):

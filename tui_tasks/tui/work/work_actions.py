@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from typing_extensions import override
 
@@ -24,6 +24,7 @@ from tui_tasks.tui.keys.actions import Controller
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.tasks.task_pane import TaskPane
+    from tui_tasks.tui.work.work_forms import StartAnswer
     from tui_tasks.work.starting import Request
 
 
@@ -121,9 +122,8 @@ class WorkActions(Controller):
     async def do_work_start(self) -> None:
         """Ask for program, place and words, then start an agent on each task."""
         from tui_tasks.core.store import Store
-        from tui_tasks.tui.work.work_forms import StartAnswer, StartForm
+        from tui_tasks.tui.work.work_forms import StartForm
         from tui_tasks.work import starting
-        from tui_tasks.work.starting import Request
 
         context = self._context
         tasks = task_queries.live_tasks(context.db, self._pane.selection())
@@ -137,28 +137,28 @@ class WorkActions(Controller):
         with Store(context.link.path, read_only=True) as store:
             settings = starting.settings()
             first = starting.last_program(store, settings)
-        named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
-        answer: StartAnswer | None = await context.ask(
-            StartForm(context, f"Start an agent on {named}", settings.names(), first, self._other(tasks))
-        )
-        if answer is None:
-            return
-        request = Request(
-            program=answer.program,
-            here=answer.place == "here",
-            words=answer.words,
-            base=answer.base,
-            race=answer.place == "race",
-            beside=answer.place == "beside",
-        )
-        context.say(f"Starting {answer.program}.")
-        message = await asyncio.to_thread(self._start, tasks, request)
-        self._pane.row_list.clear_marks()
-        context.link.catch_up()
-        context.say(message)
+        answer: StartAnswer | None = None
+        problem = ""
+        while tasks:
+            named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
+            form = StartForm(
+                context, f"Start an agent on {named}", settings.names(), first, self._other(tasks), before=answer
+            )
+            answer = await context.ask(form.with_problem(problem))
+            if answer is None:
+                return
+            context.say(f"Starting {answer.program}.")
+            done = await asyncio.to_thread(self._start, tasks, _request(answer))
+            context.link.catch_up()
+            tasks, first, problem = tasks[done.started :], answer.program, done.message
+            if not tasks:
+                self._pane.row_list.clear_marks()
+            if not tasks or not self._pane.screen.is_active:
+                context.say(done.message)
+                return
 
-    def _start(self, tasks: Sequence[Task], request: Request) -> str:
-        """Start agents, in a thread; return the result in one line."""
+    def _start(self, tasks: Sequence[Task], request: Request) -> _Done:
+        """Start agents, in a thread, until one cannot be started."""
         from tui_tasks.core.store import Store
         from tui_tasks.work.starting import Starter
 
@@ -174,4 +174,24 @@ class WorkActions(Controller):
         except (Refusal, DatabaseRefused) as refused:
             notes = [str(refused)]
         sentences = [f"{', '.join(started)} started."] if started else []
-        return " ".join([*sentences, *notes])
+        return _Done(len(started), " ".join([*sentences, *notes]))
+
+
+class _Done(NamedTuple):
+    """How many agents were started, and the result in one line."""
+
+    started: int
+    message: str
+
+
+def _request(answer: StartAnswer) -> Request:
+    from tui_tasks.work.starting import Request
+
+    return Request(
+        program=answer.program,
+        here=answer.place == "here",
+        words=answer.words,
+        base=answer.base,
+        race=answer.place == "race",
+        beside=answer.place == "beside",
+    )

@@ -49,6 +49,11 @@ class StartAnswer:
     base: str
     words: str
 
+    @property
+    def typed(self) -> str:
+        """The line of extra words and the branch."""
+        return f"{_BASE}{self.base} {self.words}".rstrip() if self.base else self.words
+
 
 def places(other: str | None) -> list[tuple[str, str]]:
     """Return the places to choose from, with their texts; `other` is the agent that is at work on the task."""
@@ -72,15 +77,23 @@ class StartForm(Dialog[StartAnswer | None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
     def __init__(
-        self, context: Context, title: str, programs: Sequence[str], first: str, other: str | None = None
+        self,
+        context: Context,
+        title: str,
+        programs: Sequence[str],
+        first: str,
+        other: str | None = None,
+        before: StartAnswer | None = None,
     ) -> None:
-        """`other` is the agent that is at work on the task already."""
+        """`other` is the agent that is at work on the task already; `before` is the choice that could not be done."""
         super().__init__(context)
         self._title = title
         self._programs = list(programs)
         self._program = self._programs.index(first) if first in self._programs else 0
         self._places = places(other)
-        self._place = 0
+        names = [name for name, _ in self._places]
+        self._place = names.index(before.place) if before is not None and before.place in names else 0
+        self._words = before.typed if before is not None else ""
 
     def compose(self) -> ComposeResult:
         """Compose the choices and the line for words."""
@@ -97,7 +110,9 @@ class StartForm(Dialog[StartAnswer | None]):
             yield Static("", id="start-place")
             with Horizontal(id="start-words"):
                 yield Static(plain("   Words    ", "$muted"))
-                yield AnswerLine("", id="answer", placeholder="more for the agent, base:BRANCH, or nothing", keys=keys)
+                yield AnswerLine(
+                    self._words, id="answer", placeholder="more for the agent, base:BRANCH, or nothing", keys=keys
+                )
             yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
