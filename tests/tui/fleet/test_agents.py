@@ -627,3 +627,21 @@ async def test_an_agent_is_marked_whose_task_or_state_has_changed_until_all_is_s
         assert marked == {"claude-1", "claude-2", "claude-4", "codex-1", "watcher"}
         await settle(pilot, "full_stop")
         assert not any("•" in row_of(app, one.name)[:3] for one in app.screen.members)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_filter_keeps_the_agents_whose_lines_have_its_words_and_escape_leaves_it(plan, make_app, size):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        everyone = len(app.screen.listed.rows)
+        for words, found in (("waiting", ["claude-2"]), ("#5", ["claude-1"]), ("old property", ["claude-2"])):
+            await settle(pilot, "slash", *(["backspace"] * 20), *words, "enter")
+            assert [row.name for row in app.screen.listed.rows] == found, words
+        await settle(pilot, "slash", *"zebra", "enter")
+        said_so = "Nothing matches “old propertyzebra”: Esc clears the filter."
+        await until(pilot, lambda: said_so in " ".join(shown(app).split()))
+        await settle(pilot, "escape")
+        assert len(app.screen.listed.rows) == everyone and isinstance(app.screen, Fleet)
+        await settle(pilot, "escape")
+        assert not isinstance(app.screen, Fleet)

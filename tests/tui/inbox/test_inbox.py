@@ -588,3 +588,18 @@ async def test_a_long_title_takes_no_line_from_the_question_and_the_answers(plan
         )
         assert lines(app)[head].rstrip().endswith("…:")
         assert "Which one?" in lines(app)[head + 1] + lines(app)[head + 2]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_row_is_found_by_its_number_its_choices_and_its_task_and_escape_leaves_the_filter(plan, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a")
+        for words, agent in (("#4", "claude-1"), ("lockfile", "claude-1"), ("plausible", "claude-2")):
+            await settle(pilot, "slash", *(["backspace"] * 20), *words, "enter")
+            assert [row.agent for row in app.screen.listed.rows] == [agent], words
+        await settle(pilot, "slash", *"zebra", "enter")
+        said_so = "Nothing matches “plausiblezebra”: Esc clears the filter."
+        await until(pilot, lambda: said_so in " ".join(shown(app).split()))
+        await settle(pilot, "escape")
+        assert len(app.screen.listed.rows) == 2 and isinstance(app.screen, Inbox)

@@ -206,6 +206,20 @@ class FleetRows(RowDrawing[FleetRow]):
             head.append((pulse + " ", "$muted"))
         return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
 
+    def says(self, row: Member) -> str:
+        """Return what a filter finds an agent by: what its lines show."""
+        state = self.state_of(row)
+        texts = [
+            agent_text.who(row.name),
+            self._look_of(row).word,
+            self._task(row),
+            agent_text.where(row, self.context),
+        ]
+        texts += [agent_text.matter(row, self.context, state)[0], self.answered.get(row.name, "")]
+        texts += [agent_text.request_line(row.ask)] if row.ask is not None else []
+        texts += [text for text, _ in agent_text.besides(row, self.context, "", state)]
+        return "\n".join(texts).casefold()
+
     def others(self, row: FleetRow, width: int) -> list[list[Part]]:
         """Return the lines below that of an agent: its question, or the rest of it, and what else matters of it; on a
         small screen what it works on.

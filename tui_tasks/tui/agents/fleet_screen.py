@@ -14,7 +14,7 @@ from tui_tasks.core.read.agents import activity, agent_states
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.text.glyphs import AGENT_LOOKS
-from tui_tasks.text.safe import cell_len
+from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
@@ -23,12 +23,14 @@ from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers
 from tui_tasks.tui.agents.fleet_note import FleetNote
 from tui_tasks.tui.agents.fleet_rows import FleetList, FleetRow, FleetRows, GoneAgents
 from tui_tasks.tui.app.list_actions import ProjectActions
+from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves
+from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
@@ -67,6 +69,7 @@ class Fleet(Overlay):
         super().__init__(context)
         self._quiet_after = context.config.quiet_after * SECOND
         self._rows = FleetRows(context, self._quiet_after)
+        self._rows.no_match = self._no_match
         self.window = FleetList(context, self._rows)
         kinds = (CHECKS, HELD, REVIEW, *FAILURES)
         self._head = ScreenHead(
@@ -103,6 +106,8 @@ class Fleet(Overlay):
         self._over: set[str] = set()
         self._left: set[str] = set()
         self._shows_gone = False
+        self.filter = ""
+        """The words that hide other agents."""
         self._came_back_to: str | None = None
         # The agent that was answered last, and what its line is sorted by until the cursor leaves it.
         self._answered: tuple[str, tuple[Any, ...]] | None = None
@@ -133,6 +138,8 @@ class Fleet(Overlay):
         self._over = {member.name for member in members if agent_states.is_over(member, now, seen_at)}
         self._left = {member.name for member in members if member.left_task(now, self._quiet_after) is not None}
         self.members = [member for member in members if self.context.state.projects.shows_member(member)]
+        if words := self.filter.casefold().split():
+            return [one for one in self.members if all(word in self._rows.says(one) for word in words)]
         gone = [
             one
             for one in self.members
@@ -148,6 +155,7 @@ class Fleet(Overlay):
         """Return a screen that shows the same, with the cursor on the same line."""
         made = Fleet(self.context)
         made._shows_gone, made._came_back_to = self._shows_gone, self.window.cursor
+        made.filter = self.filter
         return made
 
     def turn_gone(self) -> None:
@@ -175,6 +183,31 @@ class Fleet(Overlay):
             shown = "quiet" if has_lost else "gone" if member.name in self._over else now_in
             shown = "waiting" if asks is not None else shown
         return (_RANKS[shown], since, member.name.casefold(), member.name)
+
+    # The filter
+
+    async def do_review_filter(self) -> None:
+        """List only the agents whose lines contain some words."""
+        words = LineDialog(self.context, "Show only", self.filter, done="Filter", hint="words, an agent, a task")
+        text = await self.context.ask(words)
+        if text is not None:
+            self._filter_by(text.strip())
+
+    def _filter_by(self, text: str) -> None:
+        self.filter = text
+        self.release()
+        self._take()
+        self._show()
+
+    def _no_match(self) -> str:
+        return nothing_matches(self.context, self.filter) if self.filter else ""
+
+    def do_back(self) -> None:
+        """Leave the filter, then the screen."""
+        if self.filter:
+            self._filter_by("")
+        else:
+            super().do_back()
 
     # State
 
@@ -274,6 +307,9 @@ class Fleet(Overlay):
     def _title(self, width: int) -> Sequence[Part]:
         """` Agents   12k tokens`: with what all have spent, where what is next leaves the room."""
         parts: list[Part] = [(" Agents", "bold")]
+        if self.filter:
+            number = f"{len(self.listed.rows)} of {len(self.members)}"
+            parts.append((f'   {number} with "{safe_line(self.filter, 20)}"', "$changed"))
         if width >= NARROW:
             parts += self.context.state.projects.alone_parts()
         # In the past, an agent's presence is known only from what it had open.

@@ -7,7 +7,7 @@ the cursor.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
@@ -16,8 +16,10 @@ from typing_extensions import override
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import ask_queries
+from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inbox.ask_views import AskedTasks
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.styles import Part
@@ -95,6 +97,10 @@ class RowSource(Controller, Generic[R]):
         """Return what helps to decide beside the title, each text for lines of its own; only for rows on screen."""
         return ()
 
+    def found_by(self, row: R) -> Iterable[str]:
+        """Return the texts by which a filter finds a row beside its title."""
+        return (text for text, _ in self.more(row))
+
     def has_verb(self, verb: str) -> bool:
         """Return whether a key with this meaning acts on its rows."""
         return any(ACTIONS[name].verb == verb for name in self.FOOT)
@@ -151,14 +157,6 @@ def kind_of(line: InboxLine) -> str:
     return line.kind if isinstance(line, InboxItem) else "ask"
 
 
-def says(line: InboxLine) -> str:
-    """Return what the filter finds a row by."""
-    if isinstance(line, InboxItem):
-        return f"{line.title}\n{line.who}\n{line.word}\n{line.place}".casefold()
-    asks = line.asks if isinstance(line, FoldedAsks) else (line,)
-    return "\n".join((line.agent, *map(agent_text.request_line, asks))).casefold()
-
-
 _LAST: Final = 2**63
 MAX_SHOWN: Final = 3
 """How many questions of one agent are listed before the others are folded."""
@@ -192,8 +190,11 @@ class AskFolding:
 class InboxLines:
     """Reads the lines. `listed`: the most urgent kind first, each kind from the oldest; then what is put off."""
 
-    def __init__(self, context: Context, sources: Mapping[str, RowSource[Any]], later: Collection[str]) -> None:
-        """`later` are the uids of the questions that are put off."""
+    def __init__(
+        self, context: Context, sources: Mapping[str, RowSource[Any]], later: Collection[str], tasks: AskedTasks
+    ) -> None:
+        """`later` are the uids of the questions that are put off, `tasks` what questions are about."""
+        self._tasks = tasks
         self._context = context
         self._sources = sources
         self._later = later
@@ -207,12 +208,33 @@ class InboxLines:
         words = self.filter.casefold().split()
         lines: list[InboxLine] = [*self._folding.lines(self.asks())]
         lines += [item for source in self._sources.values() for item in source.items()]
-        rows = [line for line in lines if all(word in says(line) for word in words)]
+        rows = [line for line in lines if not words or self._has(line, words)]
         if under is not None and all(line.uid != under.uid for line in rows):
             # It may be missing when the database was replaced or the past is shown.
             with contextlib.suppress(NotFound):
                 rows.append(ask_queries.ask(self._context.db, under.uid))
         return self.listed.replace(rows)
+
+    def _has(self, line: InboxLine, words: Sequence[str]) -> bool:
+        """Return whether a line shows each of the words."""
+        text = "\n".join(self._says(line)).casefold()
+        return all(word in text for word in words)
+
+    def _says(self, line: InboxLine) -> Iterator[str]:
+        if isinstance(line, InboxItem):
+            number = f"#{line.number}" if line.number else ""
+            yield from (number, line.title, agent_text.who(line.who), line.word, look(line.state).word, line.place)
+            yield from self._sources[line.kind].found_by(line.row)
+            return
+        for ask in line.asks if isinstance(line, FoldedAsks) else (line,):
+            task = self._tasks.of(ask)
+            about = f"#{task.number} about {task.name}" if task is not None else ""
+            project = self._context.state.projects.of_ask(ask)
+            yield from (agent_text.who(ask.agent), agent_text.request_line(ask), about, project, *ask.options)
+            request = ask.request or {}
+            given = request.get("input")
+            yield str(request.get("cwd") or "")
+            yield str((given.get("description") if isinstance(given, dict) else None) or "")
 
     def title(self, marked: int) -> list[Part]:
         """Return ` Inbox   with "words"  3 marked`; `marked`: how many rows are marked."""

@@ -21,7 +21,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook, nothing_matches
 from tui_tasks.tui.state.context import Context
 
 # In cells: cursor, mark and the spaces around them; the narrowest text; an age; a project.
@@ -75,6 +75,7 @@ class InboxRows(RowDrawing[InboxLine]):
         """`listed` are all rows, `later` the uids of the questions that were put off."""
         super().__init__(context)
         self.filter = ""
+        self.no_match = lambda: nothing_matches(context, self.filter) if self.filter else ""
         self.is_small = False
         self.heights: dict[str, int] = {}
         self._sources = sources
@@ -288,9 +289,6 @@ class InboxRows(RowDrawing[InboxLine]):
             "   Questions and permissions of agents, work to review, failed",
             "   checks, held tasks and agents in trouble appear here.",
         )
-        if self.filter:
-            back = self.context.keymap.key_of("back")
-            text = (f"   Nothing matches “{safe_line(self.filter, 40)}”: {back} clears the filter.",)
         at = line if self.is_small else line - 1
         return [(text[at], "" if at == 0 else "$muted")] if 0 <= at < len(text) else ()
 

@@ -69,9 +69,9 @@ class Inbox(Overlay):
         self.sources: Mapping[str, RowSource[Any]] = {source.KIND: source for source in sources}
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
         self.unsent = UnsentAnswers(local_values.get(context.db, KEPT) or {})
-        self._lines = InboxLines(context, self.sources, self.unsent.later)
-        self.listed = self._lines.listed
         self.tasks = AskedTasks(context)
+        self._lines = InboxLines(context, self.sources, self.unsent.later, self.tasks)
+        self.listed = self._lines.listed
         self._views = AskViews(context, self.tasks, self.unsent, self._show)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
         self.window = InboxList(context, self._drawing)
@@ -161,7 +161,8 @@ class Inbox(Overlay):
         """Give the list the lines that its rows need, at most half of those that there are."""
         self._drawing.is_small = self.small
         room = self.size.height - self._head.height(self.size) - _AROUND
-        self.window.fit(1 if self.small else room // 2)
+        says_no_match = bool(self.filter) and not self.listed.rows
+        self.window.fit(1 if self.small and not says_no_match else room // 2)
 
     # State
 

@@ -290,6 +290,11 @@ class WorkToReview(RowSource[Work]):
         self._files = WorkFiles(context, files_come)
 
     @override
+    def found_by(self, row: Work) -> Iterator[str]:
+        """Without its files, which git would have to read."""
+        yield from (work_queries.counts_text(self.context.db, row.uid), row.message or "", row.summary or "")
+
+    @override
     def items(self) -> Iterator[InboxItem]:
         projects = self.context.state.projects
         for work in work_queries.ready(self.context.db) if self.context.state.reviewable else ():

@@ -13,6 +13,7 @@ from tui_tasks.dialects.requests.filter_syntax import OF_TASKS, Language, Parsed
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
@@ -93,10 +94,7 @@ class FilterBar(ResilientMessages, Horizontal):
         """Return that nothing matches, and how to leave the filter; empty without one. `is_searching`: not yet."""
         if not self.is_open or not self.text.strip():
             return ""
-        if is_searching:
-            return "Looking further..."
-        back = self.context.keymap.key_of("back")
-        return f"Nothing matches “{safe_line(self.text.strip(), 40)}”: {back} clears the filter."
+        return "Looking further..." if is_searching else nothing_matches(self.context, self.text.strip())
 
     @property
     def names_list(self) -> bool:

@@ -8,12 +8,13 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, groupby
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
+from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.painting.line_painter import Drawing, changed_span, strip_of
 from tui_tasks.tui.painting.scroll_marks import thumb, with_thumb
@@ -21,10 +22,18 @@ from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import RowCache
 
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+
 R = TypeVar("R")
 
 NO_THUMB: Final = range(0)
 INDENT: Final = "   "
+
+
+def nothing_matches(context: Context, text: str) -> str:
+    """Return that no row matches a filter, and how to leave it."""
+    return f"Nothing matches “{safe_line(text, 40)}”: {context.keymap.key_of('back')} clears the filter."
 
 
 class RowLook(NamedTuple):
