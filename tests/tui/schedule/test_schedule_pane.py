@@ -296,6 +296,21 @@ async def test_escape_leaves_a_filter_of_the_jobs_that_was_kept(jobs, make_app):
         assert not app.query_one("#job-filter").is_open
 
 
+async def test_a_key_for_a_job_to_which_the_cursor_came_by_itself_asks_before_it_acts(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "g", "slash", *"-off", "enter")
+        pane = app.query_one("#schedule")
+        pane.row_list.move_to(jobs[2])
+        by_agent(jobs.plan, "human", DisableJob(jobs[2]))
+        await until(pilot, lambda: pane.line is not None and pane.line.job.uid != jobs[2])
+        landed = pane.line.job.uid
+        await settle(pilot, "r")
+        assert "as well?" in shown(app) and not job_queries.open_runs(app.link.db, landed)
+        await settle(pilot, "n", "r")
+        await until(pilot, lambda: len(job_queries.open_runs(app.link.db, landed)) == 1)
+
+
 # What the human does
 
 

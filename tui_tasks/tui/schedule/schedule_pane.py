@@ -78,10 +78,8 @@ class SchedulePane(Pane):
         self._detail_title = FrameLine(context, self._title_of_job, id="job-title")
         self._job_detail = JobDetail(context)
         self._detail = TextLines(context, self._job_detail, id="job-detail")
-        self.controllers = (
-            RowMoves(lambda: self.row_list),
-            JobActions(context, lambda: self.line, self._drawing.number, self.row_list.move_to),
-        )
+        self._job_actions = JobActions(context, lambda: self.line, self._drawing.number, self.row_list.move_to)
+        self.controllers = (RowMoves(lambda: self.row_list), self._job_actions)
         self._all: Sequence[JobLine] = ()
         self._filter = Parsed()
 
@@ -139,7 +137,9 @@ class SchedulePane(Pane):
         if not changes.touches("job", "run"):
             return
         touched = job_lines.touched(self.context.db, changes.entries) if not changes.all else None
+        before = self.row_list.cursor
         self.row_list.change(self._read(touched if touched is None or len(touched) <= _FEW else None))
+        self._job_actions.note_where_it_landed(before, self.row_list.cursor)
         self._show()
 
     @override
@@ -263,6 +263,20 @@ class JobActions(Controller):
         self._job = job
         self._number = number
         self._select = select
+        self._landed: str | None = None
+        """The job on which the cursor came to be when another went."""
+
+    def note_where_it_landed(self, before: str | None, now: str | None) -> None:
+        """Note the job under the cursor if that was on another before a change, whoever made it."""
+        if now != before:
+            self._landed = now
+
+    async def _is_meant(self, line: JobLine, verb: str) -> bool:
+        """Return whether a key is for a job; asked where the cursor came to it by itself."""
+        if line.job.uid != self._landed:
+            return True
+        self._landed = None
+        return await confirm(self._context, f"{verb} {self._named(line)} as well?", verb.casefold())
 
     def _named(self, line: JobLine) -> str:
         return f"S{self._number(line.job.uid)} {safe_line(line.job.name, 40)}"
@@ -285,7 +299,7 @@ class JobActions(Controller):
     async def do_job_run(self) -> None:
         """Run the job now, whatever its schedule says."""
         line = self._job()
-        if line is not None:
+        if line is not None and await self._is_meant(line, "Run"):
             await self._run(line)
 
     async def do_job_run_with(self) -> None:
@@ -307,7 +321,7 @@ class JobActions(Controller):
     async def do_job_toggle(self) -> None:
         """Switch the job on or off."""
         line, context = self._job(), self._context
-        if line is None:
+        if line is None or not await self._is_meant(line, "Switch off" if line.job.enabled else "Switch on"):
             return
         if line.job.enabled:
             await context.link.commit(DisableJob(line.job.uid))
@@ -327,7 +341,10 @@ class JobActions(Controller):
             question = f"{self._named(line)} is running. Delete it, and end its run?"
             if not await confirm(context, question, "end the run and delete"):
                 return
-        elif line.history and not await confirm(context, f"Delete {self._named(line)} and its runs?", "delete them"):
+        elif not line.history:
+            if not await self._is_meant(line, "Delete"):
+                return
+        elif not await confirm(context, f"Delete {self._named(line)} and its runs?", "delete them"):
             return
         named = self._named(line)
         await context.link.commit(DeleteJob(line.job.uid))
