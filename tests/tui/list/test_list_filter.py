@@ -93,6 +93,32 @@ async def test_a_filter_is_kept_as_a_view_that_the_palette_shows(app, plan):
         assert app.pane.row_list.keys_on_screen == [plan[1], plan[2], plan[3], plan[7]]
 
 
+async def test_a_view_leaves_the_keys_to_the_rows_and_its_number_follows_changes(app, plan, agent):
+    other = task_queries.find_list(app.link.db, "task")
+    agent(AddTask("elsewhere", other.uid))
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "list:task")
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        await write(pilot, "theirs")
+        await press(app, pilot, "enter", "escape", "colon")
+        await write(pilot, "view theirs")
+        await press(app, pilot, "enter")
+        await until(pilot, lambda: app.focused is app.pane.row_list)
+        assert app.state.current_list.name == "task"
+        await until(pilot, lambda: lines_with(app, "list:task").endswith("1 task"))
+        agent(AddTask("one more", other.uid))
+        await until(pilot, lambda: lines_with(app, "list:task").endswith("2 tasks"))
+        await press(app, pilot, "right_square_bracket")
+        assert app.state.current_list.name == "Plan" and not app.pane.filter_bar.is_open
+
+
+def lines_with(app, words: str) -> str:
+    """The line that has some words."""
+    return next((line.rstrip() for line in lines(app) if words in line), "")
+
+
 async def test_the_foot_names_the_word_for_an_agent_that_was_typed(app):
     async with opened(app) as pilot:
         await pilot.press("slash")

@@ -184,13 +184,13 @@ class FilterActions(Controller):
         """Begin to filter, or go on typing."""
         self.open()
 
-    def open(self, text: str | None = None) -> None:
-        """Open the filter bar, with a text if given."""
+    def open(self, text: str | None = None, *, kept: bool = False) -> None:
+        """Open the filter bar, with a text if given; `kept`: as if it had been typed to its end."""
         self._pane.uncover()
         bar = self._pane.filter_bar
         if not bar.is_open:
             self.cursor_before = self._pane.row_list.cursor
-        bar.open(text)
+        bar.open(text, kept=kept)
 
     def completions(self) -> Mapping[str, Sequence[str]]:
         """Return the values that Tab completes to, by field."""
@@ -290,6 +290,9 @@ class MatchCounter:
             self._is_outdated = True
         elif self._counted is not None:
             self._wait(COUNT_AFTER)
+        elif self._pane.filter_bar.is_open:
+            # A filter that only names a list shows all of it.
+            self.count(self._pane.only)
 
     def _wait(self, seconds: float) -> None:
         self._is_outdated = False

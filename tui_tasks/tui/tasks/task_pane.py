@@ -387,7 +387,7 @@ class TaskPane(Pane):
 
     @override
     def filter_by(self, text: str) -> None:
-        self.filter_actions.open(text)
+        self.filter_actions.open(text, kept=True)
 
     def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:
         """Show the matching tasks."""
