@@ -514,6 +514,17 @@ async def test_a_filter_of_the_log_that_finds_nothing_says_so_until_an_entry_mat
         assert "Nothing matches" not in shown(app) and len(texts(app)) > 2
 
 
+async def test_a_filtered_log_goes_on_following_when_its_last_line_is_the_mark_of_the_last_look(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "slash", *"inventory kind:new", "enter")
+        await until(pilot, lambda: texts(app) == ["Inventory GA usage", "you last looked here"])
+        assert log_of(app).following
+        by_agent(plan, "claude-1", AddTask("Inventory of all", plan.list_uid))
+        await until(pilot, lambda: texts(app)[-1] == "Inventory of all")
+        assert log_of(app).following and log_of(app).row_list.is_on_last
+
+
 async def test_what_a_filter_of_the_log_that_finds_nothing_is_follows_what_is_typed(plan, make_app):
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(80, 24)) as pilot:

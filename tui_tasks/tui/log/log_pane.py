@@ -198,6 +198,8 @@ class LogPane(Pane):
         if is_bare != self._entries.is_bare:
             self._entries.is_bare = is_bare
             self.row_list.change(MARKS)
+            if self.following:
+                self.row_list.move_last()
 
     def _draw_rule(self, width: int) -> Sequence[Part]:
         """`─ all agents · all kinds · all new since 19:58 ────────── following ↓ newest last ─`."""
