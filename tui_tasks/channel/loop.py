@@ -145,8 +145,9 @@ class ControlChannel:
         self._lagging = False
         # Whether events may wait for room in the backlog.
         self._held_back = False
-        # Whether the journal may have entries that were not read for the subscriber.
+        # Whether the journal may have entries that were not read for the subscriber, or for the waits.
         self._may_have_events = True
+        self._may_end_waits = True
         self._retry_at = 0.0
         # The storage error that was logged last; "" after a success.
         self._failure = ""
@@ -210,8 +211,11 @@ class ControlChannel:
         if self._input in ready and not self._ended:
             self._serve_input()
         now = time.monotonic()
-        changed = self._is_listening() and self._watch.is_due(now) and self._watch.changed(now)
-        self._may_have_events |= changed
+        changed = False
+        if self._is_listening() and self._watch.is_due(now):
+            changed = self._watch.changed(now)
+            self._may_have_events |= changed
+            self._may_end_waits |= changed or self._watch.is_lost
         # The watch wakes several times for one commit; only the first time there is anything to read.
         if self._may_have_events or self._held_back or self._has_timed_work():
             self._follow_up(changed=changed)
@@ -226,7 +230,7 @@ class ControlChannel:
             lines += self._read_lines()
         if not lines:
             return
-        self._may_have_events = True
+        self._may_have_events = self._may_end_waits = True
         self._put(self._session.serve_lines(lines))
         # Write the replies first: their reader waits for them.
         self._flush()
@@ -275,6 +279,8 @@ class ControlChannel:
         waits = [self._watch.wait(time.monotonic())] if self._is_listening() else []
         if self._due is not None:
             waits.append(max(0.0, (self._due - session.elapsed_time()) / 1_000_000, self._retry_at - time.monotonic()))
+        if session.waits and self._may_end_waits:
+            waits.append(max(0.0, self._retry_at - time.monotonic()))
         if self._ended and session.waits:
             waits.append(0.0 if session.waits.can_give_up(session.elapsed_time()) else 1.0)
         return min(*waits, LONGEST_POLL_SECONDS) * 1000 if waits else None
@@ -284,7 +290,11 @@ class ControlChannel:
         return bool(self._session.waits) or (self._session.subscription.cursor is not None and not self._held_back)
 
     def _has_timed_work(self) -> bool:
-        return bool(self._session.waits) or self._is_due() or time.monotonic() < self._retry_at
+        return self._may_look_at_waits() or self._is_due() or time.monotonic() < self._retry_at
+
+    def _may_look_at_waits(self) -> bool:
+        """Return whether some wait may be over before its deadline."""
+        return bool(self._session.waits) and (self._may_end_waits or self._ended)
 
     def _is_due(self) -> bool:
         return self._due is not None and self._due <= self._session.elapsed_time()
@@ -294,9 +304,13 @@ class ControlChannel:
         session = self._session
         try:
             # Limited in rate: a failed attempt may write to the write-ahead log, which the watch reports as a change.
-            if (changed or self._is_due() or session.waits) and time.monotonic() >= self._retry_at:
+            looks = changed or self._is_due() or self._may_look_at_waits()
+            if looks and time.monotonic() >= self._retry_at:
                 self._may_have_events = True
-                self._put(session.settle(ending=self._ended))
+                replies = session.settle(ending=self._ended)
+                # The end of one may end another.
+                self._may_end_waits = bool(replies)
+                self._put(replies)
                 self._failure = ""
             if self._may_have_events or self._held_back:
                 self._put_events()

@@ -46,6 +46,13 @@ class Waiting(msgspec.Struct, eq=False):
     not_before: int = 0
     failing_since: int | None = None
 
+    @property
+    def due(self) -> int | None:
+        """When it must be looked at whatever happens; None: never."""
+        if self.failing_since is not None:
+            return self.not_before
+        return None if self.wait.deadline is None else max(self.wait.deadline, self.not_before)
+
     def is_over(self, passed: int, *, ending: bool) -> bool:
         """Return whether the wait ends now unless it has a result; `ending`: the input has ended."""
         return self.wait.deadline <= passed if self.wait.deadline is not None else ending
@@ -101,9 +108,8 @@ class Waits:
         wait.give_up = wait.abandon or wait.give_up
 
     def due(self) -> int | None:
-        """Return the first deadline, as `Channel.elapsed_time` counts, or None."""
-        deadlines = [(one.wait.deadline, one.not_before) for one in self._waiting]
-        return min((max(at, floor) for at, floor in deadlines if at is not None), default=None)
+        """Return the first deadline, or try after a storage error, as `Channel.elapsed_time` counts, or None."""
+        return min((at for one in self._waiting if (at := one.due) is not None), default=None)
 
     def settle(self, *, ending: bool) -> list[dict[str, Any]]:
         """Return the replies of the waits that are over; `ending`: the input has ended."""

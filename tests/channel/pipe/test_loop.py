@@ -15,11 +15,14 @@ from tests.started import DEADLINE
 from tui_tasks.channel import loop
 from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
+from tui_tasks.channel.waits import Waits
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine import watch
 from tui_tasks.core.engine.database import Database, sqlite3
+from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import StartWork
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
@@ -193,3 +196,41 @@ def test_requests_that_come_while_others_are_read_share_their_commit(path, tmp_p
     os.close(to_channel)
     assert len(made) == 3
     assert len(set(made)) == 1, "a transaction has one instant"
+
+
+def test_waits_are_looked_at_once_for_a_commit_of_another_and_answered_by_it(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(watch, "LADDER", (0.0001, 0.001, 0.002))
+    monkeypatch.setattr(watch, "SAFETY_NET", 0.001)
+    to_channel, requests = os.pipe()
+    looks, turns = [], 10
+
+    def counted(waits: Waits, *, ending: bool) -> list:
+        looks.append(len(waits._waiting))
+        return settled(waits, ending=ending)
+
+    settled = Waits.settle
+    monkeypatch.setattr(Waits, "settle", counted)
+    with Store(str(path)) as store, Store(str(path)) as other, (tmp_path / "replies").open("wb+") as replies:
+        channel = ControlChannel(Session(store, TABLE, Identity(), Clock()), to_channel, replies.fileno())
+        question = {"tool": "ask", "args": {"question": "Which one?"}}
+        os.write(requests, b"".join(json.dumps(question | {"id": at}).encode() + b"\n" for at in range(3)))
+        for _ in range(turns):
+            channel._turn()
+        # The last for its own requests: when the watch begins, others may have written before.
+        assert looks in ([3], [3, 3])
+        looks.clear()
+        other.commit(EnsureList("another", "task"), actor="human", now=Clock()())
+        for _ in range(turns):
+            channel._turn()
+        assert looks == [3]
+        asked = ask_queries.open_asks(other.db)
+        other.commit(AnswerAsk(asked[1].uid, "This one"), actor="human", now=Clock()())
+        for _ in range(turns):
+            channel._turn()
+        # Once more after the reply, as the end of one wait may end another.
+        assert looks == [3, 3, 2]
+        replies.seek(0)
+        (reply,) = map(json.loads, replies.read().splitlines())
+        assert (reply["id"], reply["result"]["answer"]) == (1, "This one")
+    os.close(to_channel)
+    os.close(requests)
