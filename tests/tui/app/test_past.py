@@ -157,6 +157,13 @@ async def test_cursor_and_marks_stay_where_they_are(plan: Plan, look: Look, size
             assert [line for line in lines(app) if re.match(r"[ >] #\d+ +\+ ", line)]
 
 
+async def test_the_foot_of_the_past_offers_no_inbox(evening: Plan, look: Look) -> None:
+    async with opened(look(newest(evening)), (120, 40)) as pilot:
+        for pane in "1234":
+            await press(pilot.app, pilot, pane)
+            assert "Inbox" not in lines(pilot.app)[-1] and "Answer" not in lines(pilot.app)[-1]
+
+
 async def test_nothing_can_be_written_and_what_is_written_meanwhile_comes_by_a_step(plan: Plan, look: Look) -> None:
     seq = newest(plan)
     async with opened(look(seq)) as pilot:

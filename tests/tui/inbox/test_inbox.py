@@ -319,6 +319,20 @@ async def test_read_only_shows_the_questions_and_says_why_it_does_not_answer(pla
         assert not isinstance(app.screen, Inbox)
 
 
+@pytest.mark.parametrize("place", ["a", "A"])
+async def test_a_question_that_is_no_permission_is_answered_by_yes_and_no(plan, make_app, place):
+    by_agent(plan, "claude-9", OpenAsk("Shall I?", ()), now=at(15, 0))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, place)
+        app.screen.window.move_to("claude-9" if place == "A" else asks(app)["claude-9"].uid)
+        await settle(pilot)
+        assert "Shall I?" in shown(app)
+        assert "y Yes  x No" in shown(app).splitlines()[-1]
+        await settle(pilot, "x")
+        assert "No to claude-9; add why, or nothing" in shown(app)
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_what_agents_write_is_text_and_nothing_else(plan, make_app, size):
     hostile = "[@click=app.quit]x[/nope] \x1b]52;c;aGk=\x07 \u202eevil\nnew line"
@@ -346,7 +360,7 @@ async def test_a_question_about_no_task_is_answered_in_ones_own_words(plan, make
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert "Without an answer it continues in 5m." in shown(app)
+        assert "claude-9 goes on without your answer in 5m." in shown(app)
         await settle(pilot, "m", *"rest", "enter")
         assert asks(app)["claude-9"].answer == "rest"
 

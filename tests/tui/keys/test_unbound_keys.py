@@ -32,6 +32,9 @@ from tui_tasks.tui.inputs.dialogs import AddWords, FilterWords
         ("D", "tab", "Tab does nothing here.  Enter Entries  ? Help"),
         ("3", "shift+tab", "Shift+Tab does nothing here.  Enter Open  ? Help"),
         ("4", "tab", "Tab does nothing here.  Enter Runs  ? Help"),
+        ("1", "N", "N does nothing here.  n New  ? Help"),
+        ("1", "space", "No agent was started on this task, so there is nothing to show. v marks it."),
+        ("1", "less_than_sign", "< moves in time in `tui-tasks watch --at 8h`, which shows the past."),
         ("1", "shift+up", "Shift+↑ does nothing here.  ? Help"),
     ],
 )

@@ -52,7 +52,7 @@ async def test_sort_due_shows_the_soonest_first_and_takes_in_a_new_date(dated, m
         wanted = [dated[place] for place in [5, 6, 4, 1, 2, 8]]
         await until(pilot, lambda: app.pane.row_list.keys_on_screen == wanted)
         await press(app, pilot, "J")
-        assert said(app).startswith("the filter sorts by due; Esc clears it: move the")
+        assert said(app).startswith("The filter sorts by due. Esc clears it, to move tasks.")
         assert app.pane.row_list.keys_on_screen == wanted
         await press(app, pilot, "escape")
         assert app.pane.row_list.keys_on_screen == dated.uids
@@ -109,7 +109,7 @@ async def test_a_list_is_sorted_by_a_key_says_so_and_keeps_tasks_that_have_no_va
         assert len(app.pane.row_list.keys_on_screen) == len(varied.uids)
         assert "sorted by urgency" in shown(app)
         await press(app, pilot, "K")
-        assert said(app).startswith("sorted by urgency; = o goes back to the list's own order")
+        assert said(app).startswith("The list is sorted by urgency. = then o restores its own order")
         await press(app, pilot, "equals_sign", "d")
         places = [varied.uids.index(uid) + 1 for uid in app.pane.row_list.keys_on_screen]
         assert places == [*SOONEST, 1, 3, 7, 9]
@@ -163,7 +163,7 @@ async def test_the_board_has_the_order_of_the_list_and_a_filter_keeps_it(varied,
         await press(app, pilot, "enter", "1")
         assert app.pane.only.sort == "due"
         await press(app, pilot, "2", "J")
-        assert said(app).startswith("sorted by due")
+        assert said(app).startswith("The list is sorted by due")
 
 
 async def test_a_very_long_list_keeps_its_own_order_and_says_why(varied, make_app, monkeypatch):

@@ -261,6 +261,16 @@ def answer_keys(view: AskView) -> Sequence[str]:
     return [key for key, answer in choices if answer is not None]
 
 
+def answer_word(view: AskView, key: str) -> str:
+    """Return the word for the key of an answer: only what is permitted is approved or denied."""
+    return "" if view.is_permission else {"ask_approve": "Yes", "ask_deny": "No"}[key]
+
+
+def no_title(view: AskView, who: str) -> str:
+    """Return the title of the input for the reason of a no."""
+    return f"Deny; tell {who} why, or nothing" if view.is_permission else f"No to {who}; add why, or nothing"
+
+
 READ_FIRST: Final = "Not sent, it came up just now: read it first."
 CAME_JUST_NOW: Final = "This question came up just now: read it first."
 _COLORS: Final = {"-": "$state-failed", "+": "$state-done"}

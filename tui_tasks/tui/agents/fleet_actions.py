@@ -18,7 +18,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status, take_back
-from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
+from tui_tasks.tui.agents.answering import READ_FIRST, AskView, no_title, send_answer
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
@@ -202,7 +202,9 @@ class FleetAnswers(Controller):
         if no is None:
             self._context.say("None of the options says no: choose one by its number, or reply.")
             return
-        why = await self._typed(view, f"Deny; tell {agent_text.who(view.ask.agent, 30)} why, or nothing", "Deny")
+        why = await self._typed(
+            view, no_title(view, agent_text.who(view.ask.agent, 30)), "Deny" if view.is_permission else "Send"
+        )
         if why is not None:
             await self._answer(view, f"{no}: {why}" if why else no)
 

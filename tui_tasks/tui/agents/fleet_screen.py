@@ -18,7 +18,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, OptionKeys, Reading, answer_keys
+from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, OptionKeys, Reading, answer_keys, answer_word
 from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers
 from tui_tasks.tui.agents.fleet_note import FleetNote
 from tui_tasks.tui.agents.fleet_rows import FleetList, FleetRow, FleetRows, GoneAgents
@@ -442,6 +442,6 @@ class Fleet(Overlay):
             return [self.hint_of("agent_ask", "Choose" if view.options else "Answer")]
         if self._offers_to_open:
             return [self.hint_of("agent_ask", "Read it")]
-        yes = "Allow" if view.is_permission else ""
-        hints = [self.hint_of(each, yes if each == "ask_approve" else "") for each in keys]
+        allow = "Allow" if view.is_permission else ""
+        hints = [self.hint_of(each, answer_word(view, each) or allow * (each == "ask_approve")) for each in keys]
         return [*hints, *([self.hint_of("agent_ask", "Choose")] if len(view.options) > len(keys) else [])]

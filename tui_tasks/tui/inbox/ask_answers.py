@@ -24,7 +24,7 @@ from tui_tasks.text.safe import cell_len, safe_line, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import CAME_JUST_NOW, READ_FIRST, AskView, Given, send_answer
+from tui_tasks.tui.agents.answering import CAME_JUST_NOW, READ_FIRST, AskView, Given, no_title, send_answer
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, WordLine
 from tui_tasks.tui.keys.action_table import Action
@@ -363,7 +363,7 @@ class Reply(ResilientMessages, Vertical):
             text = f"{agent_text.closed(ask, self.context.clock.now())}. Enter sends this as a message."
             self.query_one("#reply-title", Static).update(plain(text, "$state-failed bold"))
         else:
-            text = f"Reply to {who}" if self._kind == "reply" else f"Deny; tell {who} why, or nothing"
+            text = f"Reply to {who}" if self._kind == "reply" else no_title(AskView(ask), who)
             self.query_one("#reply-title", Static).update(plain(text, "bold"))
 
     def close(self) -> None:

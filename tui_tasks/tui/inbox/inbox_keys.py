@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.answering import CAME_JUST_NOW, AskView, answer_keys
+from tui_tasks.tui.agents.answering import CAME_JUST_NOW, AskView, answer_keys, answer_word
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import LineDialog
@@ -60,8 +60,8 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
         return *pick, send, *map(hint, ("ask_reply", *before, "ask_later", "back"))
     can_edit = view.is_permission and (view.ask.request or {}).get("program") == "claude"
     more = [*(["ask_always"] if view.always else []), *(["ask_edit"] if can_edit else [])]
-    approve, deny = answer_keys(view)[:1], answer_keys(view)[1:]
-    return *pick, *map(hint, (*approve, *more, *deny, "ask_reply", *before, "ask_later", "back"))
+    answers = [hint(key, answer_word(view, key)) for key in answer_keys(view)]
+    return *pick, *answers[:1], *map(hint, more), *answers[1:], *map(hint, ("ask_reply", *before, "ask_later", "back"))
 
 
 def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:

@@ -13,7 +13,7 @@ _NEW: Final = ("new", "job_new")
 _EDIT: Final = ("edit", "job_edit", "review_edit", "ask_edit")
 _DELETE: Final = ("delete", "job_delete", "ask_deny", "review_decline", "agent_stop")
 _WANTED: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("o", "O", "plus", "insert", "ctrl+n"), _NEW),
+    **dict.fromkeys(("o", "O", "N", "plus", "insert", "ctrl+n"), _NEW),
     **dict.fromkeys(("i", "I", "p", "r", "R", "t", "f2"), _EDIT),
     **dict.fromkeys(("x", "d", "delete", "minus"), _DELETE),
     **dict.fromkeys(("l", "right", "space", "tab", "shift+tab"), _OPEN),
@@ -29,10 +29,13 @@ _WANTED: Final[dict[str, tuple[str, ...]]] = {
     "ctrl+y": ("redo",),
 }
 """The actions that people want by a key, the most likely first."""
+_TIME: Final = frozenset(action.keys for action in ACTIONS.values() if action.verb == "time")
 
 
 def message(key: str, can_do: Callable[[str], bool], keymap: Keymap) -> str:
     """Return `o does nothing here.  n New  ? Help`; `can_do` returns whether an action can be performed now."""
+    if key in _TIME:
+        return f"{show_key(key)} moves in time in `tui-tasks watch --at 8h`, which shows the past."
     wanted = next((name for name in _WANTED.get(key, ()) if keymap.has_key(name) and can_do(name)), "help")
     hints = [
         f"{keymap.key_of(name)} {ACTIONS[name].short or ACTIONS[name].title}"

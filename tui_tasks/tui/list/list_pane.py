@@ -79,7 +79,7 @@ class ListMoves(Controller):
         if self._context.link.read_only:
             self._context.say("Moving a task: read only")
         elif why := self._pane.sort_actions.why_not_move():
-            self._context.say(f"Moving a task: {why}")
+            self._context.say(why)
         elif over.rank > dragged.rank:
             self._context.run(self._move(MoveTask(dragged.uid, after=over.uid)))
         else:

@@ -23,7 +23,7 @@ from tui_tasks.dialects.requests.filter_syntax import Parsed
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.keys.actions import Controller, Sentence
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.shown_words import ShownWords
@@ -154,8 +154,11 @@ class SortActions(Controller):
         if not by:
             return None
         if self._pane.filter_bar.sort:
-            return f"the filter sorts by {by}; {self._context.keymap.key_of('back')} clears it"
-        return f"sorted by {by}; {self._context.keymap.key_of('sort')} o goes back to the list's own order"
+            return Sentence(
+                f"The filter sorts by {by}. {self._context.keymap.key_of('back')} clears it, to move tasks."
+            )
+        keys = f"{self._context.keymap.key_of('sort')} then o"
+        return Sentence(f"The list is sorted by {by}. {keys} restores its own order, to move tasks.")
 
     def _fits(self) -> bool:
         home = self._context.state.current_list

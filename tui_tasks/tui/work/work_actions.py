@@ -19,7 +19,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.keys.actions import Controller, Sentence
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -54,7 +54,8 @@ class WorkActions(Controller):
     def why_not(self, action: Action) -> str | None:
         """Peeking needs an agent that was started here."""
         if action.id in ("work_peek", "work_record") and self._work_here() is None:
-            return "no agent was started on it"
+            mark = self._context.keymap.key_of("mark")
+            return Sentence(f"No agent was started on this task, so there is nothing to show. {mark} marks it.")
         if action.id == "work_end" and self._live() is None:
             return "no agent is at work on it"
         if action.id == "work_restore" and self._restorable() is None:
