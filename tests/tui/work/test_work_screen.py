@@ -59,6 +59,7 @@ async def test_w_asks_for_program_place_and_words_and_starts_an_agent(plan, star
         await settle(pilot, "W")
         assert isinstance(app.screen, StartForm)
         assert "claude" in shown(app) and "a new worktree" in shown(app)
+        assert lines(app)[-1].startswith(" Enter Start  Tab Program  Esc Back")
         await settle(pilot, "tab", "shift+tab", *"now")
         assert "codex" in shown(app) and "this checkout" in shown(app)
         await settle(pilot, "enter")

@@ -118,7 +118,7 @@ class StartForm(Dialog[StartAnswer | None]):
     def on_mount(self) -> None:
         """Show the choices and the keys."""
         self.query_one(FootLine).hint(
-            ("Enter", "Start", ""), ("Tab", "Program", ""), ("Shift+Tab", "Place", ""), ("Esc", "Back", "")
+            ("Enter", "Start", ""), ("Tab", "Program", ""), ("Esc", "Back", ""), ("Shift+Tab", "Place", "")
         )
         self._show()
 
@@ -238,7 +238,7 @@ class AcceptForm(Dialog[AcceptAnswer | None]):
     def on_mount(self) -> None:
         """Show the choices and the keys."""
         self.query_one(FootLine).hint(
-            ("Enter", "Merge", ""), ("Tab", "Method", ""), ("Shift+Tab", "After", ""), ("Esc", "Back", "")
+            ("Enter", "Merge", ""), ("Tab", "Method", ""), ("Esc", "Back", ""), ("Shift+Tab", "After", "")
         )
         self._show()
 
