@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, EnsureList
 from tui_tasks.core.read.agents import activity, asked_tasks
@@ -113,3 +114,29 @@ def test_a_task_made_in_progress_is_meant(talking):
 def test_the_named_task_is_meant_whatever_its_agent_works_on(talking):
     talking.edit(ME, 1, status="in_progress", agent=ME)
     assert talking.about(talking.ask(talking.tasks[1])) == 2
+
+
+def test_a_question_is_found_that_was_asked_after_the_clock_was_set_back(talking, clock):
+    talking.add(ME, "Three", "in_progress")
+    clock.forward(-1_000)
+    ask = talking.ask()
+    clock.forward(2_000)
+    talking.add("human", "Four")
+    assert talking.about(ask) == 3
+
+
+def test_the_states_of_tasks_are_read_once_for_many_questions(talking, store, monkeypatch):
+    for number in range(40):
+        talking.add(ME, f"Near {number}")
+    asks = [talking.ask() for _ in range(20)]
+    reads, one = [], Database.one
+
+    def counted(db: Database, statement: Any, **values: Any) -> Any:
+        reads.append(values)
+        return one(db, statement, **values)
+
+    monkeypatch.setattr(Database, "one", counted)
+    assert asked_tasks.asked_about(store.db, asks, {}) == {}
+    # Some find each question by its instant.
+    assert len([values for values in reads if values.keys() == {"seq"}]) < 40 + 20 * 10
+    assert not [values for values in reads if "task" in values]

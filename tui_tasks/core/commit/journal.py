@@ -296,6 +296,11 @@ _ANY_LATER = Statement(
 
 def seq_before(db: Database, instant: int) -> int:
     """Return a seq up to which all entries are earlier than an instant, usually the last such seq; 0 without one."""
+    return _back_to(db, _sought(db, instant), instant)
+
+
+def _sought(db: Database, instant: int) -> int:
+    """Return the last seq before an instant, were the clock never set back."""
     oldest = db.one(_OLDEST)
     low, high = (oldest[0] if oldest else 1), newest(db) + 1
     while low < high:
@@ -304,7 +309,7 @@ def seq_before(db: Database, instant: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return _back_to(db, low - 1, instant)
+    return low - 1
 
 
 def _back_to(db: Database, seq: int, instant: int) -> int:
@@ -341,7 +346,15 @@ _NEAR: Final = 10_000
 
 def seq_of(db: Database, kind: str, uid: str, at: int) -> int | None:
     """Return the seq of the entry of that kind about a row, written at an instant; None if it was compacted away."""
-    start = seq_before(db, at)
+    start = _sought(db, at)
+    found = _from(db, start, kind, uid)
+    if found is None and (earlier := _back_to(db, start, at)) < start:
+        # The clock was set back.
+        found = _from(db, earlier, kind, uid)
+    return found
+
+
+def _from(db: Database, start: int, kind: str, uid: str) -> int | None:
     row = db.sql(
         "SELECT seq FROM journal WHERE seq > ? AND seq <= ? AND kind = ? AND uid = ? LIMIT 1",
         (start, start + _NEAR, kind, uid),
