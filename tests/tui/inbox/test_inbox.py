@@ -612,6 +612,7 @@ async def test_a_row_is_found_by_its_number_its_choices_and_its_task_and_escape_
         for words, agent in (("#4", "claude-1"), ("lockfile", "claude-1"), ("plausible", "claude-2")):
             await settle(pilot, "slash", *(["backspace"] * 20), *words, "enter")
             assert [row.agent for row in app.screen.listed.rows] == [agent], words
+            assert size[0] < 80 or f'Inbox   1 of 2 with "{words}"' in shown(app)
         await settle(pilot, "slash", *"zebra", "enter")
         said_so = "Nothing matches “plausiblezebra”: Esc clears the filter."
         await until(pilot, lambda: said_so in " ".join(shown(app).split()))

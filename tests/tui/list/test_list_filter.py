@@ -219,6 +219,21 @@ async def test_the_number_that_matches_is_that_of_the_list_on_screen(app, plan, 
         await until(pilot, lambda: "1 of 2" in shown(app))
 
 
+async def test_a_task_that_leaves_the_filter_hands_no_key_to_the_one_that_takes_its_place(app, plan, agent):
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "status:pending")
+        await press(app, pilot, "enter")
+        assert app.pane.row_list.cursor == plan[4]
+        agent(EditTask(plan[4], {"status": "in_progress"}))
+        await until(pilot, lambda: app.pane.row_list.cursor == plan[6])
+        await settle(pilot, "d")
+        assert "Delete “Write integration tests” as well?" in shown(app)
+        await settle(pilot, "n", "s")
+        assert "Status of “Write integration tests”" in shown(app)
+        assert task(app, plan[6]).status == "pending"
+
+
 # Lists
 
 

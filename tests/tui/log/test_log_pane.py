@@ -429,6 +429,11 @@ def test_a_line_of_the_log_is_found_by_every_word_that_it_shows(evening):
                 terms = parse(word, language=OF_LOG).terms
                 if line.seq not in log_pages.find(store.db, [line.seq], Filter(terms)):
                     missed.setdefault(word, text_of(line))
+        seqs = [line.seq for line in lines]
+        for word in ("zebra", "lapsed", "done", "#4", "s2", "high"):
+            found = log_pages.find(store.db, seqs, Filter(parse(word, language=OF_LOG).terms))
+            others = log_pages.find(store.db, seqs, Filter(parse(f"-{word}", language=OF_LOG).terms))
+            assert sorted([*found, *others]) == seqs, word
         # How long something lasts is no word that is stored.
         assert {word: text for word, text in missed.items() if not re.fullmatch(r"\d+[a-z]+", word)} == {}
 

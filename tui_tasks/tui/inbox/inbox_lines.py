@@ -201,6 +201,7 @@ class InboxLines:
         self._folding = AskFolding()
         self.filter = ""
         """The words that hide other lines."""
+        self._total = 0
         self.listed: InMemorySource[InboxLine] = InMemorySource(lambda line: line.uid, self._order)
 
     def read(self, under: Ask | None = None) -> set[str]:
@@ -208,6 +209,7 @@ class InboxLines:
         words = self.filter.casefold().split()
         lines: list[InboxLine] = [*self._folding.lines(self.asks())]
         lines += [item for source in self._sources.values() for item in source.items()]
+        self._total = len(lines)
         rows = [line for line in lines if not words or self._has(line, words)]
         if under is not None and all(line.uid != under.uid for line in rows):
             # It may be missing when the database was replaced or the past is shown.
@@ -237,8 +239,9 @@ class InboxLines:
             yield str((given.get("description") if isinstance(given, dict) else None) or "")
 
     def title(self, marked: int) -> list[Part]:
-        """Return ` Inbox   with "words"  3 marked`; `marked`: how many rows are marked."""
-        words = [f'with "{safe_line(self.filter, 20)}"'] if self.filter else []
+        """Return ` Inbox   2 of 9 with "words", 3 marked`; `marked`: how many rows are marked."""
+        number = f"{len(self.listed.rows)} of {self._total}"
+        words = [f'{number} with "{safe_line(self.filter, 20)}"'] if self.filter else []
         words += [f"{marked} marked"] if marked else []
         parts: list[Part] = [(" Inbox", "bold")]
         return [*parts, (f"   {', '.join(words)}", "$changed")] if words else parts

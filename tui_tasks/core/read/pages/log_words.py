@@ -247,7 +247,7 @@ def _of_reason(word: str) -> Any:
         .limit(1)
     )
     ended = (J.kind == "task.updated") & _value(J.new, "status").in_(["failed", "skipped"])
-    return contains(fn.IIF(ended, fn.COALESCE(given, journal.value_of(J.new, "result"), said), ""), word)
+    return contains(fn.IIF(ended, fn.COALESCE(given, journal.value_of(J.new, "result"), said, ""), ""), word)
 
 
 def _of_another_row(word: str) -> Any:
