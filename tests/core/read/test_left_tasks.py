@@ -8,11 +8,12 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import add
+from tui_tasks.core.operations.asks import OpenAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims
 from tui_tasks.core.read.agents import agent_states, fleet
 from tui_tasks.core.read.agents.fleet import DAY, LeftTask, Member
-from tui_tasks.core.read.agents.lapsed_claims import MOST, LapsedClaims
+from tui_tasks.core.read.agents.lapsed_claims import MOST
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.hooks import intake
@@ -251,10 +252,10 @@ def test_thousands_of_claims_of_another_agent_that_lapse_hide_none(scene):
 
 
 def test_what_lapses_between_two_looks_is_found_by_the_second_and_what_was_found_stays(scene):
-    known = LapsedClaims()
+    last = fleet.LastLook()
 
     def found() -> set[str]:
-        members = fleet.everyone(scene.store.db, scene.clock() - DAY, lapsed=known)
+        members = fleet.everyone(scene.store.db, scene.clock() - DAY, last=last)
         return {claim.task.uid for member in members for claim in member.lapsed if claim.is_open}
 
     first = scene.claim()
@@ -272,3 +273,32 @@ def test_what_lapses_between_two_looks_is_found_by_the_second_and_what_was_found
     scene.talk.ok("tasklist:set_task_done", {"agent": "gamma"}, uid=first)
     scene.later(24 * 3600 + 1)
     assert found() == set()
+
+
+def _of_single_calls(scene: Scene, agent: str) -> None:
+    scene.talk.ok("tasklist:add_task", {"agent": agent}, name=f"of {agent}")
+
+
+def test_what_is_read_since_the_last_look_is_what_a_new_look_reads(scene):
+    last, known = fleet.LastLook(), []
+    steps: list[Callable[[], object]] = [
+        lambda: [_of_single_calls(scene, name) for name in ("alpha", "beta", "gamma")],
+        lambda: scene.later(5),
+        lambda: _of_single_calls(scene, "beta"),
+        lambda: scene.claim("alpha"),
+        lambda: scene.later(LEASE),
+        lambda: scene.kill("alpha"),
+        lambda: scene.connect("gamma"),
+        lambda: scene.talk.ok("tasklist:set_task_in_progress", {"agent": "beta"}, uid=add(scene.talk, "of beta")),
+        lambda: scene.kill("gamma"),
+        lambda: scene.store.commit(PauseAgent("delta", "Wait."), actor="human", now=scene.clock()),
+        lambda: scene.store.commit(ResumeAgent("delta"), actor="human", now=scene.clock()),
+        lambda: scene.store.commit(OpenAsk("Which one?"), actor="gamma", now=scene.clock()),
+        lambda: scene.later(24 * 3600),
+        lambda: _of_single_calls(scene, "gamma"),
+    ]
+    for step in steps:
+        step()
+        since = scene.clock() - DAY
+        known = fleet.everyone(scene.store.db, since, known, last=last)
+        assert known == fleet.everyone(scene.store.db, since)

@@ -97,6 +97,10 @@ class Matter(NamedTuple):
     color: str
 
 
+# How many agents are looked at for the widths of columns.
+_LOOKED_AT: Final = 500
+
+
 class GoneAgents(msgspec.Struct, frozen=True):
     """Agents that are gone and have left nothing open, as one line. Their lines follow it if it `is_open`."""
 
@@ -133,8 +137,11 @@ class FleetRows(RowDrawing[FleetRow]):
         return agent_states.state_of(row, self.context.clock.now(), self._quiet_after, self.context.state.reviewable)
 
     def fit(self, members: Sequence[Member]) -> bool:
-        """Make room for what these agents have; return whether columns have moved."""
+        """Make room for what these agents have, of very many for those that are there; return whether columns have
+        moved.
+        """
         context, before = self.context, self.filled
+        members = sorted(members, key=lambda one: one.is_plain)[:_LOOKED_AT]
         asked = {one.ask.uid: context.state.asked_about.get(one.ask.uid) for one in members if one.ask is not None}
         tasks = {ask: agent_text.live_task(context.db, uid) for ask, uid in asked.items() if uid is not None}
         self._asked = {ask: task for ask, task in tasks.items() if task is not None}
@@ -282,7 +289,8 @@ class FleetRows(RowDrawing[FleetRow]):
     def _gone(self, row: GoneAgents, look: RowLook) -> Sequence[Part]:
         shown = AGENT_LOOKS["gone"]
         key = self.context.keymap.key_of("agent_log")
-        words = f"{key} {'folds' if row.is_open else 'shows'} them" if look.cursor else ", ".join(row.names)
+        names = (agent_text.who(name, 40) for name in row.names[: look.width])
+        words = f"{key} {'folds' if row.is_open else 'shows'} them" if look.cursor else ", ".join(names)
         counts = {"gone": len(row.names) - row.finished, "finished": row.finished}
         text = f" {', '.join(f'{number} {word}' for word, number in counts.items() if number)}   "
         return [

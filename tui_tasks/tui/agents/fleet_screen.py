@@ -148,8 +148,9 @@ class Fleet(Overlay):
         if len(gone) < 2:
             return [*self.members]
         finished = sum(map(agent_states.has_finished, gone))
-        fold = GoneAgents(tuple(agent_text.who(one.name, 40) for one in gone), self._shows_gone, finished)
-        return [fold, *(one for one in self.members if self._shows_gone or one not in gone)]
+        fold = GoneAgents(tuple(one.name for one in gone), self._shows_gone, finished)
+        folded = set() if self._shows_gone else {*fold.names}
+        return [fold, *(one for one in self.members if one.name not in folded)]
 
     def made_again(self) -> Fleet:
         """Return a screen that shows the same, with the cursor on the same line."""

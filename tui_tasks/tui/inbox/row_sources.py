@@ -196,7 +196,7 @@ class StuckAgents(RowSource[Member]):
     def items(self) -> Iterator[InboxItem]:
         state = self.context.state
         left = {task.agent for task in state.left.values()}
-        for row in state.members:
+        for row in state.present:
             if row.state not in _STUCK or row.ask is not None or row.name in left:
                 continue
             if state.projects.shows_member(row):

@@ -15,7 +15,6 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import LeftTask, Member
-from tui_tasks.core.read.agents.lapsed_claims import LapsedClaims
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -62,7 +61,8 @@ class AppState:
     - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about.
       `asking`: the uids of these tasks.
     - `held`: how many tasks and jobs wait for the human to accept them; `first_held`: the oldest.
-    - `members`: every agent, without those that are gone for a day and have left nothing open.
+    - `members`: every agent, without those that are gone for a day and have left nothing open. `present`: those of them
+      that did more than single calls, or have something open.
     - `left`: the tasks in progress whose agent is gone, by uid. `lapsed`: the tasks that are pending again since a
       claim on them lapsed, whose agent is gone or silent.
     - `unproven`: the uids of the tasks that need the human because a check of theirs has failed.
@@ -108,9 +108,10 @@ class AppState:
         self.held = 0
         self.first_held: HeldTask | None = None
         self.members: list[Member] = []
+        self.present: list[Member] = []
         self.left: dict[str, LeftTask] = {}
         self.lapsed: dict[str, LeftTask] = {}
-        self._claims = LapsedClaims()
+        self._last_look = fleet.LastLook()
         self.stopped: dict[str, str] = {}
         self.unproven: list[str] = []
         self.reviewable: dict[str, str] = {}
@@ -273,14 +274,15 @@ class AppState:
         was = self.members, self.left, self.asked_about
         known = () if self._is_past else self.members
         self.members = fleet.everyone(
-            self._db, now - DAY, known, lapsed=self._claims, seen_at=self.seen_at, knows_presence=not self._is_past
+            self._db, now - DAY, known, last=self._last_look, seen_at=self.seen_at, knows_presence=not self._is_past
         )
-        left = fleet.left_tasks(self._db, self.members, now, self._grace)
+        self.present = [member for member in self.members if not member.is_plain]
+        left = fleet.left_tasks(self._db, self.present, now, self._grace)
         # An agent whose work is to be reviewed may be gone.
         self.left = {uid: task for uid, task in left.items() if uid not in self.reviewable}
-        self.lapsed = fleet.lapsed_tasks(self.members, now, self._grace)
-        self.stopped = fleet.stopped_tasks(self._db, self.members)
-        tasks = {member.name: member.task for member in self.members if member.task is not None}
+        self.lapsed = fleet.lapsed_tasks(self.present, now, self._grace)
+        self.stopped = fleet.stopped_tasks(self._db, self.present)
+        tasks = {member.name: member.task for member in self.present if member.task is not None}
         self.asked_about = self._read_asked_about(tasks)
         self.asking = set(self.asked_about.values())
         return was != (self.members, self.left, self.asked_about)
@@ -320,7 +322,7 @@ class AppState:
     @property
     def waits_for_you(self) -> bool:
         """Whether the inbox has something: a question, a check, held tasks, work, or an agent that is stuck or gone."""
-        stuck = any(member.state == "stuck" for member in self.members)
+        stuck = any(member.state == "stuck" for member in self.present)
         return bool(self.need_you or self.reviewable or self.held or stuck)
 
     @property
@@ -352,7 +354,7 @@ class AppState:
 
     def _read_all(self, now: int) -> None:
         self._about = {}
-        self._claims = LapsedClaims()
+        self._last_look = fleet.LastLook()
         self._read_number_width()
         self.lists = {home.id: home for home in task_queries.lists(self._db)}
         self._read_asks()

@@ -121,7 +121,7 @@ class AgentEntries:
         """Return an entry for each agent that is there, is in trouble or has work, most urgent first."""
         now, quiet_after = self.context.clock.now(), self.context.config.quiet_after * SECOND
         found = []
-        for member in self.context.state.members:
+        for member in self.context.state.present:
             shown = agent_states.state_of(member, now, quiet_after, self.context.state.reviewable)
             if member.session is None and shown == "working":
                 self.lasts(max(1, member.last_seen + quiet_after + 1 - now))

@@ -124,7 +124,7 @@ class NeedsEntries:
         """Yield the questions, oldest first; of very many, those whose agents wait for the answer and the oldest."""
         waiting = {
             member.name
-            for member in self.context.state.members
+            for member in self.context.state.present
             if member.ask is not None and not member.goes_on and (member.is_there or member.calls_alone)
         }
         asks = sorted(self.context.state.asks, key=lambda ask: ask.agent not in waiting)

@@ -6,13 +6,14 @@ The cost is bounded: the journal is never read whole, and `stuck` looks only at 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read import ask_queries
@@ -115,6 +116,32 @@ _WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated":
 def speakers(db: Database) -> list[tuple[str, int, int]]:
     """Return every agent that has changed something: name, seq and instant of its last entry."""
     return [row for row in db.sql(_SPEAKERS).fetchall() if row[0] not in vocab.RESERVED_AGENTS]
+
+
+_SPOKEN_SINCE: Final = """
+SELECT actor, max(seq), at FROM journal NOT INDEXED WHERE seq > ? AND seq <= ? GROUP BY actor
+"""
+# More entries take longer to read than a step for each agent.
+_FEW_ENTRIES: Final = 10_000
+
+
+class Speakers:
+    """The seq and the instant of the last entry of every agent that has changed something; a look reads what is new."""
+
+    def __init__(self) -> None:
+        self._seq = 0
+        self._found: dict[str, tuple[int, int]] = {}
+
+    def look(self, db: Database) -> Mapping[str, tuple[int, int]]:
+        """Return them, by agent."""
+        newest = journal.newest(db)
+        if 0 < self._seq <= newest <= self._seq + _FEW_ENTRIES:
+            rows = db.sql(_SPOKEN_SINCE, (self._seq, newest)).fetchall() if newest > self._seq else []
+            self._found |= {name: (seq, at) for name, seq, at in rows if name not in vocab.RESERVED_AGENTS}
+        else:
+            self._found = {name: (seq, at) for name, seq, at in speakers(db)}
+        self._seq = newest
+        return self._found
 
 
 def first_and_last(db: Database) -> dict[str, tuple[int, int]]:

@@ -95,6 +95,12 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     lapsed: tuple[LapsedClaim, ...] = ()
 
     @property
+    def is_plain(self) -> bool:
+        """Return whether it has only made single calls, is not there, and has nothing open."""
+        is_gone = self.calls_alone and not self.is_there and self.state == GONE
+        return is_gone and self.task is None and self.ask is None and not self.lapsed and self.near is None
+
+    @property
     def word(self) -> Word | None:
         """Return what it said or did last."""
         return self.newest.word
@@ -142,6 +148,14 @@ class Member(msgspec.Struct, frozen=True, gc=False):
         return (self.session.ended_at if self.session is not None else None) or self.last_seen
 
 
+class LastLook:
+    """What was read of the journal at the last look: who wrote when, and which claims have lapsed."""
+
+    def __init__(self) -> None:
+        self.speakers = activity.Speakers()
+        self.lapsed = LapsedClaims()
+
+
 class LeftTask(msgspec.Struct, frozen=True, gc=False):
     """A task that an agent has left, or says nothing about: the agent, and since when, in microseconds.
 
@@ -166,25 +180,26 @@ def everyone(
     since: int,
     known: Iterable[Member] = (),
     *,
-    lapsed: LapsedClaims | None = None,
+    last: LastLook | None = None,
     seen_at: int = 0,
     knows_presence: bool = True,
 ) -> list[Member]:
     """Return every agent, except those last heard before an instant that are gone and have left nothing open.
 
-    Of the agents in `known` and the claims in `lapsed` only what is new is read. `seen_at`: when the human said last
+    Of the agents in `known`, and since the `last` look, only what is new is read. `seen_at`: when the human said last
     that all was seen. `knows_presence`: whether it is known who is connected to the channel; otherwise an agent's state
     follows from what it has open.
     """
-    newest_before = {member.name: member.newest for member in known}
-    seen = _Found(db, since, lapsed or LapsedClaims(), seen_at, knows_presence=knows_presence)
+    before = {member.name: member for member in known}
+    seen = _Found(db, since, last or LastLook(), seen_at, knows_presence=knows_presence)
     members = []
     for name in sorted(seen.names(since)):
-        seq, at = seen.speakers.get(name, (0, 0))
-        newest = newest_before.get(name)
-        if newest is None or newest.seq != seq:
-            newest = _read_newest(db, name, seq, at)
-        members.append(seen.member(name, newest))
+        was = before.get(name)
+        if was is None or not seen.is_past(was):
+            seq, at = seen.speakers.get(name, (0, 0))
+            newest = was.newest if was is not None and was.newest.seq == seq else _read_newest(db, name, seq, at)
+            was = seen.member(name, newest)
+        members.append(was)
     return members
 
 
@@ -229,10 +244,10 @@ def left_now(db: Database, now: int, grace: int) -> dict[str, LeftTask]:
 class _Found:
     """What is read for all agents at once."""
 
-    def __init__(self, db: Database, since: int, lapsed: LapsedClaims, seen_at: int, *, knows_presence: bool) -> None:
+    def __init__(self, db: Database, since: int, last: LastLook, seen_at: int, *, knows_presence: bool) -> None:
         self._knows_presence = knows_presence
         self._seen_at = seen_at
-        self.speakers = {name: (seq, at) for name, seq, at in activity.speakers(db)}
+        self.speakers = last.speakers.look(db)
         self._db = db
         self._sessions = {seen.session.uid: seen for seen in session_queries.everyone(db, since)}
         self._connected: dict[str, int | None] = {}
@@ -252,19 +267,33 @@ class _Found:
         # Who waits is not recorded for the past.
         self._signs = connections.signs(db) if knows_presence else {}
         self._near = work_queries.near_limits(db)
-        lapsed.look(db, since)
-        self._lapsed_claims = lapsed
+        last.lapsed.look(db, since)
+        self._lapsed_claims = last.lapsed
         self._tasks = activity.working(db)
         self._stuck = {one.uid: one for one in activity.stuck_now(db)}
         self._open_asks = ask_queries.open_by_agent(db)
         self._asks: dict[str, Ask] = {name: asks[0] for name, asks in self._open_asks.items()}
+        # The agents of which more is known than what they wrote: of many, few.
+        self._known = {*self._sessions, *self._connected, *self._paused, *self._signs, *self._near}
+        self._known |= {*self._tasks, *self._stuck, *self._open_asks, *last.lapsed.agents}
 
     def names(self, since: int) -> Iterator[str]:
         """Yield the agents that are there, have something open, or were heard since an instant."""
-        for name in {*self.speakers, *self._sessions, *self._connected, *self._paused}:
+        for name, (_, at) in self.speakers.items():
+            if at >= since and name not in self._known:
+                yield name
+        for name in self._known & {*self.speakers, *self._sessions, *self._connected, *self._paused}:
             is_open = name in self._tasks or name in self._asks or name in self._paused
             if is_open or self._is_there(name) or self._last_seen(name) >= since:
                 yield name
+
+    def is_past(self, was: Member) -> bool:
+        """Return whether an agent has made single calls alone, and has done nothing since it was read."""
+        return (
+            was.is_plain
+            and was.name not in self._known
+            and self.speakers.get(was.name) == (was.newest.seq, was.last_seen)
+        )
 
     def _is_there(self, name: str) -> bool:
         seen = self._sessions.get(name)

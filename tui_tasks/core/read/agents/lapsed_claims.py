@@ -7,6 +7,7 @@ looks at each entry once.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -62,6 +63,11 @@ class LapsedClaims:
         for agent, uid, at in db.sql(_LAPSED, (self._seq or journal.seq_before(db, first), seq, first)).fetchall():
             self._found.setdefault(agent, deque(maxlen=MOST)).appendleft((uid, at))
         self._seq = seq
+
+    @property
+    def agents(self) -> Collection[str]:
+        """The agents whose claims have lapsed."""
+        return self._found.keys()
 
     def of(self, db: Database, agent: str, heard_at: int, seen_at: int) -> tuple[LapsedClaim, ...]:
         """Return those of an agent that lapsed without a word from it afterwards, the open ones first.
