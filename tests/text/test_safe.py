@@ -196,7 +196,14 @@ def test_every_character_that_takes_no_cell_counts_as_a_mark_or_goes() -> None:
         ("1\ufe0f\u20e3", "1"),
         ("❤\ufe0f", "❤"),
         ("e" + "\u0301" * 9, "e\u0301\u0301\u0301"),
-        ("\u3164", ""),
+        # A text of which nothing would be seen, such as a name of blanks, shows what it is made of.
+        ("\u3164", "<U+3164>"),
+        ("\u2800", "<U+2800>"),
+        ("\u200b\u200b", "<U+200B><U+200B>"),
+        ("\u3000 ", "<U+3000> "),
+        (" ", " "),
+        ("\n\u2028", "  "),
+        ("", ""),
         ("a\u3000b", "a b"),
         # Within a word of a script that needs it, a non-joiner is drawn; anywhere else it goes.
         ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),

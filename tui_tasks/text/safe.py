@@ -143,22 +143,28 @@ def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = F
     """Return `text` as one line that is safe to print, at most `limit_cells` wide.
 
     Controls become pictures, newlines and tabs spaces; characters without an agreed width are dropped, but for the
-    non-joiner within a word of Persian or Hindi; other unsafe ones become U+FFFD. Cut text ends in `…` (`~` with
-    `ascii_only`), never within a character. The cost depends on
-    `limit_cells`, not on the length of `text`.
+    non-joiner within a word of Persian or Hindi; other unsafe ones become U+FFFD. A text of which nothing would be
+    seen, such as the name U+2800, is written as code points: `<U+2800>`. Cut text ends in `…` (`~` with `ascii_only`),
+    never within a character. The cost depends on `limit_cells`, not on the length of `text`.
     """
     most = LINE_CHARS if limit_cells is None else min(LINE_CHARS, 8 * max(limit_cells, 0) + 64)
     cut = len(text) > most
     if cut:
         text = text[: most - 1]
     if not _is_ordinary(text):
-        text = _clean(text, newline=" ", tab=" ")
+        shown = _clean(text, newline=" ", tab=" ")
+        text = shown if shown.strip() else _code_points(text)
     more = "~" if ascii_only else "…"
     if limit_cells is None:
         return text + more if cut else text
     if not cut and cell_len(text) <= limit_cells:
         return text
     return beginning(text, limit_cells - 1) + more if limit_cells > 0 else ""
+
+
+def _code_points(text: str) -> str:
+    """Return a blank text with each character that is no ASCII and no newline as its code point."""
+    return "".join(" " if char.isascii() or char in _NEWLINES else f"<U+{ord(char):04X}>" for char in text)
 
 
 def is_blank(text: str) -> bool:

@@ -358,7 +358,7 @@ def _text_of(context: Context, name: str, value: Any) -> str:
     if name == "depends_on":
         return ", ".join(f"#{task.number}" for uid in value if (task := task_queries.any_task(context.db, uid))) or "—"
     if name == "tags":
-        return " ".join(f"#{tag}" for tag in value) or "—"
+        return " ".join(f"#{safe_line(tag)}" for tag in value) or "—"
     if name in task_fields.FIELDS and value is not None:
         return task_fields.FIELDS[name].long(value, task_fields.local_time(context.clock.now(), context.clock.zone))
     return value or "—"

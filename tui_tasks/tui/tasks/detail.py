@@ -188,7 +188,7 @@ class DetailText(TextDrawing):
     def _more_facts(task: Task, room: int) -> list[Drawn]:
         urgency = task_text.priority_look(task)
         facts = [] if urgency is None else [urgency[0]]
-        facts += [f"#{tag}" for tag in task.tags[:MAX_TAGS]]
+        facts += [f"#{safe_line(tag)}" for tag in task.tags[:MAX_TAGS]]
         facts += [f"{len(task.tags) - MAX_TAGS} more tags"] if len(task.tags) > MAX_TAGS else []
         facts += [task.domain] if task.domain else []
         facts += [f"claimed by {agent_text.who(task.claimed_by)}"] if task.claimed_by else []
