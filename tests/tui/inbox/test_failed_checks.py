@@ -71,6 +71,8 @@ async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_a
         await settle(pilot, "tab")
         assert app.screen.row.uid == failed
         await settle(pilot, "tab")
+        assert app.screen.row.uid == plan[3], "the task that has failed"
+        await settle(pilot, "tab")
         assert app.screen.ask is not None
 
 
@@ -81,10 +83,10 @@ async def test_r_runs_its_checks_again_and_it_waits_no_more(plan, failed, make_a
         await settle(pilot, "r")
         assert [run.requested_by for run in checks.waiting()] == ["human"]
         assert "are being run" in said(app)
-        assert app.screen.item is None
+        assert app.screen.item.kind == "task", "the one that has failed"
         checks.run("failed")
         app.link.catch_up()
-        await settle(pilot, "tab")
+        await settle(pilot, "tab", "tab")
         assert app.screen.row.uid == failed
 
 
@@ -117,7 +119,7 @@ async def test_s_lets_it_be_done_all_the_same_and_what_is_verified_stays_failed(
         await open_failed(pilot)
         await settle(pilot, "s", "d")
         assert "is done, though its check failed" in said(app)
-        assert app.screen.item is None
+        assert app.screen.item.kind == "task", "the one that has failed"
         assert app.context.state.unproven == []
         await settle(pilot, "escape")
         app.context.navigation.go_to(failed)

@@ -209,7 +209,7 @@ async def test_a_question_that_is_withdrawn_stays_under_the_cursor_and_takes_no_
         assert "claude-1 has withdrawn the question" in shown(app)
         assert asks(app)["claude-2"].state == "open"
         await settle(pilot, "j")
-        assert app.screen.window.keys_on_screen == [asks(app)["claude-2"].uid]
+        assert app.screen.window.keys_on_screen == [asks(app)["claude-2"].uid, f"task:{plan[3]}"]
 
 
 async def test_a_question_answered_elsewhere_goes_and_the_cursor_stays_on_its_own(plan, make_app):
@@ -218,7 +218,7 @@ async def test_a_question_answered_elsewhere_goes_and_the_cursor_stays_on_its_ow
         await settle(pilot, "a", "j")
         mine = app.screen.window.cursor
         by_agent(plan, "human", AnswerAsk(asks(app)["claude-1"].uid, "jose"))
-        await until(pilot, lambda: len(app.screen.listed.rows) == 1)
+        await until(pilot, lambda: [row.uid for row in app.screen.listed.rows] == [mine, f"task:{plan[3]}"])
         assert app.screen.window.cursor == mine == asks(app)["claude-2"].uid
 
 
@@ -370,6 +370,7 @@ async def test_an_empty_inbox_says_so(plan, make_app):
         app = make_app(plan.path)
         async with app.run_test(size=(80, 24)):
             by_agent(plan, "human", AnswerAsk(asks(app)[agent].uid, "x"))
+    by_agent(plan, "human", EditTask(plan[3], {"status": "done"}))
     async with (app := make_app(plan.path)).run_test(size=(40, 12)) as pilot:
         await settle(pilot, "a", "enter")
         assert not isinstance(app.screen, Inbox)
@@ -395,7 +396,7 @@ async def test_the_questions_tell_the_numbers_of_their_tasks_which_stay(plan, ma
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        numbers = [app.screen.tasks.number(ask) for ask in app.screen.listed.rows]
+        numbers = [app.screen.tasks.number(ask) for ask in app.screen.listed.rows[:2]]
         assert numbers == ["#4", "#7"]
         assert "? #4  jose is" in shown(app)
         assert "? #7  Approve" in shown(app)
@@ -480,7 +481,7 @@ async def test_fifty_questions_of_one_agent_do_not_bury_those_of_others(plan, ma
         assert len(app.state.asks) == 52
         await settle(pilot, "down", "up", "enter")
         assert app.screen.ask.question == "Question 3?"
-        assert len(app.screen.listed.rows) == 52
+        assert len(app.screen.listed.rows) == 53, "the failed task too"
 
 
 async def test_a_line_that_is_answered_makes_room_for_the_next_of_that_agent_and_moves_no_other(plan, make_app):
@@ -596,7 +597,7 @@ async def test_a_long_title_takes_no_line_from_the_question_and_the_answers(plan
         await settle(pilot, "a")
         below = next(line for line in lines(app) if "1 the old one" in line)
         assert "1 the old one  2 the new one   about Move all" in below
-        await settle(pilot, "G")
+        await settle(pilot, "G", "k")
         head = next(
             at for at, line in enumerate(lines(app)) if line.startswith(" claude-3 asks while working on #8 Move")
         )
@@ -612,9 +613,9 @@ async def test_a_row_is_found_by_its_number_its_choices_and_its_task_and_escape_
         for words, agent in (("#4", "claude-1"), ("lockfile", "claude-1"), ("plausible", "claude-2")):
             await settle(pilot, "slash", *(["backspace"] * 20), *words, "enter")
             assert [row.agent for row in app.screen.listed.rows] == [agent], words
-            assert size[0] < 80 or f'Inbox   1 of 2 with "{words}"' in shown(app)
+            assert size[0] < 80 or f'Inbox   1 of 3 with "{words}"' in shown(app)
         await settle(pilot, "slash", *"zebra", "enter")
         said_so = "Nothing matches “plausiblezebra”: Esc clears the filter."
         await until(pilot, lambda: said_so in " ".join(shown(app).split()))
         await settle(pilot, "escape")
-        assert len(app.screen.listed.rows) == 2 and isinstance(app.screen, Inbox)
+        assert len(app.screen.listed.rows) == 3 and isinstance(app.screen, Inbox)

@@ -17,6 +17,7 @@ from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
+from tui_tasks.tui.inbox.inbox_lines import InboxItem
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.screens import project_picker
 
@@ -26,6 +27,11 @@ def left(plan):
     with Store(plan.path) as store, store.db.transaction(write=True):
         connections.end(store.db, "claude-1", Process(), NOW)
     return plan[5]
+
+
+def items(app):
+    """The rows of the inbox that are no questions."""
+    return [row for row in app.screen.listed.rows if isinstance(row, InboxItem)]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -44,7 +50,7 @@ async def test_a_task_whose_agent_is_gone_stands_in_the_inbox_once_and_a_key_giv
         task = task_queries.task(app.link.db, left)
         assert (task.status, task.agent) == ("pending", None)
         assert "#5" in said(app) and "is pending again" in said(app)
-        await until(pilot, lambda: len(app.screen.listed.rows) == 2)
+        await until(pilot, lambda: left not in {row.need.task for row in items(app)})
         assert app.state.need_you == 2
 
 
@@ -125,10 +131,10 @@ async def test_an_agent_that_is_stuck_stands_in_the_inbox_until_it_goes_on(plan,
         await settle(pilot, "a")
         assert app.screen.item.kind == "stuck"
         assert "the same failure 3 times: pytest" in shown(app) and "#5 Ship auth flow" in shown(app)
-        assert "m Message  P Pause  Enter Agents" in lines(app)[-1]
+        assert "m Message  P Pause  Enter Agents  . Hide" in lines(app)[-1]
         by_agent(plan, "system", NoteStuck("claude-1", None))
         await until(pilot, lambda: "the same failure" not in shown(app))
-        assert not app.screen.listed.rows
+        assert {row.kind for row in items(app)} == {"task"}, "the one that has failed"
 
 
 def test_the_shell_says_which_task_was_left(plan, left, capsys):

@@ -71,17 +71,17 @@ async def test_the_only_thing_that_has_failed_is_named_and_a_click_goes_there(ap
         assert app.navigation.pane_name == "schedule"
 
 
-async def test_a_failure_that_was_seen_is_counted_and_has_its_row_again_when_it_is_not_or_another_comes(app, plan):
+async def test_a_failure_that_was_seen_is_not_counted_and_has_its_row_again_when_it_is_not_or_another_comes(app, plan):
     async with opened(app) as pilot:
         assert "✗ #3  Fix flaky" in above(app)
         await press(app, pilot, ".", ".")
-        assert "#3  Fix flaky" not in above(app) and "✗ 1 failed" in above(app)
+        assert "#3  Fix flaky" not in above(app) and "✗ 0 failed" in above(app)
         await press(app, pilot, "u")
         assert "✗ #3  Fix flaky" in above(app)
         await press(app, pilot, ".", ".")
         fail_a_job(plan, "nightly")
         await until(pilot, lambda: "✗ S1  nightly: no paper" in above(app))
-        assert "#3  Fix flaky" not in above(app) and "✗ 2 failed" in above(app)
+        assert "#3  Fix flaky" not in above(app) and "✗ 1 failed" in above(app)
 
 
 async def test_an_edit_of_a_failed_task_does_not_bring_back_its_row_that_the_human_put_away(app, plan):
@@ -90,7 +90,7 @@ async def test_an_edit_of_a_failed_task_does_not_bring_back_its_row_that_the_hum
         assert "#3  Fix flaky" not in above(app)
         by_agent(plan, "claude-2", EditTask(plan[3], {"name": "Fix the flaky test"}), now=NOW + SECOND)
         await until(pilot, lambda: "Fix the flaky test" in shown(app))
-        assert "#3  Fix" not in above(app) and "✗ 1 failed" in above(app)
+        assert "#3  Fix" not in above(app) and "✗ 0 failed" in above(app)
 
 
 async def test_where_there_is_no_room_failed_tasks_and_jobs_are_counted_together(app, plan):
@@ -156,7 +156,7 @@ async def test_counts_agents_questions_and_failures_each_have_their_place_above_
 @pytest.mark.parametrize("size", [(120, 40), (100, 30), (80, 24)])
 async def test_rows_of_what_needs_the_human_stand_in_the_columns_of_the_list_below_them(app, size):
     async with opened(app, size):
-        first, second, third = above(app).splitlines()[2:]
+        first, second, third = (line for line in above(app).splitlines()[2:] if line[1] != " ")
         assert {line.index(number) for line, number in ((first, "#4"), (second, "#7"), (third, "#3"))} == {3}
         in_list = next(line for line in below(app) if "Migrate" in line)
         assert second.rindex("claude-2") == in_list.rindex("claude-2")
@@ -174,15 +174,16 @@ async def test_only_the_mark_of_a_row_is_coloured_and_number_and_agent_stand_bac
             assert text.style.color == style("").color
 
 
-async def test_an_agent_gives_way_to_its_question_which_then_goes_on_in_the_next_free_row(app, plan, agent):
+async def test_a_question_gives_way_to_its_agent_and_goes_on_in_the_next_free_row(app, plan, agent):
     async with opened(app, (80, 24)) as pilot:
-        first = above(app).splitlines()[2]
-        assert first == " ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?  9m"
-        agent(OpenAsk(f"{'May I drop the old table? ' * 3}Yes or no?", (), plan[5]))
+        first, more = above(app).splitlines()[2:4]
+        assert first == " ? #4  jose is maintained but heavier; pyjwt is in the           claude-1    9m"
+        assert more == " " * 7 + "lockfile. Which one?"
+        agent(OpenAsk(f"{'May I drop the old table? ' * 2}Yes or no?", (), plan[5]))
         await until(pilot, lambda: "May I" in above(app))
-        asked, more = above(app).splitlines()[4:6]
-        assert re.fullmatch(r" \? #5  May I drop the old table\? .* drop the +now", asked)
-        assert more == " " * 7 + "old table? Yes or no?"
+        rows = above(app).splitlines()[2:]
+        asked = next(at for at, line in enumerate(rows) if "May I" in line)
+        assert re.fullmatch(r" \? #5  May I drop the old table\? .* +claude-1 +now", rows[asked])
 
 
 async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, make_app):
@@ -190,9 +191,8 @@ async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, ma
         plan, "roamer", OpenAsk("May I look around in all of your folders, and in those of others as well, at once?")
     )
     async with opened(make_app(plan.path), (80, 24)) as pilot:
-        line, more = above(pilot.app).splitlines()[4:6]
+        (line,) = (line for line in above(pilot.app).splitlines() if "May I look" in line)
         assert re.fullmatch(r" \?     May I look around.* roamer +now", line)
-        assert more.startswith(" " * 7 + "of others")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 24), (80, 16)])
@@ -344,8 +344,6 @@ async def test_a_task_whose_agent_is_stopped_says_so_until_it_goes_on(plan, make
 async def test_attention_to_a_question_about_no_task_opens_the_inbox(plan, make_app):
     app = make_app(with_sessions(plan).path)
     async with opened(app) as pilot:
-        await press(app, pilot, "exclamation_mark")
-        assert said(app).endswith(". a shows 1 question more.")
         by_agent(plan, "human", *(EditTask(plan[at], {"status": "done"}) for at in (3, 4, 7)))
         answers = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db) if ask.request is None]
         by_agent(plan, "human", *answers)
@@ -409,7 +407,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in lines(pilot.app)[1]
         assert "✗ #3  Fix flaky" in above(pilot.app)
-        assert above(pilot.app).splitlines()[-1] == " +196 more: 196 ask"
+        assert above(pilot.app).splitlines()[-1] == " +196 more: 196 questions"
         assert len(set(laid_out)) < 60
 
 
@@ -422,8 +420,7 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
     async with opened(make_app(path), (120, 40)) as pilot:
         await until(pilot, lambda: "late" in above(pilot.app))
         assert "◷ 100+ late" in lines(pilot.app)[1]
-        assert "  and others" in above(pilot.app)
-        assert "+99 more" not in above(pilot.app)
+        assert above(pilot.app).splitlines()[-1] == " +93+ more: 93+ late"
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):
@@ -502,7 +499,8 @@ async def test_a_question_alone_is_told_whole(app, plan):
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", OpenAsk("Which of the two libraries " * 8))
     async with opened(app, (120, 40)):
-        assert " ".join(above(app).replace(" now", "").split()).count("Which of the two libraries") == 8
+        text = re.sub(" claude-1 +now", "", above(app))
+        assert " ".join(text.split()).count("Which of the two libraries") == 8
 
 
 @pytest.mark.parametrize(("seconds", "line"), [(4, "◐ codex-1 #9 Old cookie"), (6, "codex-1 may ask something in its")])
@@ -687,7 +685,7 @@ async def test_the_last_status_of_a_task_says_more_than_a_note_and_what_was_seen
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
     async with opened(make_app(plan.path, pane="schedule"), (76, 24)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "jose" in line)
-        assert re.search(r"#4  jose is maintained.*… Which one\? +9m", line)
+        assert re.search(r"#4  jose is maintained.*… Which one\? +claude-1 +9m", line)
 
 
 async def test_a_reason_without_room_takes_that_of_the_name_of_its_task(make_app, plan, jobs):

@@ -104,7 +104,7 @@ async def test_the_only_line_of_a_small_screen_names_the_agent_and_what_is_late(
     async with opened(make_app(plan.path), size) as pilot:
         assert lines(pilot.app)[0] == line
         by_agent(plan, "human", EditTask(plan[8], {"due": "2026-11-20"}))
-        late = "◷ #8 late +1" if size[0] == 40 else "◷ #8 Backup restore… 1d late +1"
+        late = "◷ S3 late +1" if size[0] == 40 else "◷ S3 Restore test 25m late +1"
         await until(pilot, lambda: lines(pilot.app)[0].endswith(late))
 
 

@@ -205,12 +205,17 @@ def on_tree(db: Database, check_uid: str, tree: str) -> CheckRun | None:
 
 
 def failing(db: Database, limit: int) -> list[str]:
-    """Return the uids of the tasks that need the human because a check has failed, the oldest failure first.
+    """Return the uids of the tasks that need the human because a check has failed, the oldest failure first."""
+    return list(failing_since(db, limit))
+
+
+def failing_since(db: Database, limit: int) -> dict[str, int]:
+    """Return when the last of their checks has failed, by the uids of these tasks, in the same order.
 
     These are tasks that were reported done, and tasks that a gate keeps from being done; waived checks do not count.
     """
     rows = db.sql(
-        "SELECT DISTINCT task.uid FROM check_run"
+        "SELECT task.uid, coalesce(max(check_run.ended_at), 0) AS at FROM check_run"
         " JOIN task_check ON task_check.run_uid = check_run.uid AND task_check.waived = 0"
         " JOIN task ON task.uid = task_check.task_uid"
         " JOIN check_definition ON check_definition.uid = check_run.check_uid AND check_definition.deleted = 0"
@@ -221,11 +226,11 @@ def failing(db: Database, limit: int) -> list[str]:
         " AND CASE WHEN task.checks IS NULL THEN EXISTS (SELECT 1 FROM json_each(check_definition.lists) AS named"
         " WHERE named.value IN (list.name, list.uid))"
         " ELSE EXISTS (SELECT 1 FROM json_each(task.checks) AS given WHERE given.value = check_definition.name) END"
-        # With the plus, SQLite begins with the few failed runs, not with all runs in order.
-        " ORDER BY +check_run.id LIMIT ?",
+        # With the plus, SQLite begins with the few failed runs, not with the tasks in order.
+        " GROUP BY +task.uid ORDER BY at, min(check_run.id) LIMIT ?",
         (limit,),
     )
-    return [uid for (uid,) in rows.fetchall()]
+    return dict(rows.fetchall())
 
 
 def prunable(db: Database, check_uid: str, keep: int) -> int | None:
@@ -297,12 +302,6 @@ class FailedTask(msgspec.Struct, frozen=True, gc=False):
     def uid(self) -> str:
         """Return the uid of the task."""
         return self.task.uid
-
-
-def everything(db: Database) -> list[FailedTask]:
-    """Return the tasks, the earliest failure first."""
-    known = definitions(db)
-    return [failed_task(db, uid, known) for uid in failing(db, MAX)]
 
 
 def failed_task(db: Database, uid: str, known: Sequence[CheckDefinition]) -> FailedTask:

@@ -120,9 +120,15 @@ _NEXT_JOBS = Statement(
         .limit(slot("limit"))
     )
 )
+_FAILED_AT: Any = (
+    RunRow.select(RunRow.ended_at)
+    .where((RunRow.job_uid == JobRow.uid) & (RunRow.outcome == _FAILED))
+    .order_by(RunRow.id.desc())
+    .limit(1)
+)
 _FAILING_JOBS = Statement(
     lambda: (
-        JobRow.select(JobRow.name, JobRow.uid, JobRow.id)
+        JobRow.select(JobRow.name, JobRow.uid, JobRow.id, _FAILED_AT)
         .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == _FAILED)))
         .order_by(JobRow.last_run.desc())
     )
@@ -220,20 +226,20 @@ def place(db: Database, id_: int) -> int:
 
 
 class FailingJob(NamedTuple):
-    """A job whose last run has failed: its name, why, when, and its number. Of all but the first, only the name is
-    read.
-    """
+    """A job whose last run has failed: its name, uid and id, and when."""
 
     name: str
-    why: str = ""
+    uid: str
+    id: int
     at: int | None = None
-    number: int = 0
 
 
 def failing_jobs(db: Database) -> list[FailingJob]:
     """Return the jobs whose last run has failed, the most recent run first."""
-    rows = db.all(_FAILING_JOBS)
-    last = _one(db, _LAST_FAILURE, rows[0][1]) if rows else None
-    names = [name for name, _, _ in rows]
-    first = [FailingJob(names[0], last.why, last.ended_at, place(db, rows[0][2]))] if last is not None else []
-    return [*first, *map(FailingJob, names[len(first) :])]
+    return [FailingJob(*row) for row in db.all(_FAILING_JOBS)]
+
+
+def why_failed(db: Database, job_uid: str) -> str:
+    """Return why the last run of a job that failed has; empty where nothing is known of it."""
+    last = _one(db, _LAST_FAILURE, job_uid)
+    return last.why if last is not None else ""

@@ -248,6 +248,21 @@ def ready_since(db: Database, work: Work) -> int:
     return row[0] if row is not None and row[0] is not None else work.started_at
 
 
+def to_review(db: Database) -> list[tuple[Work, int]]:
+    """Return the works that wait for the human's review, each with the instant since when it waits, oldest first."""
+    works = ready(db)
+    since: dict[str, int] = {}
+    if works:
+        rows = db.sql(
+            "SELECT uid, max(at) FROM journal WHERE task IN (SELECT value FROM json_each(?))"
+            " AND kind IN ('work.ready', 'work.conflict', 'work.restored') GROUP BY +uid",
+            (msgspec.json.encode([work.task_uid for work in works]).decode(),),
+        )
+        since = dict(rows.fetchall())
+    waiting = [(work, since.get(work.uid, work.started_at)) for work in works]
+    return sorted(waiting, key=lambda pair: pair[1])
+
+
 def done_and_not_merged(db: Database) -> dict[int, int]:
     """Return how many tasks are done in every dialect while their work is not merged, by the ids of their lists."""
     rows = db.sql(

@@ -95,6 +95,12 @@ def is_overdue(due: str, now: datetime) -> bool:
     return datetime.fromisoformat(due) <= now
 
 
+def late_since(due: str, now: datetime) -> int:
+    """Return the instant at which it becomes overdue, in microseconds; `now` is local."""
+    at = datetime.fromisoformat(due)
+    return _microseconds(_start_of_day(at.date() + timedelta(1), now) if _is_date(due) else at)
+
+
 def write(due: str, now: datetime) -> str:
     """Return a text that `parse_due` accepts, in local time."""
     return due if _is_date(due) else _local_time_of(due, now).isoformat(timespec="minutes")

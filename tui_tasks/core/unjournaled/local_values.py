@@ -13,6 +13,7 @@ from tui_tasks.core.engine.database import Database
 
 LOOKED: Final = "looked"
 SEEN: Final = "seen"
+HIDDEN: Final = "hidden"
 
 
 class Looked(msgspec.Struct, frozen=True, gc=False):

@@ -1,8 +1,8 @@
-"""Actions that are available everywhere: panes and screens, undo, lists, going to what needs attention."""
+"""Actions that are available everywhere: panes and screens, undo, lists, going to what needs the human."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
@@ -10,12 +10,10 @@ from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import change_summaries, list_pages
-from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
@@ -24,10 +22,8 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.panes import screen
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.counts_line import late_jobs, late_tasks
+from tui_tasks.tui.widgets.needs import ASKS, FAILED, JOBS, Need, Needs, visit
 
-# The most failed tasks that `!` goes through.
-MAX_FAILED = 200
 # The most tasks restored by one change among which the first is looked for.
 MAX_RESTORED = 1_000
 _NOT_UNDOABLE = {
@@ -67,6 +63,8 @@ class GlobalActions(Controller):
         self._offered: tuple[str, ...] = ()
         # The answered question of which was said that no undo takes the answer back.
         self._said_of_answer = ""
+        # What `!` has gone to last.
+        self._went_to: Need | None = None
 
     async def do_ask_rule(self) -> None:
         """Make a rule of an answer that was given several times."""
@@ -284,18 +282,17 @@ class GlobalActions(Controller):
         self._offered = ()
 
     def _past_failures(self) -> tuple[str, ...]:
-        """Return the failures above the panes that can be put away, in words."""
-        from tui_tasks.tui.widgets import needs_entries
+        """Return the failures that can be put away, in words."""
         from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 
-        nouns = {needs_entries.FAILED: "failed task", needs_entries.JOBS: "failed job"}
-        now, seen_at = self._context.clock.now(), self._context.state.seen_at
-        entries = (entry for entry in NeedsEntries(self._context, lambda span: None).entries() if entry.kind in nouns)
-        found = [
-            f"{nouns[one.kind]} {one.number}" if one.count == 1 else count(one.count, nouns[one.kind])
-            for one in entries
-        ]
-        for member in self._context.state.members:
+        now, seen_at, found = self._context.clock.now(), self._context.state.seen_at, []
+        words, every = NeedsEntries(self._context, lambda span: None), Needs(self._context).all()
+        for kind, noun in ((FAILED, "failed task"), (JOBS, "failed job")):
+            failures = [need for need in every if need.kind == kind]
+            number = sum(need.count for need in failures)
+            if number:
+                found.append(f"{noun} {words.entry(failures[0]).number}" if number == 1 else count(number, noun))
+        for member in self._context.state.present:
             has_ended = member.session is not None and member.session.ended_at is not None
             is_failed = has_ended and member.state == "failed" and not agent_states.is_over(member, now, seen_at)
             if is_failed or (member.lapsed_task is not None and member.task is None):
@@ -309,61 +306,29 @@ class GlobalActions(Controller):
         self._context.navigation.all_seen()
         self._context.redraw_frame()
         await self._context.link.remember(local_values.SEEN, state.seen_at)
+        await self._context.link.remember(local_values.HIDDEN, state.hidden)
         await self._context.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
 
     def do_attention(self) -> None:
-        """Go to the next task that needs attention, in the order of the line of counts.
+        """Go to the next of all that needs the human, in the order in which the inbox lists it."""
+        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 
-        Questions that are about no task are in the inbox, jobs in the schedule.
-        """
         context = self._context
-        wanting = self._wanting()
-        elsewhere = sum(ask.uid not in context.state.asked_about for ask in context.state.asks)
-        jobs = len(context.state.failing) + len(late_jobs(context, lambda span: None))
-        if not wanting and elsewhere:
-            self.do_asks()
+        by_target: dict[str, Need] = {}
+        for need in Needs(context).all():
+            by_target.setdefault(need.target, need)
+        found = list(by_target.values())
+        if not found:
+            context.say("Nothing needs you.")
             return
-        if not wanting and jobs:
-            context.do("pane_schedule")
-            return
-        if not wanting:
-            context.say("Nothing needs attention.")
-            return
-        here = context.navigation.pane.target()
-        uids = [task.uid for task in wanting]
-        task = wanting[(uids.index(here) + 1) % len(uids)] if here in uids else wanting[0]
-        context.navigation.close_overlays()
-        context.navigation.go_to(task.uid)
-        shown = look(context.state.status_of(task))
-        number, name = task.number, safe_line(task.name, 60)
-        others = (("asks", elsewhere, "question"), ("pane_schedule", jobs, "job"))
-        more = "".join(f". {context.keymap.key_of(key)} shows {count(n, what)} more" for key, n, what in others if n)
-        context.say(
-            f"{uids.index(task.uid) + 1} of {len(uids)}: {shown.word}, #{number} {name}{more}{'.' * bool(more)}"
-        )
-
-    def _wanting(self) -> list[TaskLine]:
-        """Return the tasks that the line of counts counts, in its order."""
-        db, by_uid = self._context.db, dict[str, TaskLine]()
-        for uid in self._counted():
-            task = list_pages.line(db, uid) if uid not in by_uid else None
-            if task is not None and not task.deleted:
-                by_uid[uid] = task
-        return list(by_uid.values())
-
-    def _counted(self) -> Iterator[str]:
-        from tui_tasks.core.read.pages import board_pages
-
-        state, left = self._context.state, MAX_FAILED
-        yield from state.asked_about.values()
-        # In an order that does not depend on the list on screen: the next task may be of another.
-        for home in state.shelf:
-            if home.failed and left > 0:
-                failed = board_pages.page(self._context.db, home.id, "failed", list_pages.FIRST, left)
-                left -= len(failed)
-                yield from (task.uid for task in failed)
-        yield from state.left
-        yield from state.lapsed
-        yield from late_tasks(self._context, lambda span: None)
-        yield from state.reviewable
-        yield from state.unproven
+        here = by_target.get(context.navigation.pane.target() or "")
+        if self._went_to is not None and (self._went_to.task is None or here is None):
+            here = self._went_to if self._went_to.task in (None, context.navigation.pane.target()) else None
+        need = next((one for one in found if here is not None and one.order > here.order), found[0])
+        self._went_to = need
+        visit(context, need)
+        if need.task is not None or need.job is not None:
+            entry = NeedsEntries(context, lambda span: None).entry(need)
+            about = " ".join(filter(None, (entry.number, safe_line(entry.text, 60))))
+            word = "question" if need.kind == ASKS else need.word
+            context.say(f"{found.index(need) + 1} of {len(found)}: {word}, {about}")

@@ -289,13 +289,13 @@ class Navigation:
         """Show a job in the schedule, by its name."""
         self._open_in_turn(self._show_job(name))
 
-    def show_ask(self, context: Context, uid: str) -> None:
-        """Show a question in the inbox."""
+    def show_need(self, context: Context, key: str) -> None:
+        """Show a question, or another row, in the inbox by its key."""
         from tui_tasks.tui.inbox.inbox_screen import Inbox
 
         self._link.check()
         self.close_overlays()
-        self._app.push_screen(Inbox(context, uid))
+        self._app.push_screen(Inbox(context, key))
 
     def close_overlays(self) -> None:
         """Return to the pane."""

@@ -34,6 +34,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.needs import HELD, Need
 
 MAX_NAMED = 5
 
@@ -206,7 +207,7 @@ class HeldTasks(RowSource[HeldTask]):
     """
 
     KIND = "held"
-    RANK = 2
+    KINDS = (HELD,)
     ONE = "held task"
     OPEN = "review_open"
     FOOT = ("review_accept", "review_decline", "review_edit", "review_mark", "review_open")
@@ -241,15 +242,13 @@ class HeldTasks(RowSource[HeldTask]):
         self._ends: dict[str, int] = {}
 
     @override
-    def items(self) -> Iterator[InboxItem]:
-        db = self.context.db
-        rows = [*held_queries.everything(db), *held_queries.jobs(db)] if self.context.state.held else []
-        for row in rows:
+    def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
+        for need in needs:
+            if (row := need.row) is None:
+                continue  # too many to list each
             title = decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)
-            place = 0 if row.is_job else row.id, row.list_name
-            yield InboxItem(
-                f"held:{row.uid}", self.KIND, self.RANK, row.at, row, "held", title, row.maker, "held", *place
-            )
+            number = "" if row.is_job else f"#{row.id}"
+            yield InboxItem(need, self.KIND, row, "held", title, number, row.maker, row.list_name)
 
     @override
     def more(self, row: HeldTask) -> list[Part]:

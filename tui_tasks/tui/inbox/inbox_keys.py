@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import CAME_JUST_NOW, AskView, answer_keys, answer_word
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
@@ -15,6 +17,7 @@ from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint
+from tui_tasks.tui.widgets.needs import CAN_BE_HIDDEN, HELD
 from tui_tasks.tui.work import attaching
 
 if TYPE_CHECKING:
@@ -82,8 +85,34 @@ class RowActions(Controller):
 
     @override
     def takes_key(self, action: Action) -> bool:
-        """The key of the next kind does nothing where there is one kind alone."""
+        """The key of the next kind does nothing where there is one kind alone; the key that hides an agent or a failure
+        marks everything as seen on other rows.
+        """
+        if action.id == "hide":
+            return self._can_be_hidden
         return action.id != "inbox_part" or len(set(map(kind_of, self._inbox.listed.rows))) > 1
+
+    @override
+    def why_not(self, action: Action) -> str | None:
+        is_refused = action.id == "hide" and not self._can_be_hidden
+        return "no agent or failure here" if is_refused else super().why_not(action)
+
+    @property
+    def _can_be_hidden(self) -> bool:
+        item = self._inbox.item
+        return item is not None and item.need.kind in CAN_BE_HIDDEN and item.need.count == 1
+
+    async def do_hide(self) -> None:
+        """Hide the row until it needs the human again."""
+        context, item = self._inbox.context, self._inbox.item
+        if item is None:
+            return
+        context.state.hide(item.uid, context.clock.now())
+        context.navigation.all_seen()
+        context.redraw_frame()
+        name = " ".join(filter(None, (item.number, f"“{safe_line(item.title, 40)}”")))
+        context.say(f"Put away: {name}. {context.keymap.key_of('undo')} brings it back.")
+        await context.link.remember(local_values.HIDDEN, context.state.hidden)
 
     def do_ask_open(self) -> None:
         """Open the task that it is about; where it is answered, go on to the next."""
@@ -128,7 +157,7 @@ class RowActions(Controller):
 
     def do_review_mark_all(self) -> None:
         """Mark all held tasks that are listed, or none where all are marked."""
-        keys = [line.uid for line in self._inbox.listed.rows if kind_of(line) == HeldTasks.KIND]
+        keys = [line.uid for line in self._inbox.listed.rows if kind_of(line) == HELD]
         self._inbox.window.mark(keys, on=len(self._inbox.window.marks) < len(keys))
         self._inbox.marks_changed()
 

@@ -26,35 +26,41 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.needs import AGENTS, ASKS, FAILURES, Need, Needs
 
 
 class InboxItem(msgspec.Struct, frozen=True):
     """One line of the inbox.
 
     Attributes:
-        uid: its key, unique in the inbox.
+        need: what it is about.
         kind: the `KIND` of its source.
-        rank: the `RANK` of its source; low is urgent.
-        at: since when it waits.
         row: what the source read.
         state: the name of its look in `glyphs.LOOKS`.
-        title: what it is about; `number`: the number of its task, 0 without one.
+        title: what it is about, in words.
+        number: that of its task or job; empty without one.
         who: its agent; empty without one.
-        word: why it is here, in a word, for a screen without room for the title.
         place: the name of its list, by which it is found.
     """
 
-    uid: str
+    need: Need
     kind: str
-    rank: int
-    at: int
     row: Any
     state: str
     title: str
-    who: str
-    word: str
-    number: int = 0
+    number: str = ""
+    who: str = ""
     place: str = ""
+
+    @property
+    def uid(self) -> str:
+        """Its key, unique in the inbox."""
+        return self.need.key
+
+    @property
+    def at(self) -> int:
+        """Since when it waits."""
+        return self.need.at or 0
 
 
 R = TypeVar("R")
@@ -64,13 +70,13 @@ class RowSource(Controller, Generic[R]):
     """Reads one kind of row, and acts on the row under the cursor.
 
     - KIND: its name; the actions of the scope `inbox` that need it are its own.
-    - RANK: its urgency; the rows of a low rank come first.
+    - KINDS: the kinds of needs (see `needs`) that it may list.
     - ONE: what a row is called.
     - OPEN: the action of Enter. FOOT: the actions that the foot shows, in the order of use.
     """
 
     KIND: ClassVar[str]
-    RANK: ClassVar[int]
+    KINDS: ClassVar[Collection[int]]
     ONE: ClassVar[str]
     OPEN: ClassVar[str]
     FOOT: ClassVar[Sequence[str]]
@@ -85,9 +91,14 @@ class RowSource(Controller, Generic[R]):
         self._item_here = item_here
         self._has_stood = has_stood
 
-    def items(self) -> Iterable[InboxItem]:
-        """Read the rows."""
+    def items(self, needs: Sequence[Need]) -> Iterable[InboxItem]:
+        """Read the rows of what needs the human, which is of its `KINDS`."""
         raise NotImplementedError
+
+    def read(self, needs: Iterable[Need]) -> Iterable[InboxItem]:
+        """Read the rows of those that are of its kinds; where there are none, nothing is read."""
+        own = [need for need in needs if need.kind in self.KINDS]
+        return self.items(own) if own else ()
 
     def lines(self, row: R, room: int) -> list[Drawn]:
         """Return a row in full, `room` cells wide."""
@@ -152,9 +163,9 @@ AskLine = Ask | FoldedAsks
 InboxLine = AskLine | InboxItem
 
 
-def kind_of(line: InboxLine) -> str:
-    """Return the kind of a line: `ask`, or that of its source."""
-    return line.kind if isinstance(line, InboxItem) else "ask"
+def kind_of(line: InboxLine) -> int:
+    """Return the kind of a line, as `needs` has it."""
+    return line.need.kind if isinstance(line, InboxItem) else ASKS
 
 
 _LAST: Final = 2**63
@@ -199,6 +210,7 @@ class InboxLines:
         self._sources = sources
         self._later = later
         self._folding = AskFolding()
+        self._needs = Needs(context)
         self.filter = ""
         """The words that hide other lines."""
         self._total = 0
@@ -208,7 +220,8 @@ class InboxLines:
         """Read all lines; return the keys of those that have changed. `under`, a question, stays when it is closed."""
         words = self.filter.casefold().split()
         lines: list[InboxLine] = [*self._folding.lines(self.asks())]
-        lines += [item for source in self._sources.values() for item in source.items()]
+        needs = [need for need in self._needs.all() if self._shows(need)]
+        lines += [item for source in self._sources.values() for item in source.read(needs)]
         self._total = len(lines)
         rows = [line for line in lines if not words or self._has(line, words)]
         if under is not None and all(line.uid != under.uid for line in rows):
@@ -224,9 +237,9 @@ class InboxLines:
 
     def _says(self, line: InboxLine) -> Iterator[str]:
         if isinstance(line, InboxItem):
-            number = f"#{line.number}" if line.number else ""
-            yield from (number, line.title, agent_text.who(line.who), line.word, look(line.state).word, line.place)
-            yield from self._sources[line.kind].found_by(line.row)
+            words = line.need.word, look(line.state).word
+            yield from (line.number, line.title, agent_text.who(line.who), *words, line.place)
+            yield from self._sources[line.kind].found_by(line.row) if line.row is not None else ()
             return
         for ask in line.asks if isinstance(line, FoldedAsks) else (line,):
             task = self._tasks.of(ask)
@@ -250,6 +263,16 @@ class InboxLines:
         """Return the open questions of the chosen project."""
         projects = self._context.state.projects
         return [ask for ask in self._context.state.asks if projects.shows(projects.of_ask(ask))]
+
+    def _shows(self, need: Need) -> bool:
+        """Return whether it belongs to the chosen project."""
+        projects = self._context.state.projects
+        if not projects.is_alone or (need.kind != AGENTS and need.task is None):
+            return True
+        member = next((one for one in self._context.state.present if one.name == need.agent), None)
+        if need.kind == AGENTS and member is not None:
+            return projects.shows_member(member)
+        return projects.shows(projects.of_task(need.task))
 
     def unfold(self, folded: FoldedAsks) -> None:
         """List each of the folded questions from now on."""
@@ -278,10 +301,13 @@ class InboxLines:
     def _order(self, line: InboxLine) -> tuple[Any, ...]:
         """Return what lines are sorted by: their urgency, then their age."""
         if isinstance(line, InboxItem):
-            return line.rank, line.at, line.uid
+            return line.need.order
         oldest = line if isinstance(line, Ask) else line.asks[0]
-        return _LAST if line.uid in self._later else 0, *ask_queries.by_age(oldest)
+        return _LAST if line.uid in self._later else ASKS, *ask_queries.by_age(oldest)
 
 
 def _waits(line: InboxLine, later: set[str]) -> bool:
+    """Return whether the human is asked to decide about a line now: not about what failed or is late."""
+    if isinstance(line, InboxItem):
+        return line.need.kind not in FAILURES
     return not isinstance(line, Ask) or (line.state == "open" and line.uid not in later)

@@ -235,7 +235,7 @@ class InboxRows(RowDrawing[InboxLine]):
     def _number(self, row: InboxLine) -> str:
         if isinstance(row, Ask):
             return self._tasks.number(row)
-        return f"#{row.number}" if isinstance(row, InboxItem) and row.number else ""
+        return row.number if isinstance(row, InboxItem) else ""
 
     def _who(self, row: InboxLine) -> str:
         name = row.who if isinstance(row, InboxItem) else row.agent
@@ -245,7 +245,7 @@ class InboxRows(RowDrawing[InboxLine]):
         """Return how long it has waited, or what became of a question."""
         now = self.context.clock.now()
         if isinstance(row, InboxItem):
-            return age(row.at, now)
+            return age(row.at, now) if row.need.at is not None else ""
         if isinstance(row, FoldedAsks):
             return ""
         if row.state != "open":
@@ -261,7 +261,7 @@ class InboxRows(RowDrawing[InboxLine]):
         mark, color = self._mark(row)
         number = f"{self._number(row)}  " if self._number(row) else ""
         head = f" {self._listed.place(row) + 1} of {self._listed.total()}  {number}"
-        word = f"{row.word} " if isinstance(row, InboxItem) else ""
+        word = f"{row.need.word} " if isinstance(row, InboxItem) else ""
         right = f"  {word}{self._standing(row).removeprefix('later ')}"
         if isinstance(row, InboxItem):
             self._sources[row.kind].painted(row.row, is_whole=False)
@@ -286,8 +286,8 @@ class InboxRows(RowDrawing[InboxLine]):
         text: Sequence[str] = (
             "   Nothing needs you.",
             "",
-            "   Questions and permissions of agents, work to review, failed",
-            "   checks, held tasks and agents in trouble appear here.",
+            "   Questions and permissions of agents, work to review, held tasks,",
+            "   agents in trouble, and what failed or is late appear here.",
         )
         at = line if self.is_small else line - 1
         return [(text[at], "" if at == 0 else "$muted")] if 0 <= at < len(text) else ()

@@ -26,6 +26,7 @@ from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail, RowsRead
 from tui_tasks.tui.inbox.ask_views import AskedTasks, AskViews, UnsentAnswers
+from tui_tasks.tui.inbox.failure_rows import FailedJobs, FailedTasks
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLines, RowSource
@@ -39,7 +40,6 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.widgets.needs_entries import FAILURES
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import attaching
@@ -61,10 +61,10 @@ class Inbox(Overlay):
     Inbox.-narrow #inbox-rule, Inbox.-short #inbox-rule { display: none; }
     """
 
-    def __init__(self, context: Context, ask: str | None = None) -> None:
-        """`ask` is the uid of the question on which the cursor starts."""
+    def __init__(self, context: Context, first: str | None = None) -> None:
+        """`first` is the key of the row on which the cursor starts: the uid of a question, or that of another need."""
         super().__init__(context)
-        self._first = ask
+        self._first = first
         sources = self._make_sources()
         self.sources: Mapping[str, RowSource[Any]] = {source.KIND: source for source in sources}
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
@@ -75,7 +75,7 @@ class Inbox(Overlay):
         self._views = AskViews(context, self.tasks, self.unsent, self._show)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
         self.window = InboxList(context, self._drawing)
-        self._head = ScreenHead(context, self._title, id="inbox", kinds=lambda: FAILURES, below=ROWS_AND_DETAIL)
+        self._head = ScreenHead(context, self._title, id="inbox", kinds=lambda: (), below=ROWS_AND_DETAIL)
         self._asked = AskDetail(context, self.tasks, lambda: self._both.room)
         self._detail = TextLines(context, self._asked, id="ask-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
@@ -127,6 +127,8 @@ class Inbox(Overlay):
             WorkToReview(context, here, self._has_stood, self._files_come),
             LeftTasks(context, here, self._has_stood),
             StuckAgents(context, here, self._has_stood),
+            FailedTasks(context, here, self._has_stood),
+            FailedJobs(context, here, self._has_stood),
         )
 
     def compose(self) -> ComposeResult:
@@ -313,6 +315,10 @@ class Inbox(Overlay):
 
     def agents_changed(self) -> None:
         """Update after an agent has come, gone or got stuck."""
+        self._read_again()
+
+    def all_seen(self) -> None:
+        """Update after something was hidden, or brought back."""
         self._read_again()
 
     def _files_come(self) -> None:

@@ -1,7 +1,7 @@
 """What waits in the inbox beside questions and held tasks, each kind with its source.
 
 - Failed checks: who reported a task done, which check failed, and what to do.
-- Agents in trouble: tasks in progress whose agent is gone, and agents that are stuck or suspended.
+- Agents in trouble: unfinished tasks whose agent is gone, and agents that do not go on or have failed.
 - Work to review: what its agent says of it, its files, and what there is to merge.
 """
 
@@ -36,6 +36,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks import task_text
+from tui_tasks.tui.widgets.needs import AGENTS, CHECKS, REVIEW, Need
 from tui_tasks.tui.work import work_actions
 from tui_tasks.tui.work.review_rows import file_summary
 
@@ -49,20 +50,19 @@ class FailedChecks(RowSource[FailedTask]):
     """Lists tasks with a failed check; runs the checks again, or sets the task's status."""
 
     KIND = "failed"
-    RANK = 1
+    KINDS = (CHECKS,)
     ONE = "failed check"
     OPEN = "failed_open"
     FOOT = ("failed_run", "failed_done", "agent_message", "failed_open")
 
     @override
-    def items(self) -> Iterator[InboxItem]:
-        for row in check_queries.everything(self.context.db) if self.context.state.unproven else ():
+    def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
+        known = check_queries.definitions(self.context.db)
+        for need in needs:
+            row = check_queries.failed_task(self.context.db, need.task or "", known)
             title = f"{row.task.name}: {_named_checks(row)}"
             who = "" if row.who in vocab.RESERVED_AGENTS else row.who
-            place = row.task.number, row.list_name
-            yield InboxItem(
-                f"failed:{row.uid}", self.KIND, self.RANK, row.at, row, "failed", title, who, "failed", *place
-            )
+            yield InboxItem(need, self.KIND, row, "failed", title, f"#{row.task.number}", who, row.list_name)
 
     @override
     def more(self, row: FailedTask) -> list[Part]:
@@ -132,28 +132,23 @@ def _reasons(output: str) -> list[str]:
     return [first] if (first := failed_test(output) or error_line(output)) else lines[-_LAST_LINES:]
 
 
-_STUCK: Final = ("stuck", "stopped")
-"""The states of an agent that is there and does not go on."""
-
-
 class LeftTasks(RowSource[TaskLine]):
-    """Lists the tasks in progress whose agent is gone; sets their status, so that others can go on."""
+    """Lists the unfinished tasks whose agent is gone; sets their status, so that others can go on."""
 
     KIND = "left"
-    RANK = 4
+    KINDS = (AGENTS,)
     ONE = "task of an agent that is gone"
     OPEN = "left_open"
-    FOOT = ("left_give_back", "agent_message", "left_open")
+    FOOT = ("left_give_back", "agent_message", "left_open", "hide")
 
     @override
-    def items(self) -> Iterator[InboxItem]:
-        for uid in self.context.state.left:
-            row = list_pages.line(self.context.db, uid)
+    def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
+        for need in needs:
+            row = list_pages.line(self.context.db, need.task) if need.word == "gone" and need.task else None
             if row is not None:
-                title, at = f"{row.name}: {agent_text.who(row.who)} is gone", row.updated_at
-                yield InboxItem(
-                    f"left:{uid}", self.KIND, self.RANK, at, row, "left", title, row.who, "gone", row.number
-                )
+                lapsed = ", its claim lapsed" if need.row.has_lapsed else ""
+                title = f"{row.name}: {agent_text.who(need.agent)} is gone{lapsed}"
+                yield InboxItem(need, self.KIND, row, "left", title, f"#{row.number}", need.agent)
 
     @override
     def more(self, row: TaskLine) -> list[Part]:
@@ -184,28 +179,20 @@ class LeftTasks(RowSource[TaskLine]):
 
 
 class StuckAgents(RowSource[Member]):
-    """Lists the agents that are stuck or suspended, and leave no question and no task."""
+    """Lists the agents that are there and do not go on, and those that failed."""
 
     KIND = "stuck"
-    RANK = 4
-    ONE = "stuck agent"
+    KINDS = (AGENTS,)
+    ONE = "agent in trouble"
     OPEN = "stuck_open"
-    FOOT = ("agent_message", "agent_pause", "stuck_open")
+    FOOT = ("agent_message", "agent_pause", "stuck_open", "hide")
 
     @override
-    def items(self) -> Iterator[InboxItem]:
-        state = self.context.state
-        left = {task.agent for task in state.left.values()}
-        for row in state.present:
-            if row.state not in _STUCK or row.ask is not None or row.name in left:
-                continue
-            if state.projects.shows_member(row):
-                why, _ = agent_text.matter(row, self.context, row.state)
-                since = row.since if row.since is not None else row.last_seen
-                number = row.task.number if row.task is not None else 0
-                yield InboxItem(
-                    f"stuck:{row.name}", self.KIND, self.RANK, since, row, row.state, why, row.name, "stuck", number
-                )
+    def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
+        for need in needs:
+            if need.word != "gone":
+                entry = need.row
+                yield InboxItem(need, self.KIND, entry.member, need.word, entry.reason, entry.number, need.agent)
 
     @override
     def more(self, row: Member) -> list[Part]:
@@ -216,7 +203,7 @@ class StuckAgents(RowSource[Member]):
     def lines(self, row: Member, room: int) -> list[Drawn]:
         """Return its name, why it does not go on, its task, and its last words."""
         why, color = agent_text.matter(row, self.context, row.state)
-        lines = block(agent_text.who(row.name, 40), room, "bold") + block(why, room, color)
+        lines = block(agent_text.who(row.name, 40), room, "bold") + block(why or "not heard", room, color)
         if row.task is not None:
             lines += block(f"#{row.task.number} {row.task.name}", room)
         said = agent_text.latest_words(row.word)
@@ -273,7 +260,7 @@ class WorkToReview(RowSource[Work]):
     """Lists works that are ready, or do not merge; Enter reviews one."""
 
     KIND = "work"
-    RANK = 3
+    KINDS = (REVIEW,)
     ONE = "work to review"
     OPEN = "work_review"
     FOOT = ("work_review", "agent_message", "agent_peek")
@@ -295,18 +282,12 @@ class WorkToReview(RowSource[Work]):
         yield from (work_queries.counts_text(self.context.db, row.uid), row.message or "", row.summary or "")
 
     @override
-    def items(self) -> Iterator[InboxItem]:
-        projects = self.context.state.projects
-        for work in work_queries.ready(self.context.db) if self.context.state.reviewable else ():
-            task = list_pages.line(self.context.db, work.task_uid)
-            if task is None or task.deleted or not projects.shows(projects.of_task(task.uid)):
-                continue
-            word = "conflict" if work.state == "conflict" else "ready"
-            since = work_queries.ready_since(self.context.db, work)
-            title, who = task.name, work.agent
-            yield InboxItem(
-                f"work:{work.uid}", self.KIND, self.RANK, since, work, "reviewable", title, who, word, task.number
-            )
+    def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
+        for need in needs:
+            task = list_pages.line(self.context.db, need.task or "")
+            if task is not None:
+                number, who = f"#{task.number}", need.agent
+                yield InboxItem(need, self.KIND, need.row, "reviewable", task.name, number, who)
 
     @override
     def more(self, row: Work) -> list[Part]:

@@ -170,7 +170,14 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("app", "stats", "S", "Stats of this list", "Stats", help="statistics charts burndown"),
         _w("app", "undo", "u", "Undo your last change", "Undo", help="take back restore revert"),
         _w("app", "redo", "ctrl+r", "Redo what you undid", "Redo"),
-        _a("app", "attention", "exclamation_mark", "Go to the next task that needs attention", "Next", help="failed"),
+        _a(
+            "app",
+            "attention",
+            "exclamation_mark",
+            "Go to the next that needs you",
+            "Next",
+            help="attention failed late",
+        ),
         _a("app", "seen", "full_stop", "Mark everything as seen", "Seen", help="changed new read dot"),
         _a("app", "previous_list", "left_square_bracket", "Previous list", needs="list", verb="turn"),
         _a("app", "next_list", "right_square_bracket", "Next list", help="switch lists", needs="list", verb="turn"),
@@ -496,6 +503,12 @@ ACTIONS: Final[dict[str, Action]] = {
         _w("inbox", "left_give_back", "s", "Give the task back", "Give back", needs="left", verb="status"),
         _a("inbox", "work_review", "enter", "Review the work", "Review", help="diff merge", needs="work", verb="open"),
         _a("inbox", "stuck_open", "enter", "Open Agents", "Agents", needs="stuck", verb="open"),
+        _a("inbox", "wanted_open", "enter", "Show the task in its list", "Open", needs="task", verb="open"),
+        _w("inbox", "wanted_status", "s", "Set the status of the task", "Status", needs="task", verb="status"),
+        _w("inbox", "wanted_start", "W", "Start an agent on the task", "Work", needs="task", verb="work_start"),
+        _a("inbox", "wanted_runs", "enter", "The job's runs and their output", "Runs", needs="job", verb="open"),
+        _w("inbox", "wanted_run", "r", "Run the job now", "Run now", needs="job", verb="run"),
+        _a("inbox", "hide", "full_stop", "Hide the row until it needs you again", "Hide", verb="seen"),
         # Agents, and the agent of what is under the cursor of the inbox.
         _w(
             "agents",

@@ -29,7 +29,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.widgets.needs_entries import ALL, FAILED
+from tui_tasks.tui.widgets.needs import ALL, FAILED
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 # The most failed tasks that are named, and the most cells of a name.

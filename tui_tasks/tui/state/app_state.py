@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from tui_tasks.core.agent_snapshots import Ask, Auto
+from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
@@ -33,11 +33,14 @@ from tui_tasks.tui.state.row_places import RowPlaces
 
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
-# At most so many failed tasks are named.
-MAX_FAILED: Final = 3
+# At most so many failed tasks, and held ones, are listed; of so many failed ones the reason is read.
+MAX_FAILED: Final = 100
+MAX_HELD: Final = 1_000
+_MAX_REASONS: Final = 3
 # At most so many jobs, and so many tasks, that are late are counted.
 MAX_NEXT_JOBS: Final = 10
 MAX_DUE: Final = 100
+MAX_HIDDEN: Final = 1_000
 # Tasks that are due in so many days are read, as they may become late while nothing changes.
 _SOON: Final = 7
 _OF_TASKS: Final = ("task", "log", "state", "list")
@@ -48,7 +51,9 @@ class Marks(msgspec.Struct, frozen=True):
 
     looked: Looked
     seen_at: int
-    unseen: UnseenChanges
+    hidden: Mapping[str, int]
+    unseen: UnseenChanges | None
+    """None: no change was marked as seen."""
 
 
 class AppState:
@@ -60,20 +65,22 @@ class AppState:
     - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
     - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about.
       `asking`: the uids of these tasks.
-    - `held`: how many tasks and jobs wait for the human to accept them; `first_held`: the oldest.
+    - `held`: how many tasks and jobs wait for the human to accept them; `held_first`: the oldest of them.
     - `members`: every agent, without those that are gone for a day and have left nothing open. `present`: those of them
       that did more than single calls, or have something open.
     - `left`: the tasks in progress whose agent is gone, by uid. `lapsed`: the tasks that are pending again since a
       claim on them lapsed, whose agent is gone or silent.
-    - `unproven`: the uids of the tasks that need the human because a check of theirs has failed.
+    - `failing_checks`: since when tasks need the human because a check of theirs has failed, by uid, oldest first.
     - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review.
-      `first_to_review`: the agent of the first of these works, and since when it waits.
+      `to_review`: these works, each with the instant since when it waits, oldest first.
     - `work_failed`: the uid of each pending task whose newest work failed, and why.
     - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
     - `has_work`: whether an agent was ever started on a task.
     - `next_task`: the next task that can start. `next_jobs`: the jobs that run next.
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
-    - `failed_last`: the tasks that failed last, each with the reason. `failing`: the jobs whose last run failed.
+    - `failed_tasks`: the tasks that failed last, newest first. `failed_last`: the first of them, each with the reason.
+      `failing`: the jobs whose last run failed, newest first.
+    - `hidden`: when the human has hidden what needed them, by the keys of `needs.Need`.
     - `spoke`: the instant at which each agent last wrote.
     """
 
@@ -106,22 +113,23 @@ class AppState:
         self._about: dict[str, str | None] = {}
         self.asking: set[str] = set()
         self.held = 0
-        self.first_held: HeldTask | None = None
+        self.held_first: list[HeldTask] = []
         self.members: list[Member] = []
         self.present: list[Member] = []
         self.left: dict[str, LeftTask] = {}
         self.lapsed: dict[str, LeftTask] = {}
         self._last_look = fleet.LastLook()
         self.stopped: dict[str, str] = {}
-        self.unproven: list[str] = []
+        self.failing_checks: dict[str, int] = {}
         self.reviewable: dict[str, str] = {}
-        self.first_to_review: tuple[str, int] | None = None
+        self.to_review: list[tuple[Work, int]] = []
         self.work_failed: dict[str, str] = {}
         self.not_merged: dict[int, int] = {}
         self.has_work = False
         self.autos: dict[str, Auto] = {}
         self.next_task: Task | None = None
         self.next_jobs: list[NextJob] = []
+        self.failed_tasks: list[TaskLine] = []
         self.failed_last: list[tuple[TaskLine, str]] = []
         self.failing: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
@@ -129,7 +137,8 @@ class AppState:
         self._unseen = UnseenChanges()
         # When the human said that all was seen.
         self.seen_at = 0 if is_past else local_values.seen_at(db)
-        # What was new before each step of that, until the human changes something.
+        self.hidden: dict[str, int] = {} if is_past else local_values.get(db, local_values.HIDDEN) or {}
+        # What was new, and not hidden, before each of these acts, until the human changes something.
         self._before_seen: list[Marks] = []
         self.looked = local_values.looked(db) or Looked(0 if is_past else journal.newest(db), now)
         self._read_all(now)
@@ -158,7 +167,7 @@ class AppState:
         if changes.touches("ask", *_OF_TASKS):
             self.read_next()
         if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
-            self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
+            self.failing_checks = check_queries.failing_since(self._db, MAX_UNPROVEN)
         if changes.touches("work") or (self.has_work and changes.touches("task")):
             self._read_reviewable()
         if changes.touches("auto"):
@@ -174,16 +183,21 @@ class AppState:
     def all_seen(self, now: int) -> Looked:
         """Mark everything as seen; return what to remember. Failures stay above the panes."""
         if self.new or self.deleted or not self._before_seen:
-            self._before_seen.append(Marks(self.looked, self.seen_at, self._unseen))
+            self._before_seen.append(Marks(self.looked, self.seen_at, self.hidden, self._unseen))
         self.looked = Looked(journal.newest(self._db), now)
         self._unseen = UnseenChanges()
         return self.looked
 
     def put_failures_away(self, now: int) -> Looked:
-        """Show past failures no more above the panes; return what to remember."""
-        self._before_seen.append(Marks(self.looked, self.seen_at, self._unseen))
+        """Hide past failures; return what to remember."""
+        self._before_seen.append(Marks(self.looked, self.seen_at, self.hidden, None))
         self.seen_at = now
         return self.looked
+
+    def hide(self, key: str, now: int) -> None:
+        """Hide what needs the human, by its key, until it needs them again."""
+        self._before_seen.append(Marks(self.looked, self.seen_at, self.hidden, None))
+        self.hidden = {**dict(list(self.hidden.items())[-MAX_HIDDEN + 1 :]), key: now}
 
     @property
     def new(self) -> dict[str, int]:
@@ -233,16 +247,18 @@ class AppState:
         return bool(self.deleted or self.change_counts())
 
     def unsee(self) -> tuple[Looked, bool] | None:
-        """Take back the last `all_seen` or `put_failures_away`; return what to remember, and whether it was the latter.
+        """Take back the last `all_seen`, `put_failures_away` or `hide`; return what to remember, and whether anything
+        was hidden.
 
-        None: neither was done, or the human has changed something since.
+        None: none was done, or the human has changed something since.
         """
         if not self._before_seen:
             return None
-        before, seen_at = self._before_seen.pop(), self.seen_at
-        self.looked, self.seen_at = before.looked, before.seen_at
-        self._unseen = before.unseen.followed_by(self._unseen)
-        return self.looked, seen_at != before.seen_at
+        before = self._before_seen.pop()
+        self.looked, self.seen_at, self.hidden = before.looked, before.seen_at, dict(before.hidden)
+        if before.unseen is not None:
+            self._unseen = before.unseen.followed_by(self._unseen)
+        return self.looked, before.unseen is None
 
     @property
     def current_list(self) -> TaskList | None:
@@ -315,15 +331,22 @@ class AppState:
         return frozenset((*self.left, *self.lapsed, *self.stopped))
 
     @property
+    def unproven(self) -> list[str]:
+        """The uids of the tasks that need the human because a check of theirs has failed."""
+        return list(self.failing_checks)
+
+    @property
     def need_you(self) -> int:
         """The number of questions, of tasks with a failed check, and of other tasks whose agent is gone."""
         return len(self.asks) + len(self.unproven) + len(self.only_left)
 
     @property
     def waits_for_you(self) -> bool:
-        """Whether the inbox has something: a question, a check, held tasks, work, or an agent that is stuck or gone."""
+        """Whether the inbox has something that does not come by time alone."""
         stuck = any(member.state == "stuck" for member in self.present)
-        return bool(self.need_you or self.reviewable or self.held or stuck)
+        failed = any((task.finished_at or 0) >= self.seen_at for task in self.failed_tasks[:1])
+        failed |= any((job.at or 0) >= self.seen_at for job in self.failing[:1])
+        return bool(self.need_you or self.reviewable or self.held or stuck or failed)
 
     @property
     def only_left(self) -> set[str]:
@@ -364,14 +387,14 @@ class AppState:
         self._read_reviewable()
         self.read_agents(now)
         self._read_held()
-        self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
+        self.failing_checks = check_queries.failing_since(self._db, MAX_UNPROVEN)
         self._read_autos()
         self._read_jobs()
         self.spoke = {name: at for name, _, at in activity.speakers(self._db)}
 
     def _read_held(self) -> None:
         self.held = held_queries.count(self._db)
-        self.first_held = held_queries.first(self._db) if self.held else None
+        self.held_first = held_queries.first(self._db, MAX_HELD, self.held)
 
     def _read_lists(self, entries: Iterable[Change]) -> None:
         """Reread the lists whose tasks were added, removed or changed."""
@@ -391,13 +414,10 @@ class AppState:
         self.has_work = work_queries.has_any(self._db)
         self.not_merged = work_queries.done_and_not_merged(self._db) if self.has_work else {}
         self.work_failed = work_queries.failed_last(self._db) if self.has_work else {}
-        works = work_queries.ready(self._db)
+        self.to_review = work_queries.to_review(self._db)
         self.reviewable = {
-            work.task_uid: work.message or work_queries.counts_text(self._db, work.uid) for work in works
+            work.task_uid: work.message or work_queries.counts_text(self._db, work.uid) for work, _ in self.to_review
         }
-        first = next(iter(works), None)
-        since = work_queries.ready_since(self._db, first) if first is not None else 0
-        self.first_to_review = (first.agent, since) if first is not None else None
 
     def _read_autos(self) -> None:
         self.autos = {auto.uid: auto for auto in work_queries.all_autos(self._db)}
@@ -423,12 +443,13 @@ class AppState:
         self.due = overview.due_tasks(self._db, open_lists, soon)[:MAX_DUE]
 
     def _read_failed_last(self) -> None:
-        tasks = overview.failed_last(self._db, [home.id for home in self.shelf if home.failed], MAX_FAILED)
-        self.failed_last = [(task, task_records.end_reason(self._db, task)) for task in tasks]
+        lists = [home.id for home in self.shelf if home.failed]
+        self.failed_tasks = tasks = overview.failed_last(self._db, lists, MAX_FAILED)
+        self.failed_last = [(task, task_records.end_reason(self._db, task)) for task in tasks[:_MAX_REASONS]]
 
     def _follow_failures(self, entries: Iterable[Change]) -> None:
         """Read again which tasks failed last, after entries about failed tasks or about those."""
-        known = {task.uid for task, _ in self.failed_last}
+        known = {task.uid for task in self.failed_tasks}
         if any(entry.entity == "list" or entry.status == "failed" or entry.task in known for entry in entries):
             self._read_failed_last()
 

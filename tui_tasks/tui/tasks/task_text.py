@@ -54,7 +54,7 @@ def note(context: Context, task: Any) -> Part | None:
 
 def failed_check(context: Context, task: TaskLine) -> str | None:
     """Return `✗ tests failed: 1 failed, 1 passed` of a task that needs the human because a check has failed."""
-    if task.uid not in context.state.unproven:
+    if task.uid not in context.state.failing_checks:
         return None
     failed = [check for check in checks_of(context, task) if check.state == "failed"]
     words = proof_words("failed", [check.name for check in failed], ascii_only=context.ascii_only)

@@ -119,15 +119,27 @@ class AgentEntries:
 
     def entries(self) -> list[AgentEntry]:
         """Return an entry for each agent that is there, is in trouble or has work, most urgent first."""
-        now, quiet_after = self.context.clock.now(), self.context.config.quiet_after * SECOND
-        found = []
+        now = self.context.clock.now()
+        found = (
+            self._in_trouble(member, shown, now) or self._calm(member, shown, now)
+            for member, shown in self._states(now)
+        )
+        return sorted(filter(None, found), key=lambda entry: _RANKS.index(entry.state))
+
+    def in_trouble(self) -> Iterator[AgentEntry]:
+        """Yield the entries of those in trouble, whose last words are not read."""
+        now = self.context.clock.now()
+        for member, shown in self._states(now):
+            if entry := self._in_trouble(member, shown, now):
+                yield entry
+
+    def _states(self, now: int) -> Iterator[tuple[Member, str]]:
+        quiet_after = self.context.config.quiet_after * SECOND
         for member in self.context.state.present:
             shown = agent_states.state_of(member, now, quiet_after, self.context.state.reviewable)
             if member.session is None and shown == "working":
                 self.lasts(max(1, member.last_seen + quiet_after + 1 - now))
-            if entry := self._in_trouble(member, shown, now) or self._calm(member, shown, now):
-                found.append(entry)
-        return sorted(found, key=lambda entry: _RANKS.index(entry.state))
+            yield member, shown
 
     def said(self, member: Member) -> str:
         """Return the last word of an agent at work: its tool, else what it said, about its task if it has one."""

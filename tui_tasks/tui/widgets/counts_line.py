@@ -5,22 +5,20 @@ On a small screen it is the only line, and shows what agents do as well.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.schema import due_dates, task_fields
+from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
 from tui_tasks.text.times import DAY, age, age_lasts, due
-from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
-from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, go_to, one_line
+from tui_tasks.tui.widgets import needs
+from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, one_line
 from tui_tasks.tui.widgets.frame import NARROW, Act, Group, GroupLine, as_of_words, is_compact
+from tui_tasks.tui.widgets.needs import Need, Needs, asks_word, counted, late_number, tally, visit
 
 if TYPE_CHECKING:
-    from tui_tasks.core.read.job_lines import NextJob
     from tui_tasks.tui.painting.line_painter import LinePainter
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
@@ -74,6 +72,7 @@ class Count(NamedTuple):
 
 
 _NOTHING: Final = "nothing needs you"
+_WAITING: Final = (needs.ASKS, needs.CHECKS, needs.HELD, needs.REVIEW, needs.AGENTS)
 
 
 def counts_line(context: Context, *, id: str) -> GroupLine:
@@ -90,13 +89,14 @@ class Counts:
         self._context = context
         self._line = line
         self._agents = AgentEntries(context, line.lasts)
+        self._needs = Needs(context, line.lasts)
 
     def groups(self, width: int, *, is_alone: bool) -> list[Group]:
         """`? 2 ask   ✗ 2 failed   ! 0 stuck   ◷ 1 late   • 6 tasks changed`; alone, what agents do as well."""
         entries = self._agents.entries()
         if is_alone and width < NARROW:
             return self._in_short(entries, width)
-        groups = _fitting(list(self._counts(entries, is_alone=is_alone)), width)
+        groups = _fitting(list(self._counts(is_alone=is_alone)), width)
         if is_alone:
             if self._context.link.as_of is not None:
                 groups.insert(0, self._moment())
@@ -104,63 +104,46 @@ class Counts:
             groups += agent_groups(self._context, [entry.with_reason for entry in entries], width - used)
         return _first_fitting(groups, width)
 
-    def _counts(self, entries: Sequence[AgentEntry], *, is_alone: bool) -> Iterator[Count]:
-        state = self._context.state
-        asks = len(state.asks)
-        word = ("question" if asks == 1 else "ask") if asks == len({ask.agent for ask in state.asks}) else "questions"
-        is_known = self._context.link.as_of is None
-        waits = asks or state.unproven or state.held or state.reviewable or any(entry.is_trouble for entry in entries)
-        if waits:
-            yield self._count(asks, word if asks else "questions", "needs_you", "asks")
+    def _counts(self, *, is_alone: bool) -> Iterator[Count]:
+        found, is_known = self._needs.all(), self._context.link.as_of is None
+        of = {kind: [need for need in found if need.kind == kind] for kind in needs.ALL}
+        if any(of[kind] for kind in _WAITING):
+            yield self._count(len(of[needs.ASKS]), asks_word(found), "needs_you", "asks")
         else:
             yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
-        yield self._count(self._failed(entries), "failed", "failed", "attention" if state.failed else "pane_schedule")
-        if is_known and state.members:
-            yield self._stuck(entries)
-        if late := self._late():
-            yield late
-        for number, words, kind in (
-            (len(state.reviewable), "to review", "reviewable"),
-            (state.held, "held", "held"),
-        ):
-            if number:
-                yield self._count(number, words, kind, "asks")
-        if number := len(state.unproven):
-            checks = f"check{'s' * (number != 1)}"
-            count = self._count(number, f"{checks} failed", "needs_you", "asks")
-            yield count._replace(briefs=(f"{count.short} {checks}",))
+        failed = [need for need in found if need.word == "failed"]
+        count = self._count(sum(need.count for need in failed), "failed", "failed", "asks")
+        yield count._replace(act=self._visit(failed)) if failed else count
+        if is_known and self._context.state.members:
+            yield self._stuck(of[needs.AGENTS])
+        if late := of[needs.LATE_JOBS] + of[needs.LATE]:
+            looks, several = look("overdue"), late_number(late)
+            yield Count(self._mark(looks, looks.color), (f"{several} late",), several, self._visit(late))
+        for kind, state in ((needs.REVIEW, "reviewable"), (needs.HELD, "held")):
+            for word, number in tally(of[kind]).items():
+                yield self._count(number, word, state, "asks")
+        if checks := len(of[needs.CHECKS]):
+            words = f"check{'s' * (checks != 1)}"
+            count = self._count(checks, f"{words} failed", "needs_you", "asks")
+            yield count._replace(briefs=(f"{count.short} {words}",))
         if is_known:
             yield self._changed(is_alone=is_alone)
 
-    def _failed(self, entries: Sequence[AgentEntry]) -> int:
-        """Return how many tasks, jobs and agents have failed (see `vocab`)."""
-        state = self._context.state
-        return state.failed + len(state.failing) + sum(entry.state == "failed" for entry in entries)
+    def _visit(self, found: Sequence[Need]) -> Act:
+        return lambda: visit(self._context, found[0])
 
     def _count(self, number: int, words: str, kind: str, action: str) -> Count:
         looks = look(kind)
         mark = self._mark(looks, looks.color if number else "$muted")
-        return Count(mark, (f"{number:,} {words}",), f"{number:,}", self._act(action))
+        return Count(mark, (counted(number, words),), f"{number:,}", self._act(action))
 
-    def _stuck(self, entries: Sequence[AgentEntry]) -> Count:
-        """Return how many agents are stuck, gone or quiet, in the words of their rows; those that failed are counted as
-        such.
-        """
-        numbers = Counter(_word(one) for one in entries if one.is_trouble and one.state != "failed")
-        text = ", ".join(f"{numbers[one]} {one}" for one in TROUBLE if numbers[one]) or "0 stuck"
+    def _stuck(self, found: Sequence[Need]) -> Count:
+        """Return how many agents are stuck, gone or quiet; those that failed are counted as such."""
+        numbers = tally(need for need in found if need.word != "failed")
+        text = ", ".join(f"{numbers[word]} {word}" for word in TROUBLE if word in numbers) or "0 stuck"
         looks, is_brief = look("stuck"), numbers.keys() <= {"stuck"}
         mark = self._mark(looks, looks.color if numbers else "$muted")
-        return Count(mark, (text,), str(numbers["stuck"]) if is_brief else text, self._act("agents"))
-
-    def _late(self) -> Count | None:
-        """Return how many tasks and jobs are late."""
-        tasks, jobs = late_tasks(self._context, self._line.lasts), late_jobs(self._context, self._line.lasts)
-        if not tasks and not jobs:
-            return None
-        looks, number = look("overdue"), len(tasks) + len(jobs)
-        more = or_more(len(tasks)) or or_more(len(jobs), MAX_NEXT_JOBS)
-        act = (lambda: go_to(self._context, tasks[0])) if tasks else self._act("pane_schedule")
-        return Count(self._mark(looks, looks.color), (f"{number}{more} late",), f"{number}{more}", act)
+        return Count(mark, (text,), str(numbers.get("stuck", 0)) if is_brief else text, self._act("agents"))
 
     def _changed(self, *, is_alone: bool) -> Count:
         """Return `• since 19:58: #3 failed, #4 #7 ask`, `• 19:58: #3 failed +2`, down to `• 3 changed`.
@@ -195,8 +178,9 @@ class Counts:
     def _in_short(self, entries: Sequence[AgentEntry], width: int) -> list[Group]:
         """Return ` ◐ claude-1 #5  ? 2  ✗ 2  ◷ S3 25m late`: the first agents, the counts, what is late or next."""
         groups: list[Group] = []
+        found = self._needs.all()
         for step in _SHORT_STEPS:
-            groups = [*self._short_agents(entries, step), *self._short_counts(entries), *self._short_job(step)]
+            groups = [*self._short_agents(entries, step), *self._short_counts(found), *self._short_job(found, step)]
             for gap in ("   ", "  "):
                 if sum(group.size + len(gap) for group in groups) - len(gap) + 1 <= width:
                     return [group._replace(gap=gap) for group in groups]
@@ -204,7 +188,8 @@ class Counts:
 
     def beside_title(self, room: int) -> list[Part]:
         """Return `? 2  ✗ 2  ◷ S3 25m late`, as many as fit in so many cells: a small screen has no line for them."""
-        groups = [*self._short_counts(self._agents.entries()), *self._short_job(_ShortStep(0))]
+        found = self._needs.all()
+        groups = [*self._short_counts(found), *self._short_job(found, _ShortStep(0))]
         shown = _first_fitting([group._replace(gap="  ") for group in groups], room)
         return [part for group in shown for part in (*group.parts, ("  ", ""))]
 
@@ -234,38 +219,37 @@ class Counts:
         self._line.lasts(age_lasts(seen, now))
         return age(seen, now)
 
-    def _short_counts(self, entries: Sequence[AgentEntry]) -> Iterator[Group]:
-        state = self._context.state
-        for number, kind, action in (
-            (state.need_you, "needs_you", "asks"),
-            (len(state.reviewable), "reviewable", "asks"),
-            (state.held, "held", "asks"),
-            (self._failed(entries), "failed", "attention" if state.failed else "pane_schedule"),
+    def _short_counts(self, found: Sequence[Need]) -> Iterator[Group]:
+        failed = [need for need in found if need.word == "failed"]
+        for number, kind, act in (
+            (self._context.state.need_you, "needs_you", self._act("asks")),
+            (sum(need.kind == needs.REVIEW for need in found), "reviewable", self._act("asks")),
+            (sum(need.count for need in found if need.kind == needs.HELD), "held", self._act("asks")),
+            (sum(need.count for need in failed), "failed", self._visit(failed)),
         ):
             if number:
                 looks = look(kind)
-                yield Group([self._mark(looks, looks.color), (f"{number:,}", "")], self._act(action))
+                yield Group([self._mark(looks, looks.color), (f"{number:,}", "")], act)
 
-    def _short_job(self, step: _ShortStep) -> Iterator[Group]:
+    def _short_job(self, found: Sequence[Need], step: _ShortStep) -> Iterator[Group]:
         """Yield `◷ S3 Restore test 25m late`, else the next job and when it runs."""
         context, now = self._context, self._context.clock.now()
-        tasks, jobs = late_tasks(context, self._line.lasts), late_jobs(context, self._line.lasts)
-        looks, act = look("overdue"), self._act("pane_schedule")
-        if not tasks and not jobs:
-            yield from self._short_next(step.name, act)
+        late = [need for need in found if need.kind in (needs.LATE, needs.LATE_JOBS)]
+        if not late:
+            yield from self._short_next(step.name, self._act("pane_schedule"))
             return
-        if tasks:
-            number, name, since = self._late_task(tasks[0], now)
-            act = partial(go_to, context, tasks[0])
+        first, looks = late[0], look("overdue")
+        if first.kind == needs.LATE:
+            number, name, since = self._late_task(first, now)
         else:
-            job = jobs[0]
+            job = first.row
             self._line.lasts(age_lasts(job.when, now))
             number, name, since = f"S{job.number}", job.name, age(job.when, now)
-        others = len(tasks) + len(jobs) - 1
-        more = f"+{others}{or_more(len(tasks)) or or_more(len(jobs), MAX_NEXT_JOBS)}" if others else ""
+        others = len(late) - 1
+        more = f"+{others}{'+' * late_number(late).endswith('+')}" if others else ""
         shown = safe_words(one_line(name), step.name, ascii_only=context.ascii_only)
         words = (number, shown, since if step.has_since else "", "late", more)
-        yield Group([self._mark(looks, looks.color), (" ".join(filter(None, words)), "")], act)
+        yield Group([self._mark(looks, looks.color), (" ".join(filter(None, words)), "")], self._visit(late))
 
     def _short_next(self, cells: int, act: Act) -> Iterator[Group]:
         """Yield the next job, with up to so many cells of its name, and in how long it runs."""
@@ -279,39 +263,16 @@ class Counts:
             mark = sign("scheduled", ascii_only=context.ascii_only)
             yield Group([(f"{mark} ", "$muted"), (" ".join(filter(None, words)), "")], act)
 
-    def _late_task(self, uid: str, now: int) -> tuple[str, str, str]:
+    def _late_task(self, need: Need, now: int) -> tuple[str, str, str]:
         """Return a late task's number and name, and since when it is late."""
-        task, field = list_pages.line(self._context.db, uid), task_fields.FIELDS["due"]
+        task, field = list_pages.line(self._context.db, need.task or ""), task_fields.FIELDS["due"]
         local = task_fields.local_time(now, self._context.clock.zone)
-        since = field.short(dict(self._context.state.due)[uid], local).removeprefix("overdue ")
+        since = field.short(need.row, local).removeprefix("overdue ")
         return (f"#{task.number}", task.name, since) if task is not None else ("", "", since)
 
 
 def _word(entry: AgentEntry) -> str:
     return "stuck" if entry.state == "stopped" else entry.state
-
-
-def late_tasks(context: Context, lasts: Callable[[int], None]) -> list[str]:
-    """Return the uids of the open tasks whose due date is over, the first due first."""
-    if not context.state.due:
-        return []
-    now = task_fields.local_time(context.clock.now(), context.clock.zone)
-    lasts(min(task_fields.FIELDS["due"].lasts(due, now) for _, due in context.state.due))
-    return [uid for uid, due in context.state.due if due_dates.is_overdue(due, now)]
-
-
-def late_jobs(context: Context, lasts: Callable[[int], None]) -> list[NextJob]:
-    """Return the jobs that nothing has started in time."""
-    now = context.clock.now()
-    late = [job for job in context.state.next_jobs if job.when < now]
-    for job in context.state.next_jobs[len(late) : len(late) + 1]:
-        lasts(job.when - now + 1)
-    return late
-
-
-def or_more(late: int, most: int = MAX_DUE) -> str:
-    """Return the sign after a number of late tasks, or of other late things, of which at most `most` are known."""
-    return "+" if late >= most else ""
 
 
 def _fitting(counts: Sequence[Count], width: int) -> list[Group]:

@@ -1,52 +1,49 @@
-"""What needs the human, has failed or is late, each by its words: an entry for each row above the panes and screens."""
+"""The words of what needs the human, for the rows above the panes and screens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.job_snapshots import ON_TIME
-from tui_tasks.core.read import ask_queries, job_lines
+from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema import task_fields
-from tui_tasks.text.glyphs import look
+from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.state.app_state import MAX_FAILED, MAX_NEXT_JOBS
 from tui_tasks.tui.tasks.task_text import failed_check
-from tui_tasks.tui.widgets.agent_line import WHO, AgentEntries, go_to, one_line
-from tui_tasks.tui.widgets.counts_line import late_jobs, late_tasks, or_more
+from tui_tasks.tui.widgets import needs
+from tui_tasks.tui.widgets.agent_line import WHO, one_line
+from tui_tasks.tui.widgets.needs import Need
 
 if TYPE_CHECKING:
+    from tui_tasks.core.read.pages.list_pages import TaskLine
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.widgets.frame import Act
-
-ASKS, AGENTS, CHECKS, HELD, REVIEW, FAILED, JOBS, LATE, LATE_JOBS = range(9)
-"""The kinds of entries, most urgent first; `AGENTS` are those in trouble, `JOBS` those that failed."""
-ALL: Final = tuple(range(9))
-FAILURES: Final = (FAILED, JOBS, LATE, LATE_JOBS)
-"""What has failed or is late."""
-MORE: Final = "ask"
-"""What stands beside the entry of all further questions."""
 
 _MAX_WHOLE: Final = 1_000
-# The most questions that have an entry each; 1,000 may be open, and a screen has room for few.
-_MOST_ASKS: Final = 40
-# In cells: the longest name of the task of a failed check or of work to review, and of a failed job.
+# In cells: the longest name of the task of a failed check or of work to review, and of one that failed or is late.
 _SHORT_NAME: Final = 24
 _NAME: Final = 40
+_LOOKS: Final = {
+    needs.ASKS: "needs_you",
+    needs.CHECKS: "needs_you",
+    needs.HELD: "held",
+    needs.REVIEW: "reviewable",
+    needs.FAILED: "failed",
+    needs.JOBS: "failed",
+    needs.LATE_JOBS: "overdue",
+    needs.LATE: "overdue",
+}
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One thing that needs the human: its number, its words, who or what it is, and since when.
+    """One thing that needs the human in words: its number, what it is about, and since when."""
 
-    `act` is performed by a click on it.
-    """
-
-    kind: int
+    need: Need
     mark: str
     color: str
     number: str
@@ -54,214 +51,111 @@ class Entry(msgspec.Struct, frozen=True):
     text: str
     aside: str
     """Its agent, or a word for what it is."""
-    act: Act
     brief: str = ""
     """The text where `text` takes more than a line; empty: `text`."""
-    since: int | None = None
-    count: int = 1
-    """How many things it stands for."""
-    is_question: bool = False
-    """Whether its text is cut in the middle, as the end says what is asked."""
-    blocks: bool = False
-    """Whether its agent cannot go on without the human."""
-    word: str = ""
-    """What it counts as among those without a row; empty: `aside`."""
+
+    @property
+    def is_question(self) -> bool:
+        """Whether its text is cut in the middle, as the end says what is asked."""
+        return self.need.kind == needs.ASKS and not agent_text.is_permission(self.need.row)
+
+    @property
+    def has_agent(self) -> bool:
+        """Whether an agent stands beside its words."""
+        return self.need.kind in (needs.ASKS, needs.AGENTS)
 
 
 class NeedsEntries:
-    """Makes the entries from the state. It calls `lasts` with how many microseconds they stay true."""
+    """Words what needs the human. It calls `lasts` with how many microseconds the words stay true."""
 
     def __init__(self, context: Context, lasts: Callable[[int], None]) -> None:
         self.context = context
         self.lasts = lasts
-        self._agents = AgentEntries(context, lasts)
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield all entries, most urgent first."""
-        yield from self._asks()
-        for agent in self._agents.entries():
-            if agent.is_trouble:
-                yield Entry(
-                    AGENTS,
-                    agent.mark,
-                    agent.color,
-                    agent.number,
-                    agent.reason,
-                    agent.who,
-                    self._act("agents"),
-                    since=agent.since,
-                    word=agent.state,
-                )
-        yield from self._unproven()
-        yield from self._held()
-        yield from self._to_review()
-        yield from self._failed()
-        yield from self._failed_jobs()
-        yield from self._late()
-        yield from self._late_jobs()
-
-    def _entry(
-        self,
-        kind: int,
-        state: str,
-        number: str,
-        text: str,
-        aside: str,
-        action: str,
-        *,
-        count: int,
-        brief: str = "",
-        since: int | None = None,
-    ) -> Entry:
-        looks = look(state)
-        mark = looks.mark(ascii_only=self.context.ascii_only)
-        return Entry(kind, mark, looks.color, number, text, aside, self._act(action), brief, since, count)
-
-    def _act(self, action: str) -> Act:
-        return lambda: self.context.do(action)
-
-    def _asks(self) -> Iterator[Entry]:
-        """Yield the questions, oldest first; of very many, those whose agents wait for the answer and the oldest."""
-        waiting = {
-            member.name
-            for member in self.context.state.present
-            if member.ask is not None and not member.goes_on and (member.is_there or member.calls_alone)
+    def entry(self, need: Need) -> Entry:
+        """Return one thing in words."""
+        if need.count > 1:
+            return self._entry(need, "", f"{need.count:,} more", need.word)
+        words = {
+            needs.ASKS: self._ask,
+            needs.CHECKS: self._check,
+            needs.HELD: self._held,
+            needs.REVIEW: self._work,
+            needs.AGENTS: self._agent,
+            needs.FAILED: self._failed,
+            needs.JOBS: self._failed_job,
+            needs.LATE_JOBS: self._late_job,
+            needs.LATE: self._late,
         }
-        asks = sorted(self.context.state.asks, key=lambda ask: ask.agent not in waiting)
-        for ask in sorted(asks[:_MOST_ASKS], key=ask_queries.by_age):
-            yield self._of_ask(ask, blocks=ask.agent in waiting)
-        if others := len(asks[_MOST_ASKS:]):
-            yield self._entry(ASKS, "needs_you", "", f"{others:,} more", MORE, "asks", count=others)
+        return words[need.kind](need)
 
-    def _of_ask(self, ask: Ask, *, blocks: bool) -> Entry:
-        looks, asked = look("needs_you"), agent_text.request_line(ask, ascii_only=self.context.ascii_only)
-        task = self.context.state.asked_about.get(ask.uid)
-        return Entry(
-            ASKS,
-            looks.mark(ascii_only=self.context.ascii_only),
-            looks.color,
-            self._task(task)[0] if task is not None else "",
-            _whole(asked),
-            agent_text.who(ask.agent, WHO),
-            lambda: self.context.navigation.show_ask(self.context, ask.uid),
-            since=ask.opened_at,
-            is_question=not agent_text.is_permission(ask),
-            blocks=blocks,
-            word="ask",
-        )
+    def _entry(self, need: Need, number: str, text: str, aside: str, brief: str = "") -> Entry:
+        looks = AGENT_LOOKS["left" if need.word == "gone" else need.word] if need.kind == needs.AGENTS else None
+        looks = looks or look(_LOOKS[need.kind])
+        return Entry(need, looks.mark(ascii_only=self.context.ascii_only), looks.color, number, text, aside, brief)
 
-    def _unproven(self) -> Iterator[Entry]:
-        unproven = self.context.state.unproven
-        if not unproven:
-            return
-        task = list_pages.line(self.context.db, unproven[0])
+    def _ask(self, need: Need) -> Entry:
+        asked = agent_text.request_line(need.row, ascii_only=self.context.ascii_only)
+        return self._entry(need, self._task(need.task)[0], _whole(asked), agent_text.who(need.agent, WHO))
+
+    def _check(self, need: Need) -> Entry:
+        task = self._line(need.task)
         reason = failed_check(self.context, task) if task is not None else None
-        number, name = self._task(unproven[0])
-        text = f"{name}{f': {reason}' if reason is not None else ''}{_more(len(unproven))}"
-        yield self._entry(CHECKS, "needs_you", number, text, "check failed", "asks", count=len(unproven))
+        number, name = self._task(need.task)
+        return self._entry(need, number, f"{name}{f': {reason}' if reason is not None else ''}", need.word)
 
-    def _held(self) -> Iterator[Entry]:
-        """Yield the first held task or job, and how many others are."""
-        held, first = self.context.state.held, self.context.state.first_held
-        if first is None:
-            return
-        number = _of_job(job_lines.place(self.context.db, first.id)) if first.is_job else f"#{first.id}"
-        text = f"{one_line(first.name, _SHORT_NAME)}  {agent_text.who(first.maker, WHO)}{_more(held)}"
-        yield self._entry(HELD, "held", number, text, "held", "asks", count=held, since=first.at)
+    def _held(self, need: Need) -> Entry:
+        row = need.row
+        number = _of_job(job_lines.place(self.context.db, row.id)) if row.is_job else f"#{row.id}"
+        text = f"{one_line(row.name, _SHORT_NAME)}  {agent_text.who(row.maker, WHO)}"
+        return self._entry(need, number, text, need.word)
 
-    def _to_review(self) -> Iterator[Entry]:
-        reviewable = self.context.state.reviewable
-        if not reviewable:
-            return
-        uid, counts = next(iter(reviewable.items()))
-        agent, since = self.context.state.first_to_review or ("", None)
-        number, name = self._task(uid)
-        text = "  ".join(filter(None, (name, agent_text.who(agent, WHO), one_line(counts)))) + _more(len(reviewable))
-        yield self._entry(REVIEW, "reviewable", number, text, "to review", "asks", count=len(reviewable), since=since)
+    def _work(self, need: Need) -> Entry:
+        number, name = self._task(need.task)
+        counts = self.context.state.reviewable.get(need.task or "", "")
+        text = "  ".join(filter(None, (name, agent_text.who(need.agent, WHO), one_line(counts))))
+        return self._entry(need, number, text, need.word)
 
-    def _has_seen(self, at: int | None) -> bool:
-        """Return whether the human has said since an instant that all was seen."""
-        return at is not None and at < self.context.state.seen_at
+    def _agent(self, need: Need) -> Entry:
+        who = agent_text.who(need.agent, WHO)
+        if need.word != "gone":
+            return self._entry(need, need.row.number, need.row.reason, who)
+        task = self._line(need.task)
+        name = one_line(task.name, _NAME) if task is not None else ""
+        text = f"gone: {name}{', its claim lapsed' if need.row.has_lapsed else ''}"
+        return self._entry(need, f"#{task.number}" if task is not None else "", text, who)
 
-    def _failed(self) -> Iterator[Entry]:
-        """Yield why the tasks have failed that failed last, and how many others did."""
-        state = self.context.state
-        # An edit of the task is no new failure.
-        since = state.failed_last[0][0].finished_at if state.failed_last else None
-        if not state.failed or self._has_seen(since):
-            return
-        shown, more = state.failed_last, _more(state.failed - len(state.failed_last) + 1)
-        named = (f"#{task.number} {_with_reason(one_line(task.name, _NAME), reason)}" for task, reason in shown)
-        number, _, text = "; ".join(named).partition(" ")
-        brief = f"{one_line(shown[0][1])}{more}" if len(shown) == 1 and shown[0][1] else ""
-        yield self._entry(
-            FAILED,
-            "failed",
-            number,
-            f"{text}{more}",
-            "failed",
-            "attention",
-            count=state.failed,
-            brief=brief,
-            since=since,
-        )
+    def _failed(self, need: Need) -> Entry:
+        task = need.row
+        why = {one.uid: why for one, why in self.context.state.failed_last}.get(task.uid)
+        reason = task_records.end_reason(self.context.db, task) if why is None else why
+        brief = one_line(reason) if reason else ""
+        return self._entry(need, f"#{task.number}", _with_reason(one_line(task.name, _NAME), reason), need.word, brief)
 
-    def _failed_jobs(self) -> Iterator[Entry]:
-        """Yield which jobs have failed last, why the first of them has, and how many others have."""
-        failing = self.context.state.failing
-        if not failing or self._has_seen(failing[0].at):
-            return
-        named = (_with_reason(one_line(job.name, _SHORT_NAME), job.why) for job in failing[:MAX_FAILED])
-        text = f"{'; '.join(named)}{_more(len(failing) - MAX_FAILED + 1)}"
-        yield self._entry(
-            JOBS,
-            "failed",
-            _of_job(failing[0].number),
-            text,
-            "failed",
-            "pane_schedule",
-            count=len(failing),
-            since=failing[0].at,
-        )
+    def _failed_job(self, need: Need) -> Entry:
+        job = need.row
+        text = _with_reason(one_line(job.name, _NAME), job_lines.why_failed(self.context.db, job.uid))
+        return self._entry(need, _of_job(job_lines.place(self.context.db, job.id)), text, need.word)
 
-    def _late(self) -> Iterator[Entry]:
-        """Yield the first of the tasks that are late, and how many others are."""
-        late = late_tasks(self.context, self.lasts)
-        if not late:
-            return
-        due = dict(self.context.state.due)[late[0]]
-        now = task_fields.local_time(self.context.clock.now(), self.context.clock.zone)
-        since = task_fields.FIELDS["due"].short(due, now)
-        others = "  and others" if or_more(len(late)) else _more(len(late))
-        number, name = self._task(late[0])
-        entry = self._entry(LATE, "overdue", number, f"{name}: {since}{others}", "late", "", count=len(late))
-        yield msgspec.structs.replace(entry, act=lambda: go_to(self.context, late[0]))
-
-    def _late_jobs(self) -> Iterator[Entry]:
-        """Yield the first of the jobs that are late, and how many others are."""
-        late = late_jobs(self.context, self.lasts)
-        if not late:
-            return
-        job, now = late[0], self.context.clock.now()
+    def _late_job(self, need: Need) -> Entry:
+        job, now = need.row, self.context.clock.now()
         why = ", no scheduler has started it" if now - job.when >= ON_TIME else ""
         if not why:
             self.lasts(job.when + ON_TIME - now)
-        others = "  and others" if or_more(len(late), MAX_NEXT_JOBS) else _more(len(late))
-        text = f"{one_line(job.name, _NAME)}: due {self.context.clock.time_of(job.when)}{why}{others}"
-        yield self._entry(
-            LATE_JOBS,
-            "overdue",
-            _of_job(job.number),
-            text,
-            "late",
-            "pane_schedule",
-            count=len(late),
-            since=job.when,
-        )
+        text = f"{one_line(job.name, _NAME)}: due {self.context.clock.time_of(job.when)}{why}"
+        return self._entry(need, _of_job(job.number), text, need.word)
 
-    def _task(self, uid: str) -> tuple[str, str]:
+    def _late(self, need: Need) -> Entry:
+        now = task_fields.local_time(self.context.clock.now(), self.context.clock.zone)
+        number, name = self._task(need.task)
+        return self._entry(need, number, f"{name}: {task_fields.FIELDS['due'].short(need.row, now)}", need.word)
+
+    def _line(self, uid: str | None) -> TaskLine | None:
+        return list_pages.line(self.context.db, uid) if uid is not None else None
+
+    def _task(self, uid: str | None) -> tuple[str, str]:
         """Return the number and the name of a task."""
-        task = list_pages.line(self.context.db, uid)
+        task = self._line(uid)
         return (f"#{task.number}", one_line(task.name, _SHORT_NAME)) if task is not None else ("", "")
 
 
@@ -277,7 +171,3 @@ def _of_job(number: int) -> str:
 
 def _with_reason(name: str, reason: str) -> str:
     return f"{name}: {one_line(reason)}" if reason else name
-
-
-def _more(number: int) -> str:
-    return f"  +{number - 1} more" if number > 1 else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,10 +14,25 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.widgets.agent_line import WHO
 from tui_tasks.tui.widgets.frame import WIDE, Act, is_compact
-from tui_tasks.tui.widgets.needs_entries import ALL, MORE, Entry, NeedsEntries
+from tui_tasks.tui.widgets.needs import (
+    AGENTS,
+    ALL,
+    ASKS,
+    CHECKS,
+    HELD,
+    REVIEW,
+    Need,
+    Needs,
+    asks_word,
+    counted,
+    late_number,
+    tally,
+    visit,
+)
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.widgets.needs_entries import Entry
 
 # The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot.
 _SHARE: Final = 5
@@ -63,7 +77,7 @@ class NeedsText(TextDrawing):
         super().__init__(context)
         self._rows = rows
         self._kinds = kinds
-        self._entries = NeedsEntries(context, self.lasts)
+        self._needs = Needs(context, self.lasts)
         self.acts: list[Act] = []
         """For each line, what a click on it does."""
 
@@ -74,32 +88,53 @@ class NeedsText(TextDrawing):
         if not rows:
             return []
         kinds = self._kinds()
-        entries = [entry for entry in self._entries.entries() if entry.kind in kinds]
-        shown = _chosen(entries, rows)
+        needs = [need for need in self._needs.all() if need.kind in kinds]
+        if not needs:
+            return []
+        # Imported here, as nothing may need the human when a screen begins.
+        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
+
+        words = NeedsEntries(self.context, self.lasts)
+        chosen = _chosen(needs, rows, self._waiting())
+        shown = [words.entry(need) for need in chosen]
         number = max((2, *(cell_len(entry.number) for entry in shown)))
         room = max(8, width - number - _AROUND_NUMBER - _AGE)
         columns = _Columns(number, room, _WIDE_ASIDE if width >= WIDE else _ASIDE)
         texts = [self._fitted(entry, columns) for entry in shown]
-        rest = [entry for entry in entries if entry not in shown]
+        keys = {need.key for need in chosen}
+        rest = [need for need in needs if need.key not in keys]
         shared = self._shared([len(text) for text, _ in texts], rows - bool(rest))
         drawn: list[Drawn] = []
         for entry, (text, aside), most in zip(shown, texts, shared, strict=True):
             lines = self._row(entry, text, aside, most, columns)
             drawn += lines
-            self.acts += [entry.act] * len(lines)
+            self.acts += [self._act(entry.need)] * len(lines)
         if rest:
-            drawn.append([(f" {safe_line(_more(rest), width - 2)}", "$muted")])
-            self.acts.append(rest[0].act)
+            drawn.append([(f" {safe_line(_more(rest, needs), width - 2)}", "$muted")])
+            self.acts.append(self._act(rest[0]))
         return drawn
 
-    def _fitted(self, entry: Entry, columns: _Columns) -> tuple[Sequence[str], str]:
-        """Return the lines of an entry's words, and what stands beside them.
+    def _act(self, need: Need) -> Act:
+        """Return what a click does: show what is decided in the inbox there, and all else where it is."""
+        if need.kind in (ASKS, CHECKS, HELD, REVIEW, AGENTS):
+            return lambda: self.context.navigation.show_need(self.context, need.key)
+        return lambda: visit(self.context, need)
 
-        That gives way to the words, unless no number says what the entry is about.
+    def _waiting(self) -> set[str]:
+        """Return the agents that cannot go on without an answer."""
+        return {
+            member.name
+            for member in self.context.state.present
+            if member.ask is not None and not member.goes_on and (member.is_there or member.calls_alone)
+        }
+
+    def _fitted(self, entry: Entry, columns: _Columns) -> tuple[Sequence[str], str]:
+        """Return the lines of an entry's words, and what stands beside them: an agent, or a word that gives way to them
+        where a number says what the entry is about.
         """
         ascii_only, aside = self.context.ascii_only, safe_ends(entry.aside, WHO, ascii_only=self.context.ascii_only)
         for text in filter(None, (entry.text, entry.brief)):
-            for beside in dict.fromkeys((aside, "" if entry.number else aside)):
+            for beside in dict.fromkeys((aside, "" if entry.number and not entry.has_agent else aside)):
                 lines = wrapped(text, columns.room_beside(beside), ascii_only=ascii_only)
                 if len(lines) == 1:
                     return lines, beside
@@ -119,9 +154,9 @@ class NeedsText(TextDrawing):
         """Return `? #4  Which one?   claude-1   9m`, and below it the rest of its words, in so many lines at most."""
         ascii_only, now = self.context.ascii_only, self.context.clock.now()
         since, room = "", columns.room_beside(aside)
-        if entry.since is not None:
-            self.lasts(age_lasts(entry.since, now))
-            since = age(entry.since, now)
+        if (at := entry.need.at) is not None:
+            self.lasts(age_lasts(at, now))
+            since = age(at, now)
         shown = list(text[:most])
         if len(text) > most:
             cut = safe_question if entry.is_question else safe_line
@@ -137,28 +172,35 @@ class NeedsText(TextDrawing):
         return [head, *([(indent, ""), (line, "")] for line in shown[1:])]
 
 
-def _more(rest: Sequence[Entry]) -> str:
-    """Return `+3 more: 2 ask, 1 failed`."""
-    counts: Counter[str] = Counter()
-    for entry in rest:
-        counts[entry.word or entry.aside] += entry.count
-    return f"+{counts.total():,} more: {', '.join(f'{number:,} {word}' for word, number in counts.items())}"
-
-
-def _chosen(entries: Sequence[Entry], rows: int) -> list[Entry]:
-    """Return the entries that have a row: those that block an agent, up to half of the rows, the first of each kind,
-    the first of each agent, then the most urgent. One row is left for the number of the others.
-    """
-    if len(entries) <= rows:
-        return list(entries)
-    kinds, agents = [entry.kind for entry in entries], [(entry.kind, entry.aside) for entry in entries]
-    # One entry stands for the questions beyond the first of them.
-    is_first = [agents.index(agents[at]) == at and entry.aside != MORE for at, entry in enumerate(entries)]
-    blocking = [at for at, entry in enumerate(entries) if entry.blocks and is_first[at]][: rows // 2]
-    order = sorted(
-        range(len(entries)), key=lambda at: (at not in blocking, kinds.index(kinds[at]) != at, not is_first[at])
+def _more(rest: Sequence[Need], needs: Sequence[Need]) -> str:
+    """Return `+3 more: 2 ask, 1 failed`, in the words in which all `needs` are counted."""
+    counts, plus = tally(rest), "+" * late_number(needs).endswith("+")
+    words = (
+        f"{number}{plus} late" if word == "late" else counted(number, asks_word(needs) if word == "questions" else word)
+        for word, number in counts.items()
     )
-    return [entries[at] for at in sorted(order[: max(1, rows - 1)])]
+    return f"+{sum(counts.values()):,}{plus * ('late' in counts)} more: {', '.join(words)}"
+
+
+def _chosen(needs: Sequence[Need], rows: int, waiting: Collection[str]) -> list[Need]:
+    """Return what has a row: the questions that block an agent, up to half of the rows, the first of each kind, the
+    first of each agent, then the most urgent. One row is left for the number of the others.
+    """
+    if len(needs) <= rows:
+        return list(needs)
+    kinds: dict[int, int] = {}
+    agents: dict[tuple[int, str], int] = {}
+    for at, need in enumerate(needs):
+        kinds.setdefault(need.kind, at)
+        agents.setdefault((need.kind, need.agent), at)
+    is_first = [agents[need.kind, need.agent] == at for at, need in enumerate(needs)]
+    blocking = [at for at, need in enumerate(needs) if need.kind == ASKS and need.agent in waiting and is_first[at]][
+        : rows // 2
+    ]
+    order = sorted(
+        range(len(needs)), key=lambda at: (at not in blocking, kinds[needs[at].kind] != at, not is_first[at])
+    )
+    return [needs[at] for at in sorted(order[: max(1, rows - 1)])]
 
 
 class NeedsLines(TextLines):

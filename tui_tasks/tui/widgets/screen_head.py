@@ -19,7 +19,7 @@ from tui_tasks.tui.panes import PANES
 from tui_tasks.tui.widgets.agent_line import agent_line, one_line
 from tui_tasks.tui.widgets.counts_line import Counts, counts_line
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, as_of_words, is_compact
-from tui_tasks.tui.widgets.needs_entries import AGENTS, ALL
+from tui_tasks.tui.widgets.needs import AGENTS, ALL
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -115,67 +115,75 @@ class WorkActions(Controller):
         uid = self._pane.target()
         return uid is not None and review(self._context, uid)
 
-    def _other(self, tasks: Sequence[Task]) -> str | None:
-        """Return the agent that is at work on the task already, if it is one task."""
-        works = work_queries.of_task(self._context.db, tasks[0].uid) if len(tasks) == 1 else []
-        return works[-1].agent if works and works[-1].state in LIVE_WORK else None
-
     async def do_work_start(self) -> None:
         """Ask for program, place and words, then start an agent on each task."""
-        from tui_tasks.core.store import Store
-        from tui_tasks.tui.work.work_forms import StartForm
-        from tui_tasks.work import starting
+        here = self._pane.screen
+        if await start(self._context, self._pane.selection(), lambda: here.is_active):
+            self._pane.row_list.clear_marks()
 
-        context = self._context
-        tasks = task_queries.live_tasks(context.db, self._pane.selection())
-        if not tasks:
-            return
-        claimed = next((one for one in tasks if one.claimed_by is not None and self._other([one]) is None), None)
-        if claimed is not None:
-            who, key = agent_text.who(str(claimed.claimed_by), 30), context.keymap.key_of("status")
-            context.say(f"{who} has claimed #{claimed.number}: set it pending first ({key}).")
-            return
-        with Store(context.link.path, read_only=True) as store:
-            settings = starting.settings()
-            first = starting.last_program(store, settings)
-        answer: StartAnswer | None = None
-        problem = ""
-        while tasks:
-            named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
-            form = StartForm(
-                context, f"Start an agent on {named}", settings.names(), first, self._other(tasks), before=answer
-            )
-            answer = await context.ask(form.with_problem(problem))
-            if answer is None:
-                return
-            context.say(f"Starting {answer.program}.")
-            done = await asyncio.to_thread(self._start, tasks, _request(answer))
-            context.link.catch_up()
-            tasks, first, problem = tasks[done.started :], answer.program, done.message
-            if not tasks:
-                self._pane.row_list.clear_marks()
-            if not tasks or not self._pane.screen.is_active:
-                context.say(done.message)
-                return
 
-    def _start(self, tasks: Sequence[Task], request: Request) -> _Done:
-        """Start agents, in a thread, until one cannot be started."""
-        from tui_tasks.core.store import Store
-        from tui_tasks.work.starting import Starter
+async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bool]) -> bool:
+    """Ask for program, place and words, then start an agent on each task; return whether that was done.
 
-        started: list[str] = []
-        notes: list[str] = []
-        try:
-            with Store(self._context.link.path, makes=False) as store:
-                starter = Starter(store, Path.cwd(), self._context.link.clock, show=lambda line: None)
-                for task in tasks:
-                    work, more = starter.start(task.uid, request)
-                    started.append(work.agent)
-                    notes += [f"{note}." for note in more if f"{note}." not in notes]
-        except (Refusal, DatabaseRefused) as refused:
-            notes = [str(refused)]
-        sentences = [f"{', '.join(started)} started."] if started else []
-        return _Done(len(started), " ".join([*sentences, *notes]))
+    What was refused is asked again while `is_shown`: the human is still where they asked for it.
+    """
+    from tui_tasks.core.store import Store
+    from tui_tasks.tui.work.work_forms import StartForm
+    from tui_tasks.work import starting
+
+    tasks = task_queries.live_tasks(context.db, uids)
+    claimed = next((one for one in tasks if one.claimed_by is not None and _other(context, [one]) is None), None)
+    if claimed is not None:
+        who, key = agent_text.who(str(claimed.claimed_by), 30), context.keymap.key_of("status")
+        context.say(f"{who} has claimed #{claimed.number}: set it pending first ({key}).")
+        return False
+    with Store(context.link.path, read_only=True) as store:
+        settings = starting.settings()
+        first = starting.last_program(store, settings)
+    answer: StartAnswer | None = None
+    problem = ""
+    while tasks:
+        named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
+        form = StartForm(
+            context, f"Start an agent on {named}", settings.names(), first, _other(context, tasks), before=answer
+        )
+        answer = await context.ask(form.with_problem(problem))
+        if answer is None:
+            return False
+        context.say(f"Starting {answer.program}.")
+        done = await asyncio.to_thread(_start, context, tasks, _request(answer))
+        context.link.catch_up()
+        tasks, first, problem = tasks[done.started :], answer.program, done.message
+        if not tasks or not is_shown():
+            context.say(done.message)
+            break
+    return not tasks
+
+
+def _other(context: Context, tasks: Sequence[Task]) -> str | None:
+    """Return the agent that is at work on the task already, if it is one task."""
+    works = work_queries.of_task(context.db, tasks[0].uid) if len(tasks) == 1 else []
+    return works[-1].agent if works and works[-1].state in LIVE_WORK else None
+
+
+def _start(context: Context, tasks: Sequence[Task], request: Request) -> _Done:
+    """Start agents, in a thread, until one cannot be started."""
+    from tui_tasks.core.store import Store
+    from tui_tasks.work.starting import Starter
+
+    started: list[str] = []
+    notes: list[str] = []
+    try:
+        with Store(context.link.path, makes=False) as store:
+            starter = Starter(store, Path.cwd(), context.link.clock, show=lambda line: None)
+            for task in tasks:
+                work, more = starter.start(task.uid, request)
+                started.append(work.agent)
+                notes += [f"{note}." for note in more if f"{note}." not in notes]
+    except (Refusal, DatabaseRefused) as refused:
+        notes = [str(refused)]
+    sentences = [f"{', '.join(started)} started."] if started else []
+    return _Done(len(started), " ".join([*sentences, *notes]))
 
 
 class _Done(NamedTuple):

@@ -59,7 +59,7 @@ def _held_tasks() -> Any:
 
 
 _ALL = Statement(_held_tasks)
-_FIRST = Statement(lambda: _held_tasks().limit(1))
+_FIRST = Statement(lambda: _held_tasks().limit(slot("limit")))
 _COUNT = Statement(lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(_HELD))
 _COUNT_JOBS = Statement(
     lambda: JobRow.select(fn.COUNT(JobRow.id)).where((JobRow.deleted == SQL("0")) & (JobRow.held == SQL("1")))
@@ -87,10 +87,10 @@ def everything(db: Database) -> list[HeldTask]:
     return [HeldTask(*row) for row in db.all(_ALL)]
 
 
-def first(db: Database) -> HeldTask | None:
-    """Return the held task that is the oldest, else the oldest held job, or None."""
-    row = db.one(_FIRST)
-    return HeldTask(*row) if row is not None else next(iter(jobs(db)), None)
+def first(db: Database, limit: int, total: int) -> list[HeldTask]:
+    """Return the oldest held tasks, at most `limit`, and where these are not all `total`, the held jobs."""
+    tasks = [HeldTask(*row) for row in db.all(_FIRST, limit=limit)] if total else []
+    return tasks if len(tasks) in (limit, total) else tasks + jobs(db)
 
 
 def jobs(db: Database) -> list[HeldTask]:

@@ -1,0 +1,231 @@
+"""One list of what needs the human: the rows above the panes, the counts, the inbox and `!` have the same, in order."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.tui.driving import above, by_agent, lines, opened, press, said, settle, shown, until
+from tests.tui.inbox.test_inbox_lines import every_kind, in_list
+from tests.tui.plan import MINUTE, NOW, SECOND, connect
+from tests.tui.widgets.test_head_lines import fail_a_job, leave
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
+from tui_tasks.core.operations.jobs import CreateJob
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
+from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.schedule.run_view import RunView
+from tui_tasks.tui.widgets import needs
+from tui_tasks.tui.widgets.needs import Needs, tally
+
+__all__ = ("every_kind",)
+
+
+def answer_all(plan: Any) -> None:
+    with Store(plan.path, read_only=True) as store:
+        asks = ask_queries.open_asks(store.db)
+    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in asks))
+
+
+def killed(plan: Any) -> None:
+    """An agent whose claim on #8 has lapsed is gone."""
+    by_agent(plan, "alpha", ClaimTask("alpha", 60 * SECOND, plan[8]), now=NOW - 400 * SECOND)
+    with Store(plan.path) as store:
+        connect(store, "alpha")
+        with store.db.transaction(write=True):
+            connections.end(store.db, "alpha", Process(), NOW - 390 * SECOND)
+    by_agent(plan, "system", LapseClaims(), now=NOW - 300 * SECOND)
+
+
+@pytest.fixture
+def everything(every_kind):
+    """All that can need the human at once: also a lapsed claim, a failed and a late job, a late task."""
+    killed(every_kind)
+    fail_a_job(every_kind, "nightly")
+    late = CreateJob("drill", "planned", "", "go", timezone="Europe/Berlin", plan=("2026-11-21T20:00:00",))
+    by_agent(every_kind, "claude-1", late, now=NOW - 30 * MINUTE)
+    (rent,) = by_agent(every_kind, "human", AddTask("Pay the rent", every_kind.list_uid))
+    by_agent(every_kind, "human", EditTask(rent.uid, {"due": "2026-11-01"}))
+    return every_kind
+
+
+def keys_of(app) -> list[str]:
+    return [need.key for need in Needs(app.context).all()]
+
+
+async def test_the_inbox_lists_all_that_is_counted_above_in_the_same_order(everything, make_app):
+    app = make_app(everything.path)
+    async with opened(app, (120, 60)) as pilot:
+        found = Needs(app.context).all()
+        assert {need.kind for need in found} == set(needs.ALL)
+        words = tally(found)
+        for word in ("gone", "late", "held", "to review"):
+            assert f"{words[word]} {word}" in lines(app)[1]
+        await settle(pilot, "a")
+        assert [row.uid for row in app.screen.listed.rows] == [need.key for need in found]
+        assert [need.order for need in found] == sorted(need.order for need in found)
+
+
+async def test_the_next_key_goes_round_all_of_it_in_that_order(everything, make_app):
+    app = make_app(everything.path)
+    async with opened(app, (120, 60)) as pilot:
+        wanted = list(dict.fromkeys(need.target for need in Needs(app.context).all()))
+        went = []
+        for _ in range(len(wanted) + 1):
+            await press(app, pilot, "exclamation_mark")
+            if isinstance(app.screen, Inbox):
+                went.append(app.screen.window.cursor)
+            elif app.navigation.pane_name == "schedule":
+                went.append(app.pane.line.job.name)
+            else:
+                went.append(app.pane.target())
+        assert went == [*wanted, wanted[0]]
+
+
+async def test_an_agent_that_is_gone_with_a_lapsed_claim_stands_above_in_the_inbox_and_on_the_way_of_the_next_key(
+    plan, make_app
+):
+    killed(plan)
+    answer_all(plan)
+    by_agent(plan, "claude-2", EditTask(plan[3], {"status": "done"}))
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        assert re.search(r"· #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
+        await press(app, pilot, "exclamation_mark")
+        assert app.pane.target() == plan[8] and said(app).startswith("1 of 1: gone, #8 ")
+        await press(app, pilot, "a")
+        (row,) = in_list(app)
+        assert re.search(r"· #8  Backup restore drill: alpha is gone, its claim lapsed +alpha +6m", row)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
+async def test_a_failed_task_is_a_row_of_the_inbox_with_its_reason_and_a_key_for_its_status(plan, make_app, size):
+    answer_all(plan)
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        await settle(pilot, "a")
+        assert "test_dst_gap" in shown(app) and "claude-2 set it failed 17m ago" in shown(app)
+        assert "s Status" in lines(app)[-1] and "W Work" in lines(app)[-1]
+        await settle(pilot, "s", "p")
+        task = task_queries.task(app.link.db, plan[3])
+        assert (task.status, task.agent) == ("pending", None)
+        await until(pilot, lambda: not app.screen.listed.rows)
+
+
+async def test_enter_on_a_failed_task_shows_it_in_its_list(plan, make_app):
+    answer_all(plan)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "a", "enter")
+        assert not isinstance(app.screen, Inbox) and app.pane.target() == plan[3]
+
+
+async def test_a_failed_job_is_a_row_that_runs_it_again_and_shows_its_runs(plan, make_app):
+    answer_all(plan)
+    by_agent(plan, "claude-2", EditTask(plan[3], {"status": "done"}))
+    fail_a_job(plan, "nightly")
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "a")
+        assert re.search(r"✗ S1  nightly: no paper", shown(app)) and "r Run now" in lines(app)[-1]
+        await settle(pilot, "r")
+        assert said(app) == "Started “nightly”; Enter shows its output."
+        await settle(pilot, "enter")
+        assert isinstance(app.screen, RunView)
+
+
+@pytest.mark.parametrize("what", ["failed", "job", "late job", "gone", "lapsed", "stuck", "late task"])
+async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back(plan, make_app, what):
+    answer_all(plan)
+    if what != "failed":
+        by_agent(plan, "claude-2", EditTask(plan[3], {"status": "done"}))
+    if what == "job":
+        fail_a_job(plan, "nightly")
+    elif what == "late job":
+        late = CreateJob("drill", "planned", "", "go", timezone="Europe/Berlin", plan=("2026-11-21T20:00:00",))
+        by_agent(plan, "human", late, now=NOW - 30 * MINUTE)
+    elif what == "gone":
+        leave(plan, "claude-1")
+    elif what == "lapsed":
+        killed(plan)
+    elif what == "stuck":
+        by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times", NOW))
+    elif what == "late task":
+        by_agent(plan, "claude-2", EditTask(plan[8], {"due": "2026-11-01"}))
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        before = keys_of(app)
+        assert len(before) == 1
+        counts = lines(app)[1].split(" • ")[0].split("   •")[0]
+        changes = lines(app)[1].partition("• ")[2]
+        await settle(pilot, "a")
+        assert ". Hide" in lines(app)[-1]
+        await settle(pilot, "full_stop")
+        assert keys_of(app) == [] and not app.screen.listed.rows
+        assert said(app).startswith("Put away: ") and said(app).endswith(" u brings it back.")
+        assert lines(app)[1].startswith(" nothing needs you   ✗ 0 failed   ! 0 stuck   • ")
+        assert lines(app)[1].partition("• ")[2] == changes, "nothing else is marked as seen"
+        await settle(pilot, "u")
+        assert keys_of(app) == before and lines(app)[1].startswith(counts)
+        await settle(pilot, "full_stop")
+    again = make_app(plan.path)
+    async with opened(again):
+        assert keys_of(again) == [], "it stays hidden"
+
+
+async def test_what_was_hidden_comes_back_when_it_fails_again(plan, make_app):
+    answer_all(plan)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "a", "full_stop")
+        assert keys_of(app) == []
+        by_agent(plan, "claude-2", EditTask(plan[3], {"status": "in_progress"}), now=NOW + SECOND)
+        by_agent(plan, "claude-2", EditTask(plan[3], {"status": "failed"}), now=NOW + 2 * SECOND)
+        await until(pilot, lambda: keys_of(app) == [f"task:{plan[3]}"])
+
+
+async def test_on_a_question_the_key_for_seen_marks_everything_as_seen(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "a", "full_stop")
+        assert said(app).startswith("All marked as seen.")
+        assert len(app.screen.listed.rows) == 3
+
+
+async def test_the_kinds_without_a_row_have_the_words_of_the_counts(plan, make_app):
+    by_agent(plan, "claude-1", OpenAsk("Which port?"), OpenAsk("Which host?"))
+    leave(plan, "claude-1")
+    app = make_app(plan.path)
+    async with opened(app, (120, 20)):
+        assert above(app).splitlines()[-1] == " +3 more: 2 questions, 1 failed"
+        assert lines(app)[1].startswith(" ? 4 questions   ✗ 1 failed   ! 1 gone ")
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 100, 120, 160])
+async def test_the_agent_of_a_question_stands_beside_it_at_every_width(plan, make_app, width):
+    by_agent(plan, "claude-1", OpenAsk(f"{'May I drop the old table? ' * 9}Yes or no?", (), plan[5]))
+    async with opened(make_app(plan.path), (width, 40)) as pilot:
+        rows = [line for line in above(pilot.app).splitlines() if re.match(r" \? #\d", line)]
+        assert len(rows) == 3
+        assert all(re.search(r" claude-[12] +(9m|4m|now)$", row) for row in rows), shown(pilot.app)
+
+
+async def test_a_text_that_gets_shorter_leaves_no_empty_lines_below_its_end(plan, make_app):
+    (ask,) = by_agent(plan, "codex-1", OpenAsk("\n".join(f"line {number}" for number in range(60)), ("yes", "no")))
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, "a")
+        app.screen.window.move_to(ask.uid)
+        await settle(pilot, *["ctrl+d"] * 9)
+        scroll = app.screen._both.scroll
+        assert scroll.scroll_y == scroll.max_scroll_y > 30
+        await pilot.resize_terminal(80, 70)
+        await until(pilot, lambda: scroll.scroll_y <= scroll.max_scroll_y)
+        assert "line 59" in shown(app) and app.screen.window.cursor == ask.uid
+        assert lines(app)[-3].strip(), "the text ends above the foot"

@@ -1,0 +1,197 @@
+"""All that needs the human, in one list: the lines above every pane, the counts, the inbox and `!` read it.
+
+The most urgent kind comes first, each kind from the oldest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from tui_tasks.core.schema import due_dates, task_fields
+from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
+from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+
+ASKS, CHECKS, HELD, REVIEW, AGENTS, FAILED, JOBS, LATE_JOBS, LATE = range(9)
+"""The kinds, most urgent first: questions and permissions, failed checks, held tasks, work to review, agents in
+trouble; tasks and jobs that failed; jobs and tasks that are late.
+"""
+ALL: Final = tuple(range(9))
+FAILURES: Final = (FAILED, JOBS, LATE_JOBS, LATE)
+"""What has failed or is late."""
+CAN_BE_HIDDEN: Final = (AGENTS, *FAILURES)
+"""What stays as it is when the human has seen it."""
+
+
+class Need(msgspec.Struct, frozen=True):
+    """One thing that needs the human.
+
+    Attributes:
+        kind: what it is.
+        key: its name, unique among all.
+        word: why it is here, as it is counted.
+        at: since when; None: unknown.
+        task: the uid of its task; None: it has none.
+        job: the name of its job.
+        agent: the name of its agent.
+        row: what the state has of it: an `Ask`, `HeldTask`, `Work`, `AgentEntry`, `LeftTask`, `TaskLine`, `FailingJob`
+            or `NextJob`.
+        count: how many things it stands for.
+        rank: its urgency within the kind; low is urgent.
+    """
+
+    kind: int
+    key: str
+    word: str
+    at: int | None = None
+    task: str | None = None
+    job: str | None = None
+    agent: str = ""
+    row: Any = None
+    count: int = 1
+    rank: int = 0
+
+    @property
+    def order(self) -> tuple[int, int, int, str]:
+        """What needs are sorted by: urgency, then age."""
+        return self.kind, self.rank, self.at or 0, self.key
+
+    @property
+    def target(self) -> str:
+        """The task, the job or itself: where `!` goes."""
+        return self.task or self.job or self.key
+
+
+class Needs:
+    """Reads the list from the state. It calls `lasts` with how many microseconds that stays true."""
+
+    def __init__(self, context: Context, lasts: Callable[[int], None] = lambda span: None) -> None:
+        self._context = context
+        self._lasts = lasts
+        self._agents = AgentEntries(context, lasts)
+
+    def all(self) -> list[Need]:
+        """Return all that needs the human and is not hidden, in order."""
+        kinds = (self._asks, self._checks, self._held, self._work, self._in_trouble, self._failed, self._late)
+        hidden = self._context.state.hidden
+        found = (
+            need
+            for of_kind in kinds
+            for need in of_kind()
+            if need.kind not in CAN_BE_HIDDEN or (need.at or 0) > hidden.get(need.key, -1)
+        )
+        return sorted(found, key=lambda need: need.order)
+
+    def _asks(self) -> Iterator[Need]:
+        about = self._context.state.asked_about
+        for ask in self._context.state.asks:
+            yield Need(ASKS, ask.uid, "questions", ask.opened_at, about.get(ask.uid), agent=ask.agent, row=ask)
+
+    def _checks(self) -> Iterator[Need]:
+        for uid, at in self._context.state.failing_checks.items():
+            yield Need(CHECKS, f"failed:{uid}", "check failed", at, uid)
+
+    def _held(self) -> Iterator[Need]:
+        for row in self._context.state.held_first:
+            task, job = (None, row.name) if row.is_job else (row.uid, None)
+            yield Need(HELD, f"held:{row.uid}", "held", row.at, task, job, row.maker, row)
+        if more := self._context.state.held - len(self._context.state.held_first):
+            yield Need(HELD, "held", "held", count=more, rank=1)
+
+    def _work(self) -> Iterator[Need]:
+        for work, since in self._context.state.to_review:
+            yield Need(REVIEW, f"work:{work.uid}", "to review", since, work.task_uid, agent=work.agent, row=work)
+
+    def _in_trouble(self) -> Iterator[Need]:
+        """Return the agents in trouble; of one that is gone, each task that it has left."""
+        state = self._context.state
+        left = {uid: one for uid, one in (state.lapsed | state.left).items() if one.is_gone}
+        for uid, one in left.items():
+            yield Need(AGENTS, f"left:{uid}", "gone", one.at, uid, agent=one.agent, row=one, rank=_GONE)
+        yield from (self._of_agent(entry) for entry in self._agents.in_trouble() if entry.state != "gone")
+
+    @staticmethod
+    def _of_agent(entry: AgentEntry) -> Need:
+        member, state = entry.member, "stuck" if entry.state == "stopped" else entry.state
+        at = next((at for at in (entry.since, member.since) if at is not None), member.last_seen)
+        task = member.last_task.uid if member.last_task is not None else None
+        rank = TROUBLE.index(state)
+        return Need(AGENTS, f"stuck:{member.name}", state, at, task, agent=member.name, row=entry, rank=rank)
+
+    def _failed(self) -> Iterator[Need]:
+        """Yield the tasks and the jobs that have failed since the human said that all was seen."""
+        state = self._context.state
+        unseen = [task for task in state.failed_tasks if (task.finished_at or 0) >= state.seen_at]
+        # Of very many, those that failed last are read.
+        if len(unseen) == len(state.failed_tasks) < state.failed:
+            yield Need(FAILED, "failed", "failed", count=state.failed - len(unseen), rank=1)
+        for task in unseen:
+            yield Need(FAILED, f"task:{task.uid}", "failed", task.finished_at, task.uid, row=task)
+        for job in state.failing:
+            if job.at is None or job.at >= state.seen_at:
+                yield Need(JOBS, f"job:{job.uid}", "failed", job.at, job=job.name, row=job)
+
+    def _late(self) -> Iterator[Need]:
+        """Yield the jobs that nothing has started in time, and the open tasks whose due date is over."""
+        state, now = self._context.state, self._context.clock.now()
+        for job in state.next_jobs:
+            if job.when >= now:
+                self._lasts(job.when - now + 1)
+                break
+            yield Need(LATE_JOBS, f"late:{job.name}", "late", job.when, job=job.name, row=job)
+        if not state.due:
+            return
+        local = task_fields.local_time(now, self._context.clock.zone)
+        self._lasts(min(task_fields.FIELDS["due"].lasts(due, local) for _, due in state.due))
+        for uid, due in state.due:
+            if due_dates.is_overdue(due, local):
+                yield Need(LATE, f"late:{uid}", "late", due_dates.late_since(due, local), uid, row=due)
+
+
+_GONE: Final = TROUBLE.index("gone")
+
+
+def late_number(needs: Iterable[Need]) -> str:
+    """Return how many of these are late: `3`, or `100+` where no more are read."""
+    numbers = Counter(need.kind for need in needs)
+    is_cut = numbers[LATE] >= MAX_DUE or numbers[LATE_JOBS] >= MAX_NEXT_JOBS
+    return f"{numbers[LATE] + numbers[LATE_JOBS]}{'+' * is_cut}"
+
+
+def tally(needs: Iterable[Need]) -> dict[str, int]:
+    """Return how many there are of each word, in order; agents that are gone once each."""
+    found: Counter[str] = Counter()
+    gone: set[str] = set()
+    for need in needs:
+        if need.word != "gone" or need.agent not in gone:
+            found[need.word] += need.count
+            gone |= {need.agent} if need.word == "gone" else set()
+    return dict(found)
+
+
+def asks_word(needs: Sequence[Need]) -> str:
+    """Return what questions are called where several are counted: `ask` where each is of another agent."""
+    askers = [need.agent for need in needs if need.kind == ASKS]
+    return "ask" if 1 < len(askers) == len(set(askers)) else "questions"
+
+
+def counted(number: int, word: str) -> str:
+    """Return `2 failed`, `1 question`."""
+    return f"{number:,} {'question' if (number, word) == (1, 'questions') else word}"
+
+
+def visit(context: Context, need: Need) -> None:
+    """Show its task in the list, its job in the schedule, or itself in the inbox."""
+    context.navigation.close_overlays()
+    if need.task is not None:
+        context.navigation.go_to(need.task)
+    elif need.job is not None:
+        context.navigation.show_job(need.job)
+    else:
+        context.navigation.show_need(context, need.key)
