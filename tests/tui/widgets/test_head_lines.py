@@ -141,7 +141,7 @@ def leave(plan: Plan, *agents: str) -> None:
 ROWS = (
     (" ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "claude-1", "9m"),
     (" ? #7  Approve: delete the old GA property", "claude-2", "4m"),
-    (" ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "failed", "17m"),
+    (" ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "claude-2", "17m"),
 )
 
 
@@ -691,7 +691,7 @@ async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_as
 async def test_a_reason_without_room_takes_that_of_the_name_of_its_task(make_app, plan, jobs):
     async with opened(make_app(plan.path, pane="schedule"), (70, 24)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "✗ #3" in line)
-        assert re.search(r"✗ #3  test_dst_gap: expected 02:30, got 03:30 +failed +17m", line)
+        assert re.search(r"✗ #3  test_dst_gap: expected 02:30, got 03:30 +claude-2 +17m", line)
 
 
 async def test_spaces_within_an_agents_text_do_not_part_it_like_two_entries(app, plan):

@@ -162,6 +162,7 @@ class TaskApp(Actor, ResilientApp):
             redraw_feet=self.frame.redraw_feet,
             run=self.key_queue.run,
             expect_words=self.key_queue.expect_words,
+            expect_more=self.key_queue.expect_more,
             expect_rest=self.key_queue.expect_rest,
             open_in_turn=self.key_queue.open_in_turn,
             do=self.actions_here.do,

@@ -106,6 +106,7 @@ class KeyQueue:
         self._expects_words_on: Screen[Any] | None = None
         self._typed_at = 0.0
         self._refused = ""
+        self._opens_again = ""
         self.clock: Callable[[], float] = time.monotonic
         self._rest = RestOfWord(lambda: self.clock(), self._is_harmless)
         self.expect_rest = self._rest.expect
@@ -135,20 +136,33 @@ class KeyQueue:
 
     def expect_words(self, refused: str) -> None:
         """Note that an action opens an input, or why not. If none opens, what is typed until a pause is dropped."""
-        self._refused = refused
+        self._refused, self._opens_again = refused, ""
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
+
+    def expect_more(self, action: str, refused: str) -> None:
+        """Note that a key has closed an input. What is typed on until a pause or Esc is dropped, but for keys that show
+        or move something, and for that of the `action` that opens it again.
+        """
+        self.expect_words(refused)
+        self._opens_again = action
 
     def _is_lost(self, event: events.Key) -> bool:
         """Return whether a key is part of words for an input that could not open, which must not run as keys."""
         screen, now = self._expects_words_on, self.clock()
         if screen is None:
             return False
-        has_opened = self._app.screen is not screen or self._is_writing
-        if has_opened or now - self._typed_at > PAUSE or not (event.is_printable or event.key in _OF_WORDS):
+        has_opened = self._is_writing or (self._app.screen is not screen and not self._opens_again)
+        has_left = bool(self._opens_again) and event.key == "escape"
+        is_word = event.is_printable or event.key in _OF_WORDS
+        if has_opened or has_left or not is_word or now - self._typed_at > PAUSE:
             self._expects_words_on = None
             return False
         self._typed_at = now
-        if event.key in _ENDS_WORDS:
+        if self._opens_again:
+            shows = self._is_harmless(event.key) or self._action(event.key) == self._opens_again
+            if shows and event.key != "enter":
+                return False
+        elif event.key in _ENDS_WORDS:
             self._expects_words_on = None
         self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed was dropped.")
         return True
@@ -167,10 +181,14 @@ class KeyQueue:
         line = self._app.focused
         return line is not None and line.check_consume_key("a", "a")
 
+    def _action(self, key: str) -> str:
+        """Return the id of the action that a key has here; empty: none."""
+        bound = self._app.screen.active_bindings.get(key)
+        return bound.binding.action[len("act('") : -len("')")] if bound is not None else ""
+
     def _is_harmless(self, key: str) -> bool:
         """Return whether a key has an action here that neither writes nor opens an input."""
-        bound = self._app.screen.active_bindings.get(key)
-        action = ACTIONS.get(bound.binding.action[len("act('") : -len("')")]) if bound is not None else None
+        action = ACTIONS.get(self._action(key))
         return action is not None and not action.writes and not action.takes_words
 
     @contextlib.asynccontextmanager

@@ -184,8 +184,11 @@ class QuickAdd(ResilientMessages, Vertical):
     def add(self) -> None:
         """Add the task, and close the line; close it where nothing is typed."""
         assert self._words is not None
-        if (not self._words.value and not self._description) or self._add():
+        if not self._words.value and not self._description:
             self.close()
+        elif self._add():
+            self.close()
+            self.context.expect_more("new", "Quick add is closed: n opens it again")
 
     def add_and_go_on(self) -> None:
         """Add the task, and leave the line open for another."""
