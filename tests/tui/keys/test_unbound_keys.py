@@ -27,7 +27,6 @@ from tui_tasks.tui.inputs.dialogs import AddWords, FilterWords
         ("1", "number_sign", "# does nothing here.  ? Help"),
         ("1", "ctrl+underscore", "^_ does nothing here.  ? Help"),
         ("1", "f5", "F5 does nothing here.  ? Help"),
-        ("a", "tab", "Tab does nothing here.  Enter Open  ? Help"),
         ("A", "tab", "Tab does nothing here.  Enter Its log  ? Help"),
         ("D", "tab", "Tab does nothing here.  Enter Entries  ? Help"),
         ("3", "shift+tab", "Shift+Tab does nothing here.  Enter Open  ? Help"),
