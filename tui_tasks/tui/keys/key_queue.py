@@ -34,6 +34,8 @@ _TURNS = 3
 _ACTION_SECONDS = 10.0
 PAUSE = 1.0
 """Seconds between two keys after which the second belongs to no word."""
+_PAUSE_AFTER_INPUT = 0.5
+"""The same after a key has closed an input, where the next one is often meant."""
 _ENDS_WORDS = frozenset({"enter", "escape"})
 _OF_WORDS = _ENDS_WORDS | {"backspace", "ctrl+w", "ctrl+u"}
 
@@ -154,7 +156,8 @@ class KeyQueue:
         has_opened = self._is_writing or (self._app.screen is not screen and not self._opens_again)
         has_left = bool(self._opens_again) and event.key == "escape"
         is_word = event.is_printable or event.key in _OF_WORDS
-        if has_opened or has_left or not is_word or now - self._typed_at > PAUSE:
+        pause = _PAUSE_AFTER_INPUT if self._opens_again else PAUSE
+        if has_opened or has_left or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
         self._typed_at = now
