@@ -214,18 +214,3 @@ async def test_the_agent_of_a_question_stands_beside_it_at_every_width(plan, mak
         rows = [line for line in above(pilot.app).splitlines() if re.match(r" \? #\d", line)]
         assert len(rows) == 3
         assert all(re.search(r" claude-[12] +(9m|4m|now)$", row) for row in rows), shown(pilot.app)
-
-
-async def test_a_text_that_gets_shorter_leaves_no_empty_lines_below_its_end(plan, make_app):
-    (ask,) = by_agent(plan, "codex-1", OpenAsk("\n".join(f"line {number}" for number in range(60)), ("yes", "no")))
-    app = make_app(plan.path)
-    async with opened(app, (80, 24)) as pilot:
-        await settle(pilot, "a")
-        app.screen.window.move_to(ask.uid)
-        await settle(pilot, *["ctrl+d"] * 9)
-        scroll = app.screen._both.scroll
-        assert scroll.scroll_y == scroll.max_scroll_y > 30
-        await pilot.resize_terminal(80, 70)
-        await until(pilot, lambda: scroll.scroll_y <= scroll.max_scroll_y)
-        assert "line 59" in shown(app) and app.screen.window.cursor == ask.uid
-        assert lines(app)[-3].strip(), "the text ends above the foot"
