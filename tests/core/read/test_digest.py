@@ -418,6 +418,11 @@ def test_the_reasons_that_an_agent_gave_with_a_failure_say_why_before_its_notes(
         store.commit(EditTask(uid, {"status": "failed"}), actor="a", now=history.now, why=why)
         (line,) = digest(store.db, 0, history.now, {}).parts["failed"]
         assert line.text == "failed: March differs by 12.40 EUR"
+        store.commit(EditTask(uid, {"status": "pending"}), actor="human", now=history.now)
+        store.commit(Undo(), actor="human", now=history.now)
+        task = list_pages.line(store.db, uid)
+        assert task is not None
+        assert (task.status, task_records.end_reason(store.db, task)) == ("failed", "March differs by 12.40 EUR")
 
 
 def test_entries_that_were_compacted_away_are_told_of(path: Path) -> None:

@@ -320,17 +320,24 @@ async def test_read_only_shows_the_questions_and_says_why_it_does_not_answer(pla
 
 
 @pytest.mark.parametrize("place", ["a", "A"])
-async def test_a_question_that_is_no_permission_is_answered_by_yes_and_no(plan, make_app, place):
-    by_agent(plan, "claude-9", OpenAsk("Shall I?", ()), now=at(15, 0))
+@pytest.mark.parametrize(
+    ("options", "keys", "title"),
+    [
+        (("Yes", "No"), "y Yes  x No", "No to claude-9; add why, or nothing"),
+        ((), "y Approve  x Deny", "Deny; tell claude-9 why, or nothing"),
+    ],
+)
+async def test_the_keys_of_an_answer_say_what_is_sent(plan, make_app, place, options, keys, title):
+    by_agent(plan, "claude-9", OpenAsk("Shall I?", options), now=at(15, 0))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, place)
         app.screen.window.move_to("claude-9" if place == "A" else asks(app)["claude-9"].uid)
         await settle(pilot)
         assert "Shall I?" in shown(app)
-        assert "y Yes  x No" in shown(app).splitlines()[-1]
+        assert keys in shown(app).splitlines()[-1]
         await settle(pilot, "x")
-        assert "No to claude-9; add why, or nothing" in shown(app)
+        assert title in shown(app)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -73,10 +73,11 @@ async def test_what_is_marked_is_named_so_where_its_status_is_asked(app, plan):
 @pytest.mark.parametrize(
     ("moves", "status"),
     [
-        ((), "in_progress"),
-        (("down",), "done"),
-        (("j", "j"), "failed"),
-        (("j", "k"), "in_progress"),
+        ((), "pending"),
+        (("down",), "in_progress"),
+        (("j", "j", "j"), "failed"),
+        (("j", "j", "k"), "in_progress"),
+        (("k",), "in_progress"),
         (("G",), "cancelled"),
     ],
 )
@@ -88,12 +89,15 @@ async def test_enter_in_a_menu_chooses_the_lit_row(app, plan, moves, status):
         if status == "failed":
             await settle(pilot, "enter")
         assert task(app, plan[8]).status == status
+        assert (said(app) == "Press the key of a choice, or go to one by ↑↓ first.") == (not moves)
 
 
 async def test_the_row_that_enter_chooses_has_a_sign_and_no_move_leaves_the_menu(app, plan):
     async with opened(app) as pilot:
         app.context.navigation.go_to(plan[8])
         await settle(pilot, "s")
+        assert " > " not in shown(app)
+        await settle(pilot, "down")
         assert " > i  ◐ in progress" in shown(app)
         await settle(pilot, "up", "up", "up")
         assert " > p  ○ pending" in shown(app)

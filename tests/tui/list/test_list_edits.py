@@ -188,7 +188,7 @@ async def test_a_task_that_changes_while_the_question_stands_is_not_deleted(app,
         agent(EditTask(plan[5], {"name": "Ship all"}))
         await press(app, pilot, "y")
         assert not task(app, plan[5]).deleted
-        assert said(app) == "Not deleted: “Ship auth flow” has changed since you were asked."
+        assert said(app) == "Not deleted: #5 changed since you were asked. Look, and press the key again."
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])

@@ -321,7 +321,7 @@ def _back_to(db: Database, seq: int, instant: int) -> int:
 
 _STATUS_SET = Statement(
     lambda: (
-        J.select(J.actor, J.why)
+        J.select(J.actor)
         .where(
             (J.task == slot("task"))
             & (J.seq < slot("before"))
@@ -332,12 +332,31 @@ _STATUS_SET = Statement(
         .limit(1)
     )
 )
+_WHY_STATUS = Statement(
+    lambda: (
+        J.select(J.why)
+        .where(
+            (J.task == slot("task"))
+            & (J.entity == "task")
+            & (value_of(J.new, "status") == slot("status"))
+            & J.undoes.is_null()
+        )
+        .order_by(J.seq.desc())
+        .limit(1)
+    )
+)
 
 
-def status_set(db: Database, task: str, before: int = 2**62) -> tuple[str, dict[str, Any]] | None:
-    """Return who set a task's status last before a seq, and with which reasons; None if it was compacted away."""
+def status_set_by(db: Database, task: str, before: int) -> str | None:
+    """Return who set a task's status last before a seq; None if it was compacted away."""
     row = db.one(_STATUS_SET, task=task, before=before)
-    return (row[0], values_of(row[1])) if row is not None else None
+    return row[0] if row is not None else None
+
+
+def why_status(db: Database, task: str, status: str) -> dict[str, Any]:
+    """Return the reasons that came with a task's status when it was set last, not when an undo brought it back."""
+    row = db.one(_WHY_STATUS, task=task, status=status)
+    return values_of(row[0]) if row is not None else {}
 
 
 # How many entries from an instant on are searched for one that was written then.

@@ -262,13 +262,17 @@ def answer_keys(view: AskView) -> Sequence[str]:
 
 
 def answer_word(view: AskView, key: str) -> str:
-    """Return the word for the key of an answer: only what is permitted is approved or denied."""
-    return "" if view.is_permission else {"ask_approve": "Yes", "ask_deny": "No"}[key]
+    """Return the word for the key of an answer where an option says it; empty: what is sent is the key's own word."""
+    return {"ask_approve": "Yes", "ask_deny": "No"}[key] if _is_by_option(view) else ""
+
+
+def _is_by_option(view: AskView) -> bool:
+    return bool(view.options) and not view.is_permission
 
 
 def no_title(view: AskView, who: str) -> str:
     """Return the title of the input for the reason of a no."""
-    return f"Deny; tell {who} why, or nothing" if view.is_permission else f"No to {who}; add why, or nothing"
+    return f"No to {who}; add why, or nothing" if _is_by_option(view) else f"Deny; tell {who} why, or nothing"
 
 
 READ_FIRST: Final = "Not sent, it came up just now: read it first."

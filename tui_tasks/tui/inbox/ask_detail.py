@@ -192,8 +192,8 @@ class AskDetail(TextDrawing):
         rest = [(reply, "reply…" if not self._draft else "reply… (begun)", "ask_reply")]
         if not view.options and view.ask.request is None:
             rest = [
-                (self.context.keymap.key_of("ask_approve"), "yes", "ask_approve"),
-                (self.context.keymap.key_of("ask_deny"), "no + reason", "ask_deny"),
+                (self.context.keymap.key_of("ask_approve"), "approve", "ask_approve"),
+                (self.context.keymap.key_of("ask_deny"), "deny + reason", "ask_deny"),
                 *rest,
             ]
         options: Sequence[str] = view.shown_options(ascii_only=self.context.ascii_only)

@@ -136,12 +136,14 @@ class Menu(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
     def __init__(self, context: Context, title: str, choices: Sequence[Choice], *, lit: str = "") -> None:
-        """`lit` is the key of the choice that Enter makes at first; empty: the first that can be made."""
+        """`lit` is the key of the choice that Enter makes at first; empty: none, as Enter may come before it is read.
+
+        The first move then lights the first choice that can be made.
+        """
         super().__init__(context)
         self._title = title
         self._choices = choices
-        wanted = (at for at, choice in enumerate(choices) if (choice.key == lit if lit else not choice.why_not))
-        self._lit = next(wanted, 0)
+        self._lit = next((at for at, choice in enumerate(choices) if choice.key == lit), -1)
 
     def compose(self) -> ComposeResult:
         """Compose title and choices, at the foot."""
@@ -154,7 +156,6 @@ class Menu(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Show the keys."""
-        self._light(self._lit)
         self.query_one(FootLine).hint(("Enter", "Choose", ""), ("↑↓", "Move", ""), ("Esc", "Back", ""))
 
     @staticmethod
@@ -177,16 +178,24 @@ class Menu(Dialog[str | None]):
         if chosen is not None:
             self._choose(chosen)
             self.context.expect_rest(_word_of(chosen))
+        elif event.key == "enter" and self._lit < 0:
+            self.context.say("Press the key of a choice, or go to one by ↑↓ first.")
         elif event.key == "enter":
             self._choose(self._choices[self._lit])
         elif event.key in _MOVES:
-            self._light(self._lit + _MOVES[event.key])
+            self._move(_MOVES[event.key])
         elif event.is_printable:
             self.context.say(f"{show_key(event.key)} is no choice here. Esc goes back.")
             return False
         else:
             return False
         return True
+
+    def _move(self, rows: int) -> None:
+        if self._lit < 0:
+            self._lit = next((at for at, choice in enumerate(self._choices) if not choice.why_not), 0)
+            rows = max(rows - 1, 0)
+        self._light(self._lit + rows)
 
     def on_click(self, event: events.Click) -> None:
         """Choose what was clicked; a click outside leaves."""

@@ -190,8 +190,10 @@ class TaskActions(Controller):
         ):
             return
         now = task_queries.live_tasks(context.db, [task.uid for task in tasks])
-        if [task.version for task in now] != [task.version for task in tasks]:
-            context.say(f"Not deleted: {named} has changed since you were asked.")
+        versions = {task.uid: task.version for task in now}
+        if changed := [task for task in tasks if versions.get(task.uid) != task.version]:
+            numbers = ", ".join(f"#{task.number}" for task in changed[:3]) + ", …" * (len(changed) > 3)
+            context.say(f"Not deleted: {numbers} changed since you were asked. Look, and press the key again.")
             return
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")

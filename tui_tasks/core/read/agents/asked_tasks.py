@@ -107,5 +107,5 @@ def _was_at_work(db: Database, agent: str, task: str, seq: int, last: int | None
     status, who = states.after(last) if last is not None else (None, None)
     if status != "in_progress" or who not in (None, agent):
         return False
-    set_by = journal.status_set(db, task, seq)
-    return set_by is not None and set_by[0] in ((agent,) if who is None else (agent, HUMAN, SYSTEM))
+    set_by = journal.status_set_by(db, task, seq)
+    return set_by in ((agent,) if who is None else (agent, HUMAN, SYSTEM))

@@ -92,7 +92,7 @@ def end_reason(db: Database, task: TaskLine) -> str:
     The reasons that came with the request count, else what was logged with the change, else the task's result, else the
     last message before the change, else the first one after it. The message is empty if neither wrote any.
     """
-    _, why = journal.status_set(db, task.uid) or ("", {})
+    why = journal.why_status(db, task.uid, task.status)
     if words := next((result_text(why[name]) for name in _REASONS if why.get(name)), ""):
         return words
     finished_at = task.finished_at or task.updated_at
