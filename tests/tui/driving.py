@@ -11,11 +11,14 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from tests.started import DEADLINE
-from tests.tui.plan import NOW, Plan
+from tests.tui.plan import NOW, SECOND, Plan, connect
 from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.tasks import ClaimTask, LapseClaims
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.widgets.frame import FootLine
 
@@ -120,3 +123,13 @@ def by_agent(plan: Plan, agent: str, *operations: Operation, now: int = NOW) -> 
     """What another process does meanwhile."""
     with Store(plan.path) as store:
         return store.commit(*operations, actor=agent, now=now)
+
+
+def kill_after_its_lease(plan: Plan, agent: str, uid: str) -> None:
+    """Let an agent claim a task, then be killed, and its claim lapse."""
+    by_agent(plan, agent, ClaimTask(agent, 60 * SECOND, uid), now=NOW - 400 * SECOND)
+    with Store(plan.path) as store:
+        connect(store, agent)
+        with store.db.transaction(write=True):
+            connections.end(store.db, agent, Process(), NOW - 390 * SECOND)
+    by_agent(plan, "system", LapseClaims(), now=NOW - 300 * SECOND)

@@ -7,18 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.tui.driving import above, by_agent, lines, opened, press, said, settle, shown, until
+from tests.tui.driving import above, by_agent, kill_after_its_lease, lines, opened, press, said, settle, shown, until
 from tests.tui.inbox.test_inbox_lines import every_kind, in_list
-from tests.tui.plan import MINUTE, NOW, SECOND, connect
+from tests.tui.plan import MINUTE, NOW, SECOND
 from tests.tui.widgets.test_head_lines import fail_a_job, leave
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob
-from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.schedule.run_view import RunView
 from tui_tasks.tui.widgets import needs
@@ -33,20 +31,10 @@ def answer_all(plan: Any) -> None:
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in asks))
 
 
-def killed(plan: Any) -> None:
-    """An agent whose claim on #8 has lapsed is gone."""
-    by_agent(plan, "alpha", ClaimTask("alpha", 60 * SECOND, plan[8]), now=NOW - 400 * SECOND)
-    with Store(plan.path) as store:
-        connect(store, "alpha")
-        with store.db.transaction(write=True):
-            connections.end(store.db, "alpha", Process(), NOW - 390 * SECOND)
-    by_agent(plan, "system", LapseClaims(), now=NOW - 300 * SECOND)
-
-
 @pytest.fixture
 def everything(every_kind):
     """All that can need the human at once: also a lapsed claim, a failed and a late job, a late task."""
-    killed(every_kind)
+    kill_after_its_lease(every_kind, "alpha", every_kind[8])
     fail_a_job(every_kind, "nightly")
     late = CreateJob("drill", "planned", "", "go", timezone="Europe/Berlin", plan=("2026-11-21T20:00:00",))
     by_agent(every_kind, "claude-1", late, now=NOW - 30 * MINUTE)
@@ -91,7 +79,7 @@ async def test_the_next_key_goes_round_all_of_it_in_that_order(everything, make_
 async def test_an_agent_that_is_gone_with_a_lapsed_claim_stands_above_in_the_inbox_and_on_the_way_of_the_next_key(
     plan, make_app
 ):
-    killed(plan)
+    kill_after_its_lease(plan, "alpha", plan[8])
     answer_all(plan)
     by_agent(plan, "claude-2", EditTask(plan[3], {"status": "done"}))
     app = make_app(plan.path)
@@ -153,7 +141,7 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
     elif what == "gone":
         leave(plan, "claude-1")
     elif what == "lapsed":
-        killed(plan)
+        kill_after_its_lease(plan, "alpha", plan[8])
     elif what == "stuck":
         by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times", NOW))
     elif what == "late task":

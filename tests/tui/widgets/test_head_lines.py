@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.started import DEADLINE
-from tests.tui.driving import above, below, by_agent, lines, opened, press, said, shown, until
+from tests.tui.driving import above, below, by_agent, kill_after_its_lease, lines, opened, press, said, shown, until
 from tests.tui.plan import NOW, SECOND, Plan, connect
 from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
@@ -268,12 +268,7 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
 async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_its_claim_has_lapsed(
     plan, make_app, size
 ):
-    by_agent(plan, "alpha", ClaimTask("alpha", 60 * SECOND, plan[8]), now=NOW - 400 * SECOND)
-    with Store(plan.path) as store:
-        connect(store, "alpha")
-        with store.db.transaction(write=True):
-            connections.end(store.db, "alpha", Process(), NOW - 390 * SECOND)
-    by_agent(plan, "system", LapseClaims(), now=NOW - 300 * SECOND)
+    kill_after_its_lease(plan, "alpha", plan[8])
     app = make_app(plan.path)
     async with opened(app, size) as pilot:
         await press(app, pilot, "g")

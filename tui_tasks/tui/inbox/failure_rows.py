@@ -140,11 +140,8 @@ class FailedJobs(RowSource[JobLine]):
 
     async def do_wanted_run(self) -> None:
         """Run the job now, whatever its schedule says."""
-        row = self.row
+        row = self.row_that_was_read()
         if row is None:
-            return
-        if not self.is_under_cursor():
-            self.context.say("It came up just now: read it first.")
             return
         await self.context.link.commit(RunJob(row.job.uid, "", force=True))
         key = self.context.keymap.key_of(self.OPEN)

@@ -134,6 +134,13 @@ class RowSource(Controller, Generic[R]):
         item = self._item_here()
         return item is not None and self._has_stood(item)
 
+    def row_that_was_read(self) -> R | None:
+        """Return the row under the cursor; None, after saying so, if there was no time to read it."""
+        if self.row is not None and not self.is_under_cursor():
+            self.context.say("It came up just now: read it first.")
+            return None
+        return self.row
+
     @property
     def row(self) -> R | None:
         """The row under the cursor; None if that is of another kind."""

@@ -92,11 +92,8 @@ class FailedChecks(RowSource[FailedTask]):
 
     async def do_failed_done(self) -> None:
         """Ask for the status: done though its check has failed, which the log keeps, or pending."""
-        row = self.row
+        row = self.row_that_was_read()
         if row is None:
-            return
-        if not self.is_under_cursor():
-            self.context.say("It came up just now: read it first.")
             return
         name = f"“{safe_line(row.task.name, 40)}”"
         choices = [Choice("d", "done, though its check failed"), Choice("p", "pending, without an agent")]
