@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, opened, place_of, press, said, settle, shown, task, until, write
-from tests.tui.plan import NOW
+from tests.tui.driving import SIZES, by_agent, opened, place_of, press, said, settle, shown, task, until, write
+from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, SetListRule
@@ -179,6 +179,19 @@ async def test_a_task_that_is_more_than_its_title_is_deleted_once_it_was_asked(a
         await press(app, pilot, "y")
         assert task(app, plan[5]).deleted
         assert said(app) == "Deleted “Ship auth flow”. u brings it back."
+
+
+async def test_a_title_that_an_agent_has_just_written_is_asked_about(app, plan, agent):
+    async with opened(app, (80, 24)) as pilot:
+        app.context.navigation.go_to(plan[8])
+        agent(EditTask(plan[8], {"name": "The only copy"}))
+        await settle(pilot, "d")
+        assert "Delete “The only copy”? claude-1 has changed it just now." in " ".join(shown(app).split())
+        await settle(pilot, "n")
+        by_agent(plan, "claude-1", EditTask(plan[8], {"name": "An old copy"}), now=NOW - SECOND)
+        await until(pilot, lambda: "An old copy" in shown(app))
+        await settle(pilot, "j", "k", "d")
+        assert task(app, plan[8]).deleted
 
 
 async def test_a_task_that_changes_while_the_question_stands_is_not_deleted(app, plan, agent):

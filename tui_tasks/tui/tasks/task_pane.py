@@ -19,7 +19,7 @@ from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.core.vocab import LIVE_WORK, RESERVED_AGENTS
+from tui_tasks.core.vocab import HUMAN, LIVE_WORK, RESERVED_AGENTS
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
@@ -43,6 +43,8 @@ STATUS_KEYS: Final = {
 ASKED_WHY: Final = ("failed", "skipped")
 # Of several tasks to be deleted, how many are named.
 _NAMED: Final = 3
+# Microseconds within which a title that an agent has written may not have been read.
+_JUST_NOW: Final = 500_000
 
 
 class TaskActions(Controller):
@@ -205,9 +207,13 @@ class TaskActions(Controller):
             self._landed = now
 
     def _more_than_title(self, task: Task) -> str:
-        """Return what a task has that nobody would lose by accident: its log, tasks that wait for it, an agent."""
+        """Return what a task has that nobody would lose by accident: its log, tasks that wait for it, an agent; or that
+        an agent has changed it, so that its title may not have been read.
+        """
         db = self._context.db
         parts = []
+        if task.updated_by != HUMAN and self._context.clock.now() - task.updated_at < _JUST_NOW:
+            parts.append(f"{agent_text.who(task.updated_by, 30)} has changed it just now")
         if logged := task_records.log_count(db, task.uid):
             parts.append(count(logged, "log entry", "log entries"))
         if waiting := overview.dependents(db, task.uid):
