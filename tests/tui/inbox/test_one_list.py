@@ -202,3 +202,15 @@ async def test_the_agent_of_a_question_stands_beside_it_at_every_width(plan, mak
         rows = [line for line in above(pilot.app).splitlines() if re.match(r" \? #\d", line)]
         assert len(rows) == 3
         assert all(re.search(r" claude-[12] +(9m|4m|now)$", row) for row in rows), shown(pilot.app)
+
+
+async def test_a_failed_task_names_who_worked_on_it_in_the_list_above_it_and_in_the_inbox(plan, make_app):
+    by_agent(plan, "claude-9", EditTask(plan[8], {"status": "in_progress"}))
+    by_agent(plan, "claude-9", EditTask(plan[8], {"status": "failed"}))
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        rows = [line for line in lines(app)[2:] if "✗" in line and "#8" in line]
+        assert len(rows) == 2 and all("claude-9" in row for row in rows)
+        await settle(pilot, "a")
+        (row,) = (line for line in lines(app) if "✗ #8" in line)
+        assert "claude-9" in row

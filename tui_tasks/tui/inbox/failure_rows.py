@@ -48,7 +48,7 @@ class FailedTasks(RowSource[TaskLine]):
                 state = "failed" if need.kind == FAILED else "overdue"
                 why = self._reason(row) if need.kind == FAILED else self._due(str(need.row))
                 title = f"{row.name}{': ' * bool(why)}{why}"
-                yield InboxItem(need, self.KIND, row, state, title, f"#{row.number}", self._agent(row))
+                yield InboxItem(need, self.KIND, row, state, title, f"#{row.number}", row.who)
 
     def _reason(self, row: TaskLine) -> str:
         return task_records.end_reason(self.context.db, row)
@@ -56,10 +56,6 @@ class FailedTasks(RowSource[TaskLine]):
     def _due(self, due: str) -> str:
         clock = self.context.clock
         return task_fields.FIELDS["due"].short(due, task_fields.local_time(clock.now(), clock.zone))
-
-    @staticmethod
-    def _agent(row: TaskLine) -> str:
-        return row.agent or ""
 
     def lines(self, row: TaskLine | None, room: int) -> list[Drawn]:
         """Return its name, who ended it when, why, and the description."""

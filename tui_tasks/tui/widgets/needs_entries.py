@@ -130,7 +130,7 @@ class NeedsEntries:
         why = {one.uid: why for one, why in self.context.state.failed_last}.get(task.uid)
         reason = task_records.end_reason(self.context.db, task) if why is None else why
         brief = one_line(reason) if reason else ""
-        aside = agent_text.who(task.agent, WHO) if task.agent else need.word
+        aside = agent_text.who(task.who, WHO) if task.who else need.word
         return self._entry(need, f"#{task.number}", _with_reason(one_line(task.name, _NAME), reason), aside, brief)
 
     def _failed_job(self, need: Need) -> Entry:
