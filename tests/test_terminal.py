@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -318,3 +319,29 @@ def test_an_app_that_fails_to_start_leaves_handlers_as_they_were() -> None:
         terminal.run(app)
     assert [signal.getsignal(number) for number in terminal.SIGNALS] == before
     assert not [thread for thread in threading.enumerate() if thread.name == "terminal"]
+
+
+def test_a_further_signal_does_not_interrupt_an_app_that_is_leaving() -> None:
+    left: list[int] = []
+
+    async def told_to_leave() -> None:
+        leaving = asyncio.Event()
+        app.exit = lambda return_code: (left.append(return_code), leaving.set())
+        signal.raise_signal(signal.SIGHUP)
+        await leaving.wait()
+
+    def run() -> None:
+        asyncio.run(told_to_leave())
+        signal.raise_signal(signal.SIGHUP)
+        left.append(0)
+
+    app: Any = SimpleNamespace(run=run, return_code=None)
+    assert terminal.run(app) == 128 + signal.SIGHUP
+    assert left == [128 + signal.SIGHUP, 0]
+
+
+def test_a_signal_before_the_app_runs_ends_it() -> None:
+    app: Any = SimpleNamespace(run=lambda: signal.raise_signal(signal.SIGTERM), return_code=None)
+    with pytest.raises(SystemExit) as ended:
+        terminal.run(app)
+    assert ended.value.code == 128 + signal.SIGTERM

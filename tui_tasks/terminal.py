@@ -229,13 +229,17 @@ class _Guard:
         return self.gone and isinstance(error, OSError)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        # A closing terminal sends several signals.
+        # A closing terminal sends several signals; those after the first one change nothing.
+        is_first = self.status is None and not self.done
         self.status = self.status or 128 + number
         self._wake_watcher()
         try:
             loop = self.running_loop()
         except RuntimeError:
-            raise SystemExit(self.status) from None
+            # An app whose loop does not run yet is ended by an exception. One that is leaving must not be interrupted.
+            if is_first:
+                raise SystemExit(self.status) from None
+            return
         loop.call_soon_threadsafe(self._leave)
 
     def _leave(self) -> None:
