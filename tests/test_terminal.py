@@ -326,7 +326,12 @@ def test_a_further_signal_does_not_interrupt_an_app_that_is_leaving() -> None:
 
     async def told_to_leave() -> None:
         leaving = asyncio.Event()
-        app.exit = lambda return_code: (left.append(return_code), leaving.set())
+
+        def leave(return_code: int) -> None:
+            left.append(return_code)
+            leaving.set()
+
+        app.exit = leave
         signal.raise_signal(signal.SIGHUP)
         await leaving.wait()
 
