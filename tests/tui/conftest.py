@@ -24,8 +24,8 @@ from tests.tui.proven import name_of
 from tui_tasks.core.operations.jobs import NamedCheck
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
-from tui_tasks.tui.agents import answering
 from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox import held_tasks
 from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.state.writer import Work, Writer
@@ -185,4 +185,4 @@ def _read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Tests of the time itself are in `test_reading.py`.
     """
-    monkeypatch.setattr(answering, "READ_SECONDS", -math.inf)
+    monkeypatch.setattr(answer_keys, "READ_SECONDS", -math.inf)

@@ -14,7 +14,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inbox.ask_answers import Reply
+from tui_tasks.tui.asks.ask_answers import Reply
 from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox
 from tui_tasks.tui.list.list_pane import ListPane
 

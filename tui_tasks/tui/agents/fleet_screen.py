@@ -18,11 +18,11 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, OptionKeys, Reading, answer_keys, answer_word
 from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers
 from tui_tasks.tui.agents.fleet_note import FleetNote
 from tui_tasks.tui.agents.fleet_rows import FleetList, FleetRow, FleetRows, GoneAgents
 from tui_tasks.tui.app.list_actions import ProjectActions
+from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, AskView, OptionKeys, Reading, answer_keys, answer_word
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import FrameLine

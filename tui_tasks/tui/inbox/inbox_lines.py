@@ -19,7 +19,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inbox.ask_views import AskedTasks
+from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.styles import Part

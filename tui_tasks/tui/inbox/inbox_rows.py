@@ -15,7 +15,7 @@ from tui_tasks.text.glyphs import AGENT_LOOKS, look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inbox.ask_views import AskedTasks
+from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped

@@ -21,11 +21,11 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, NumberKeys, OptionKeys, Reading
 from tui_tasks.tui.app.list_actions import ProjectActions
-from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply
-from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail, RowsRead
-from tui_tasks.tui.inbox.ask_views import AskedTasks, AskViews, UnsentAnswers
+from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, AskView, Given, NumberKeys, OptionKeys, Reading
+from tui_tasks.tui.asks.ask_answers import AskAnswers, Reply
+from tui_tasks.tui.asks.ask_detail import AskDetail, PageKeys, RowsAndDetail, RowsRead
+from tui_tasks.tui.asks.ask_views import AskedTasks, AskViews, UnsentAnswers
 from tui_tasks.tui.inbox.failure_rows import FailedJobs, FailedTasks
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints

@@ -13,7 +13,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.agents.answering import AskView, Given, WholeRequests
+from tui_tasks.tui.asks.answer_keys import AskView, Given, WholeRequests
 from tui_tasks.tui.state.context import Context
 
 

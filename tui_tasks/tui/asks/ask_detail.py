@@ -22,8 +22,8 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.answering import AskView, Reading, decided_block, request_lines
-from tui_tasks.tui.inbox.ask_views import AskedTask, AskedTasks
+from tui_tasks.tui.asks.answer_keys import AskView, Reading, decided_block, request_lines
+from tui_tasks.tui.asks.ask_views import AskedTask, AskedTasks
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts

@@ -1,0 +1,1 @@
+"""How questions of agents are shown and answered, in the inbox and in Agents."""
