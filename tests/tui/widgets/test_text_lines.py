@@ -7,12 +7,14 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.containers import VerticalScroll
 from wcwidth import wcswidth
 
+from tests.tui.driving import opened
 from tui_tasks.text import cells
 from tui_tasks.text.safe import cell_len, safe_text, whole_text
 from tui_tasks.tui.painting.line_painter import changed_span, rule_parts
-from tui_tasks.tui.painting.text_lines import broken_whole, wrapped
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, broken_whole, wrapped
 
 
 @given(st.text(st.sampled_from("ab  数é\u0301👩\t\x1b\n")), st.integers(2, 12))
@@ -91,3 +93,36 @@ def test_a_name_in_a_rule_cannot_look_as_if_the_rule_ended():
     parts = rule_parts(SimpleNamespace(ascii_only=False), 40, [("Plan ── ┤ ok ├ ──", "bold")])
     line = "".join(text for text, _ in parts)
     assert line == "─ Plan -- - ok - -- " + "─" * 20
+
+
+class Numbered(TextDrawing):
+    """So many numbered lines."""
+
+    number = 30
+    drawn = 0
+
+    def lines(self, width: int, height: int) -> list[Drawn]:
+        self.drawn += 1
+        return [[(f"line {at}", "")] for at in range(self.number)]
+
+
+async def test_a_text_that_was_measured_before_it_is_drawn_again_leaves_no_empty_lines_below_its_end(app) -> None:
+    async with opened(app) as pilot:
+        text = Numbered(app.context)
+        drawn = TextLines(app.context, text)
+        scroll = VerticalScroll(drawn)
+        scroll.styles.height = 10
+        await app.screen.mount(scroll)
+        await pilot.pause()
+        assert drawn.size.height == 30
+        text.number = 5
+        # Textual measures it with and without room for a scroll bar.
+        for width in (drawn.size.width + 1, drawn.size.width):
+            drawn.get_content_height(drawn.size, drawn.size, width)
+        drawn.again()
+        await pilot.pause()
+        assert drawn.size.height == 5
+        text.drawn = 0
+        drawn.again()
+        await pilot.pause()
+        assert text.drawn == 1, "what has its height is not laid out again"

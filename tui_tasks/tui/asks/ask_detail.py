@@ -252,19 +252,6 @@ class AskDetail(TextDrawing):
         return " ".join(said)
 
 
-class _Detail(VerticalScroll, can_focus=False):
-    """Scrolls a text; where that gets shorter or has more room, no empty lines stay below its end."""
-
-    def on_resize(self) -> None:
-        """Keep the end at the bottom."""
-        self.watch_virtual_size()
-
-    def watch_virtual_size(self) -> None:
-        """Scroll back where the text ends above the last line."""
-        if self.scroll_y > self.max_scroll_y:
-            self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
-
-
 class RowsAndDetail(Container):
     """Shows `rows`, which have the focus, and `detail`, which is scrolled by pages (`PageKeys`)."""
 
@@ -280,7 +267,7 @@ class RowsAndDetail(Container):
         self.context = context
         self._rows = rows
         self._detail = detail
-        self.scroll = _Detail(detail)
+        self.scroll = VerticalScroll(detail, can_focus=False)
         self._rule = FrameLine(context, self._rule_parts)
         self._has_more = False
 
