@@ -18,7 +18,7 @@ from tui_tasks.core import agent_names
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.rules.agents.ask_rules import unseen
-from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, ask_lines, ask_options, is_kept_whole
+from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, ask_lines, ask_options, is_kept_whole, takes_yes
 from tui_tasks.text.safe import cell_len, safe_line, safe_text
 from tui_tasks.text.times import count
 
@@ -44,7 +44,7 @@ def answers(ask: Ask, *, titles: bool) -> tuple[str, ...]:
         return tuple(answer for answer in wanted if answer in ask.options)
     if not is_whole or (ask.request is not None and not ask.options):
         return ()
-    return (ask.options or ("approve", "deny"))[:MAX_ACTIONS]
+    return (ask.options or (("approve", "deny") if takes_yes(ask.question) else ()))[:MAX_ACTIONS]
 
 
 def _is_whole(ask: Ask) -> bool:

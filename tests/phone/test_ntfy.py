@@ -24,7 +24,8 @@ def ask(question: str = "Which?", options: tuple[str, ...] = (), request: dict |
     [
         (ask(options=("jose", "pyjwt")), ("jose", "pyjwt")),
         (ask(options=("a", "b", "c", "d")), ("a", "b", "c")),
-        (ask(), ("approve", "deny")),
+        (ask("Shall I go on?"), ("approve", "deny")),
+        (ask("Which host?"), ()),
         (ask("Allow Bash?", CHOICES, PERMISSION), ("Allow", "Deny")),
         (ask("Allow Bash? [redacted] ls", CHOICES, REDACTED), ("Deny",)),
         (ask("Which [redacted]?", ("a", "b"), {"kind": "question", "is_whole": False}), ()),

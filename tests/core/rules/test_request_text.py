@@ -14,6 +14,7 @@ from tui_tasks.core.rules.agents.request_text import (
     permission_lines,
     request_options,
     request_text,
+    takes_yes,
 )
 
 
@@ -229,3 +230,28 @@ def test_a_value_of_several_lines_stands_behind_a_bar() -> None:
     forged = {"description": "List files\ncommand: ls -l", "command": "id"}
     text = request_text(InputRequested("permission", "Bash", forged))
     assert text == "Allow Bash?\ndescription:\n│ List files⏎\n│ command: ls -l\ncommand: id"
+
+
+@pytest.mark.parametrize(
+    ("question", "takes"),
+    [
+        ("Approve: delete the old GA property", True),
+        ("May I delete the table?", True),
+        ("Sure?", True),
+        ("x", True),
+        ("The tests fail. Shall I merge all the same?", True),
+        ("When the tests pass, shall I merge?", True),
+        ("Shall I merge or not?", True),
+        ("Which host? I mean: is it web-1?", True),
+        ("Which host?", False),
+        ("which host", False),
+        ("And how many?", False),
+        ("jose is maintained; pyjwt is in the lockfile. Which one?", False),
+        ("jose or pyjwt?", False),
+        ("Pick a library: jose or pyjwt", False),
+        ("Which host, please?", False),
+        ("May I keep it, or delete it?", False),
+    ],
+)
+def test_yes_and_no_answer_a_question_unless_it_asks_which_or_for_one_of_several(question: str, takes: bool) -> None:
+    assert takes_yes(question) == takes

@@ -123,6 +123,22 @@ async def test_approve_is_not_guessed_where_no_option_says_yes(plan, make_app):
         assert "or the number of another answer" in shown(app)
 
 
+@pytest.mark.parametrize("place", ["a", "A"])
+async def test_a_question_that_asks_for_words_is_neither_approved_nor_denied(plan, make_app, place):
+    by_agent(plan, "codex-1", OpenAsk("Which host?"))
+    app = make_app(plan.path)
+    by_agent(plan, "human", *(AnswerAsk(asks(app)[name].uid, "x") for name in ("claude-1", "claude-2")))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, place)
+        assert "y Approve" not in shown(app) and "y approve" not in shown(app) and "x D" not in shown(app)
+        await settle(pilot, "y")
+        assert said(app).startswith("Yes does not answer this: ")
+        if place == "a":
+            await settle(pilot, "x")
+            assert said(app) == "No does not answer this: m replies in your own words."
+        assert asks(app)["codex-1"].state == "open"
+
+
 async def test_a_question_that_is_answered_no_longer_counts_as_waiting(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:

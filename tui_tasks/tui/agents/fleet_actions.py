@@ -18,7 +18,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status, take_back
-from tui_tasks.tui.asks.answer_keys import READ_FIRST, AskView, no_title, send_answer
+from tui_tasks.tui.asks.answer_keys import READ_FIRST, AskView, no_title, send_answer, why_no_no
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
@@ -200,7 +200,7 @@ class FleetAnswers(Controller):
             self._say_where("Not answered")
             return
         if no is None:
-            self._context.say("None of the options says no: choose one by its number, or reply.")
+            self._context.say(why_no_no(view, self._context))
             return
         why = await self._typed(
             view, no_title(view, agent_text.who(view.ask.agent, 30)), "Deny" if view.is_permission else "Send"

@@ -33,6 +33,7 @@ from tui_tasks.core.rules.agents.request_text import (
     question_text,
     request_options,
     request_text,
+    takes_yes,
 )
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
@@ -146,13 +147,17 @@ class AskView(msgspec.Struct, frozen=True):
 
     @property
     def approving(self) -> str | None:
-        """The answer that approves; None where it is ambiguous, or a program asks something else."""
-        return agent_text.approving(self.options) if self.options or self.ask.request is None else None
+        """The answer that approves; None where it is ambiguous, or where the question takes other words."""
+        return agent_text.approving(self.options) if self.options or self._takes_yes else None
 
     @property
     def denying(self) -> str | None:
-        """The answer that denies; None where it is ambiguous, or a program asks something else."""
-        return agent_text.denying(self.options) if self.options or self.ask.request is None else None
+        """The answer that denies; None where it is ambiguous, or where the question takes other words."""
+        return agent_text.denying(self.options) if self.options or self._takes_yes else None
+
+    @property
+    def _takes_yes(self) -> bool:
+        return self.ask.request is None and takes_yes(self.ask.question)
 
     @property
     def always(self) -> list[str]:
@@ -275,6 +280,18 @@ def no_title(view: AskView, who: str) -> str:
     return f"No to {who}; add why, or nothing" if _is_by_option(view) else f"Deny; tell {who} why, or nothing"
 
 
+def why_no_no(view: AskView, context: Context) -> str:
+    """Return why a question cannot be denied."""
+    if view.options:
+        return "None of the options says no: choose one by its number, or reply."
+    return own_words("No", context)
+
+
+def own_words(word: str, context: Context) -> str:
+    """Return that a question takes other words than yes or no, and the key for them."""
+    return f"{word} does not answer this: {context.keymap.key_of('ask_reply')} replies in your own words."
+
+
 READ_FIRST: Final = "Not sent, it came up just now: read it first."
 CAME_JUST_NOW: Final = "This question came up just now: read it first."
 _COLORS: Final = {"-": "$state-failed", "+": "$state-done"}
@@ -379,7 +396,7 @@ class OptionKeys(Controller):
         if view is None or view.options:
             first = f" for “{safe_line(view.options[0], 40)}”" if view is not None else ""
             return f"Press 1{first}, or the number of another answer."
-        return f"Yes does not answer this: {self._context.keymap.key_of('ask_reply')} replies in your own words."
+        return own_words("Yes", self._context)
 
     def do_ask_always(self) -> Any:
         """Allow it from now on, as the program suggests."""

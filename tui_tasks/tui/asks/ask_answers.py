@@ -24,7 +24,7 @@ from tui_tasks.text.safe import cell_len, safe_line, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, READ_FIRST, AskView, Given, no_title, send_answer
+from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, READ_FIRST, AskView, Given, no_title, send_answer, why_no_no
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, WordLine
 from tui_tasks.tui.keys.action_table import Action
@@ -153,7 +153,7 @@ class AskAnswers(Controller):
         view = self._inbox.view
         assert view is not None
         if view.denying is None:
-            self._context.say("None of the options says no: choose one by its number, or reply.")
+            self._context.say(why_no_no(view, self._context))
             return
         self._open_reply(view.ask, "deny")
 

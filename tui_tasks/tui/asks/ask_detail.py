@@ -190,7 +190,7 @@ class AskDetail(TextDrawing):
     def _options(self, view: AskView, at: int, width: int, small: bool) -> list[Drawn]:
         reply = self.context.keymap.key_of("ask_reply")
         rest = [(reply, "reply…" if not self._draft else "reply… (begun)", "ask_reply")]
-        if not view.options and view.ask.request is None:
+        if not view.options and view.approving is not None:
             rest = [
                 (self.context.keymap.key_of("ask_approve"), "approve", "ask_approve"),
                 (self.context.keymap.key_of("ask_deny"), "deny + reason", "ask_deny"),

@@ -116,6 +116,34 @@ def ask_options(ask: Ask, options: Sequence[str], *, ascii_only: bool = False) -
     return [decided_line(option, is_prose=True, ascii_only=ascii_only) for option in options]
 
 
+# Words with which a question begins that neither yes nor no answers, and those of one that either does.
+_ASKS_FOR_WORDS: Final = re.compile(
+    r"(what|which|who|whom|whose|when|where|why|how|choose|pick|name|tell|say|explain)\b"
+)
+_ASKS_FOR_YES: Final = re.compile(
+    r"(shall|should|may|might|can|could|will|would|must|do|does|did|is|are|was|were|has|have|am|ok|okay|right|correct|yes)\b"
+)
+_BEFORE_A_QUESTION: Final = re.compile(r"\A(?:(?:and|but|so|then|or|well|please)\b\W*)+")
+_OF_SEVERAL: Final = re.compile(r"\bor\b(?!\s+(?:not|no)\b)")
+
+
+def takes_yes(question: str) -> bool:
+    """Return whether yes or no can answer a question without options: not if it begins with `which`, or has an `or`.
+
+    Of several sentences the last one that asks counts. In doubt it can.
+    """
+    sentences = re.findall(r"[^.?!:;\n]+[?]?", question.casefold())
+    asking = [one for one in sentences if one.endswith("?")]
+    return not any(_asks_for_words(one.strip()) for one in asking[-1:] or sentences)
+
+
+def _asks_for_words(sentence: str) -> bool:
+    if _OF_SEVERAL.search(sentence, 1):
+        return True
+    parts = [_BEFORE_A_QUESTION.sub("", part.strip()) for part in sentence.split(",")]
+    return _ASKS_FOR_WORDS.match(parts[0]) is not None and not any(map(_ASKS_FOR_YES.match, parts[1:]))
+
+
 def is_written_out(ask: Ask) -> bool:
     """Return whether a question is kept as it is read: one of an agent program, or of a command at a terminal."""
     return ask.request is not None or ask.agent == SHELL
