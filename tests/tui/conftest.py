@@ -25,8 +25,7 @@ from tui_tasks.core.operations.jobs import NamedCheck
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.asks import answer_keys
-from tui_tasks.tui.inbox import held_tasks
+from tui_tasks.tui.asks import reading
 from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.state.writer import Work, Writer
 
@@ -79,12 +78,6 @@ def _parsing_each_stylesheet_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def holding_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the pilot not wait for threads, which the test holds up."""
     monkeypatch.setattr(idle, "thread_seconds", 0.0)
-
-
-@pytest.fixture(autouse=True)
-def fast_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys come here faster than a person reads; the tests of `standing` have a clock of their own."""
-    monkeypatch.setattr(held_tasks, "SECONDS", -math.inf)
 
 
 @pytest.fixture(scope="session")
@@ -185,4 +178,4 @@ def _read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Tests of the time itself are in `test_reading.py`.
     """
-    monkeypatch.setattr(answer_keys, "READ_SECONDS", -math.inf)
+    monkeypatch.setattr(reading, "READ_SECONDS", -math.inf)

@@ -18,7 +18,8 @@ from tui_tasks.hooks import intake
 from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.replies import answer_file
 from tui_tasks.hooks.spool import Spool
-from tui_tasks.tui.asks.answer_keys import AskView, request_lines
+from tui_tasks.tui.asks.ask_detail import request_lines
+from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.work import attaching
 

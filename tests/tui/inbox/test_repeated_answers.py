@@ -15,7 +15,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY
 from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.store import Store
-from tui_tasks.tui.agents.agent_actions import proposal
+from tui_tasks.tui.asks.answer_keys import proposal
 
 RULE = AnswerRule("allow", "Bash", "git status -s", "claude")
 

@@ -14,7 +14,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inbox import held_tasks
+from tui_tasks.tui.asks import reading
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.screens.search_all import SearchAll
 from tui_tasks.tui.state.context import LastInput
@@ -172,8 +172,8 @@ async def test_what_its_agent_changes_meanwhile_is_not_accepted_unseen(plan, fil
 async def test_what_changed_just_before_the_key_is_told_and_not_accepted(plan, filed, make_app, monkeypatch):
     """The rows were read again in time: what no person can have read is not accepted by a key."""
     seconds = [100.0]
-    monkeypatch.setattr(held_tasks, "SECONDS", 0.5)
-    monkeypatch.setattr(held_tasks, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(reading, "monotonic", lambda: seconds[0])
     monkeypatch.setattr(LastInput, "at", property(lambda _: seconds[0], lambda *_: None))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:

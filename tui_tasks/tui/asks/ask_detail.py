@@ -1,38 +1,44 @@
-"""Rows with the text of the one under the cursor below them; and one question in full: who asks, about what,
-the possible answers, and what happens meanwhile. A key acts on no row that has not stood on screen long enough.
+"""One question in full: who asks, about what, the possible answers, and what happens meanwhile; and lines of text that
+the human decides about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import inf
-from time import monotonic
-from typing import Any, Final
-
-from textual.app import ComposeResult
-from textual.containers import Container, VerticalScroll
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Ask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS, decided_line
-from tui_tasks.text.glyphs import look
+from tui_tasks.core.rules.agents.request_text import (
+    MAX_OPTIONS,
+    NEWLINE,
+    ask_lines,
+    decided_line,
+    decided_lines,
+    option_lines,
+    permission_lines,
+    question_options,
+    question_text,
+    request_text,
+)
+from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.asks.answer_keys import AskView, Reading, decided_block, request_lines
-from tui_tasks.tui.asks.ask_views import AskedTask, AskedTasks
-from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
-from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
+from tui_tasks.tui.asks.ask_views import AskedTask, AskedTasks, AskView
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, block, wrapped
-from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, broken_whole, wrapped
 from tui_tasks.tui.state.context import Context
 
+if TYPE_CHECKING:
+    from tui_tasks.tui.inbox.inbox_lines import FoldedAsks
+
 _SMALL: Final = 60
+_COLORS: Final = {"-": "$state-failed", "+": "$state-done"}
+_FOLDED: Final = "    "
 _MAX_FOLDED: Final = 20
 _NEWS: Final = ("logged", "status")
 # The most words of an agent that are shown, and how many of its entries are searched for them.
@@ -41,6 +47,57 @@ _LOOKED_AT: Final = 32
 # The empty line and the title above them: less than that and one of them is left out.
 _LEAST_LATELY: Final = 2
 _NOT_WHOLE: Final = "Part of this is not shown: it can be denied, or answered in your own words."
+
+
+def request_lines(view: AskView, width: int, *, ascii_only: bool) -> list[Drawn]:
+    """Return the lines of what a program asks, without the keys of options.
+
+    Removed and added text of a permission is marked and coloured. Values of several lines stand behind a bar, and the
+    parts of a line that is too long behind a mark: neither looks like a name, or like a line of its own.
+    """
+    asked = view.asked
+    if view.is_permission:
+        lines_ = permission_lines(asked, ascii_only=ascii_only)
+        return [line for mark, text in lines_ for line in decided_block(text, width, mark, ascii_only=ascii_only)]
+    if view.ask.request is None:
+        return decided_blocks(ask_lines(view.ask, ascii_only=ascii_only), width, ascii_only=ascii_only)
+    if view.question is None or view.ask.state != "open":
+        return block(request_text(asked) if view.whole is not None else view.ask.question, width)
+    lines: list[Drawn] = []
+    for number, (question, (at, text)) in enumerate(zip(view.questions, view.given, strict=False), 1):
+        answer = text if at is None else question_options(question)[at]
+        lines += block(f"{number}. {safe_line(question_text(question), width)}", width, "$muted")
+        lines += block(f"{_FOLDED}{answer}", width)
+    lines += block(f"Question {len(view.given) + 1} of {len(view.questions)}", width, "bold")
+    return lines + block("\n".join((question_text(view.question), *option_lines(view.question))), width)
+
+
+def decided_prose(text: str, width: int, style: str = "", *, ascii_only: bool) -> list[Drawn]:
+    """Return prose that the human decides about as lines of at most `width` cells; see `decided_block`."""
+    texts = decided_lines(text, is_prose=True, ascii_only=ascii_only)
+    return decided_blocks(texts, width, style, ascii_only=ascii_only)
+
+
+def decided_blocks(texts: Sequence[str], width: int, style: str = "", *, ascii_only: bool) -> list[Drawn]:
+    """Return lines of decided text as lines of at most `width` cells; see `decided_block`."""
+    return [line for text in texts for line in decided_block(text, width, ascii_only=ascii_only, style=style)]
+
+
+def decided_block(text: str, width: int, mark: str = "", *, ascii_only: bool, style: str = "") -> list[Drawn]:
+    """Return a line of decided text as lines of at most `width` cells behind a space; those that go on have a mark.
+
+    `mark` is that of `permission_lines`.
+    """
+    style = _COLORS.get(mark, style)
+    goes_on = (f" {sign('wrapped', ascii_only=ascii_only)} ", "$muted")
+    bar = (f" {mark} ", style) if mark.strip() else (f" {sign('divider', ascii_only=ascii_only)} ", "$muted")
+    newline = NEWLINE[ascii_only]
+    lines: list[Drawn] = []
+    for number, part in enumerate(broken_whole(text, max(1, width - 2))):
+        head = goes_on if number else bar if mark else (" ", style)
+        end = [(newline, "$muted")] if part.endswith(newline) else []
+        lines.append([head, (part.removesuffix(newline), style), *end])
+    return lines
 
 
 class AskDetail(TextDrawing):
@@ -250,129 +307,3 @@ class AskDetail(TextDrawing):
             when = age(ask.expires_at, now) if ask.expires_at > now else "any moment"
             said.append(f"{agent_text.who(ask.agent, 20)} goes on without your answer {when}.")
         return " ".join(said)
-
-
-class RowsAndDetail(Container):
-    """Shows `rows`, which have the focus, and `detail`, which is scrolled by pages (`PageKeys`)."""
-
-    SCOPED_CSS = False
-    DEFAULT_CSS = """
-    RowsAndDetail { height: 1fr; layout: vertical; }
-    RowsAndDetail VirtualList { height: 1; }
-    RowsAndDetail VerticalScroll { height: 1fr; width: 1fr; }
-    """
-
-    def __init__(self, context: Context, rows: VirtualList[Any], detail: TextLines) -> None:
-        super().__init__()
-        self.context = context
-        self._rows = rows
-        self._detail = detail
-        self.scroll = VerticalScroll(detail, can_focus=False)
-        self._rule = FrameLine(context, self._rule_parts)
-        self._has_more = False
-
-    def compose(self) -> ComposeResult:
-        """Compose the rows and the text, with a rule between them."""
-        yield self._rows
-        yield self._rule
-        yield self.scroll
-
-    def _rule_parts(self, width: int) -> list[Part]:
-        key = self.context.keymap.key_of("page_down")
-        more: list[Part] = [("more below ", "$changed"), (key, "$key")] if self._has_more else []
-        return rule_parts(self.context, width, right=more)
-
-    def painted(self) -> None:
-        """Show in the rule whether the text goes on below what is on screen."""
-        if (has_more := self.scroll.scroll_y < self.scroll.max_scroll_y) != self._has_more:
-            self._has_more = has_more
-            self._rule.again()
-
-    def show_beginning(self) -> None:
-        """Scroll to the beginning at once, as the text is another."""
-        self.scroll.scroll_home(animate=False, immediate=True)
-
-    def shows_line(self, line: int) -> bool:
-        """Return whether a line of the text is on screen now."""
-        return round(self.scroll.scroll_y) <= line < self.seen_lines
-
-    def on_resize(self) -> None:
-        """Draw the text for the lines that it has now."""
-        self._detail.again()
-
-    @property
-    def room(self) -> int:
-        """How many lines the text has on screen; 0 while that is not known."""
-        rows = self._rows.styles.height
-        return max(0, self.size.height - round(rows.value) - 1) if rows is not None and self.size.height else 0
-
-    @property
-    def seen_lines(self) -> int:
-        """How many lines of the text, from its beginning, are on screen or above it; 0 where it has no room."""
-        return round(self.scroll.scroll_y) + self.scroll.size.height if self.scroll.size.height else 0
-
-
-class PageKeys(Controller):
-    """Scrolls the text beside rows by pages; other keys move the cursor in the rows."""
-
-    def __init__(self, both: RowsAndDetail) -> None:
-        self._both = both
-
-    def do_page_down(self) -> None:
-        """Scroll a page down."""
-        self._both.scroll.scroll_page_down(animate=False)
-
-    def do_page_up(self) -> None:
-        """Scroll a page up."""
-        self._both.scroll.scroll_page_up(animate=False)
-
-
-class RowsRead:
-    """Notes what is painted of the rows and of the detail of the row under the cursor."""
-
-    def __init__(
-        self, reading: Reading, sources: Mapping[str, RowSource[Any]], rows: VirtualList[InboxLine], both: RowsAndDetail
-    ) -> None:
-        """`both` shows the detail beside or below `rows`."""
-        self._reading = reading
-        self._sources = sources
-        self._rows = rows
-        self._both = both
-        # Since when each question is listed, and when a marked row was last taken away by others.
-        self._listed_since: dict[str, float] = {}
-        self._marks_lost_at = -inf
-
-    def listed(self, asks: Iterable[Ask]) -> None:
-        """Note which questions are listed from now on."""
-        now = monotonic()
-        self._listed_since = {ask.uid: self._listed_since.get(ask.uid, now) for ask in asks}
-
-    def marks_lost(self) -> None:
-        """Note that others took away a marked row: without marks a key is about the row under the cursor."""
-        self._marks_lost_at = monotonic()
-
-    def painted(self, item: InboxItem | None, view: AskView | None, detail: AskDetail) -> None:
-        """Note what is on screen; `item` or `view` is the row under the cursor."""
-        version: object = view.version if view is not None and view.ask.state == "open" else None
-        to_end = item is None and detail.ends_by(version, self._both.seen_lines)
-        if item is not None:
-            version = self._version_of(item)
-            self._sources[item.kind].seen(item.row, self._both.seen_lines)
-        self._reading.painted(version, to_end=to_end)
-        rows = [line for line in self._rows.rows_on_screen if isinstance(line, InboxItem)]
-        for kind, source in self._sources.items():
-            there = [line.row for line in rows if line.kind == kind]
-            source.on_screen(there, item.row if item is not None and item.kind == kind else None)
-
-    def has_stood(self, item: InboxItem) -> bool:
-        """Return whether a row had stood under the cursor for long enough when the key was pressed."""
-        is_marked_set_whole = self._reading.is_long_since(self._marks_lost_at)
-        return is_marked_set_whole and self._reading.has_stood(self._version_of(item))
-
-    def was_listed(self, uid: str) -> bool:
-        """Return whether a question had been listed for long enough when the key was pressed."""
-        since = self._listed_since.get(uid)
-        return since is not None and self._reading.is_long_since(since)
-
-    def _version_of(self, item: InboxItem) -> object:
-        return item.uid, self._sources[item.kind].version(item.row)

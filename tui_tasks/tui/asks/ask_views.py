@@ -1,20 +1,205 @@
-"""Questions as the inbox shows them, the tasks that they are about, and unsent answers."""
+"""Questions as screens show them: what is asked, the options, the task, and what the human has begun to answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.read.agents import asked_tasks
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.hooks.replies.outbox import why_unanswerable
-from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.asks.answer_keys import AskView, Given, WholeRequests
+from tui_tasks.core.rules.agents.request_text import (
+    ALLOW,
+    ALWAYS,
+    DENY,
+    MAX_TEXT,
+    as_kept,
+    ask_options,
+    is_kept_whole,
+    question_options,
+    request_options,
+    request_text,
+    takes_yes,
+)
+from tui_tasks.text.safe import TEXT_CHARS, safe_line
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.state.context import Context
+
+Given = tuple[int | None, str]
+"""The answer to one question: the option that was chosen, or None, and its text."""
+
+
+class AskView(msgspec.Struct, frozen=True):
+    """A question as a screen shows it.
+
+    Attributes:
+        ask: the question as it is kept.
+        whole: what a program asks, whole, where part of it is not kept; None: it is kept whole, or is not to be had.
+        given: the answers to the first of several questions of a program, which are asked one after the other.
+        why_closed: why no answer can be given here; None if one can.
+        picked: the options that are chosen so far of a question that takes several.
+        about: the name that the task it is about had when it was asked, and whether this screen has shown that others
+            have changed that since.
+        edited: what the human gives the tool in place of what it asked for.
+    """
+
+    ask: Ask
+    whole: InputRequested | None = None
+    given: tuple[Given, ...] = ()
+    why_closed: str | None = None
+    picked: frozenset[int] = frozenset()
+    about: tuple[str, bool] | None = None
+    edited: dict[str, Any] | None = None
+
+    @property
+    def version(self) -> object:
+        """An id of this question in this version."""
+        edited = None if self.edited is None else msgspec.json.encode(self.edited)
+        return self.ask.uid, self.whole is not None, len(self.given), self.about, edited
+
+    @property
+    def asked(self) -> InputRequested:
+        """What a program asks, as far as it is shown, and as the human has edited it."""
+        asked = self.whole or as_kept(self.ask)
+        edited = self.edited if self.edited is not None else (self.ask.request or {}).get("updated_input")
+        return asked if edited is None else msgspec.structs.replace(asked, input=edited)
+
+    @property
+    def is_permission(self) -> bool:
+        """Whether a program asks if a tool may run."""
+        return (self.ask.request or {}).get("kind") == "permission"
+
+    @property
+    def questions(self) -> Sequence[dict[str, Any]]:
+        """The questions of a program that stand for themselves, with options of their own; else none."""
+        return self.asked.questions if self.ask.request is not None and not self.is_permission else ()
+
+    @property
+    def question(self) -> dict[str, Any] | None:
+        """The one of several questions that is asked now."""
+        return self.questions[len(self.given)] if len(self.questions) > 1 else None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The answers to choose from now."""
+        if self.question is not None:
+            return question_options(self.question)
+        if self.whole is None:
+            return self.ask.options
+        options = request_options(self.whole)
+        if self.is_permission and len(options) != len(self.ask.options):
+            # Suggestions that differ only in what is redacted are one option where they are kept.
+            return ALLOW, DENY
+        return options
+
+    def shown_options(self, *, ascii_only: bool) -> list[str]:
+        """Return the answers to choose from now, as the human reads them."""
+        return ask_options(self.ask, self.options, ascii_only=ascii_only)
+
+    @property
+    def takes_several(self) -> bool:
+        """Whether several options can be chosen; not where part of them is not kept, as the answer keeps their text."""
+        questions = self.questions
+        return (
+            len(questions) > len(self.given)
+            and self.whole is None
+            and bool(questions[len(self.given)].get("multiSelect"))
+        )
+
+    @property
+    def picks(self) -> str:
+        """The chosen options as one answer."""
+        return ", ".join(self.options[at] for at in sorted(self.picked) if at < len(self.options))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it can be shown."""
+        if self.whole is None and not (is_kept_whole(self.ask) and agent_text.has_no_unseen(self.ask)):
+            return False
+        is_given = self.whole is not None or self.edited is not None
+        text = request_text(self.asked) if is_given else self.ask.question
+        return len(text) <= (MAX_TEXT if self.is_permission else TEXT_CHARS)
+
+    @property
+    def approving(self) -> str | None:
+        """The answer that approves; None where it is ambiguous, or where the question takes other words."""
+        return agent_text.approving(self.options) if self.options or self._takes_yes else None
+
+    @property
+    def denying(self) -> str | None:
+        """The answer that denies; None where it is ambiguous, or where the question takes other words."""
+        return agent_text.denying(self.options) if self.options or self._takes_yes else None
+
+    @property
+    def _takes_yes(self) -> bool:
+        return self.ask.request is None and takes_yes(self.ask.question)
+
+    @property
+    def always(self) -> list[str]:
+        """The options that allow from now on what a program suggests to allow."""
+        return [option for option in self.options if self.is_permission and option.startswith(f"{ALWAYS}: ")]
+
+    def answered(self, answer: str) -> AskView | AnswerAsk:
+        """Return the operation for an answer; the view of the next question while there is one."""
+        ask = self.ask
+        if ask.request is None:
+            return AnswerAsk(ask.uid, answer)
+        shown = str(ask.request.get("hash") or "") if self.whole is not None else ""
+        at = self.options.index(answer) if answer in self.options else None
+        if self.is_permission:
+            # What is kept of the chosen option; the program knows all of it.
+            kept = ask.options[at] if at is not None and len(ask.options) == len(self.options) else answer
+            return AnswerAsk(ask.uid, kept, self.edited if answer == ALLOW else None, shown=shown)
+        given = (*self.given, (at, answer if at is None else self._kept_label(at)))
+        if len(given) < len(self.questions):
+            return msgspec.structs.replace(self, given=given)
+        choices = tuple(choice for choice, _ in given)
+        return AnswerAsk(ask.uid, "\n".join(text for _, text in given), choices=choices, shown=shown)
+
+    def _kept_label(self, at: int) -> str:
+        """Return what is kept of an option's label."""
+        kept = as_kept(self.ask).questions
+        labels = question_options(kept[len(self.given)]) if len(kept) == len(self.questions) else ()
+        return labels[at] if at < len(labels) else f"option {at + 1}"
+
+
+class WholeRequests:
+    """What programs ask, whole, where part of it is not kept: read from the memory of what waits, and held here while
+    a screen shows it.
+    """
+
+    def __init__(self, context: Context, come: Callable[[], None]) -> None:
+        """`come` is called when a request has come."""
+        self._context = context
+        self._come = come
+        self._found: dict[str, InputRequested | None] = {}
+
+    def of(self, ask: Ask) -> InputRequested | None:
+        """Return what is asked with a question, whole; None while it has not come, and where it is not needed."""
+        if is_kept_whole(ask) or ask.state != "open" or self._context.link.read_only:
+            return None
+        if ask.uid not in self._found:
+            self._found[ask.uid] = None
+            self._context.run(self._fetch(ask))
+        return self._found[ask.uid]
+
+    async def _fetch(self, ask: Ask) -> None:
+        from tui_tasks.hooks.replies.outbox import whole_request  # for those who answer alone
+
+        request = await asyncio.to_thread(whole_request, self._context.link.path, ask)
+        if request is not None:
+            self._found[ask.uid] = request
+            self._come()
+
+    def forget(self, ask: Ask) -> None:
+        """Drop what was read of a question that is closed."""
+        self._found.pop(ask.uid, None)
 
 
 class AskedTask(msgspec.Struct, frozen=True):
@@ -104,6 +289,8 @@ class AskViews:
 
     def of(self, ask: Ask) -> AskView:
         """Return a question as it is shown now."""
+        from tui_tasks.hooks.replies.outbox import why_unanswerable  # for those who answer alone
+
         why = why_unanswerable(self._context.db, ask) if ask.state == "open" else None
         whole = self._wholes.of(ask) if why is None else None
         task, unsent = self._tasks.of(ask), self._unsent

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
-from time import monotonic
-from typing import Any, Final, NamedTuple
 
 import msgspec
 from typing_extensions import override
@@ -27,7 +25,8 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago, count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.asks.answer_keys import decided_prose
+from tui_tasks.tui.asks.ask_detail import decided_prose
+from tui_tasks.tui.asks.reading import Standing
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.painting.styles import Part
@@ -124,79 +123,6 @@ def _named(head: str, names: list[str], total: int, room: int) -> list[Drawn]:
         [(f" {head}:", "$muted")],
         *([(f"   {safe_line(decided_line(name, is_prose=True), room - 3)}", "")] for name in (*names, *more)),
     ]
-
-
-SECONDS: Final = 0.5
-"""How long a person needs at least to see what stands on the screen."""
-
-
-class _Shown(NamedTuple):
-    """A painted version of something.
-
-    Attributes:
-        version: which it is.
-        content: what it was.
-        before: the content of the version before it.
-        is_whole: whether all of it was shown.
-        since: since when it is on the screen after that; None: it is not there.
-        has_stood: whether it was there for `SECONDS` before.
-    """
-
-    version: Hashable
-    content: Any
-    before: Any
-    is_whole: bool = False
-    since: float | None = None
-    has_stood: bool = False
-
-
-class Standing:
-    """Knows which version of each thing is or was on the screen, and for how long after all of it had been shown."""
-
-    def __init__(self) -> None:
-        self._shown: dict[str, _Shown] = {}
-
-    def show(self, key: str, version: Hashable, content: Any = None) -> bool:
-        """Note that a version is being painted, and return whether it takes the place of another one.
-
-        `content` is what a later version is compared with.
-        """
-        shown = self._shown.get(key)
-        if shown is not None and shown.version == version:
-            return False
-        self._shown[key] = _Shown(version, content, shown.content if shown is not None else None)
-        return shown is not None
-
-    def show_whole(self, key: str) -> None:
-        """Note that all of the painted version is on the screen, or was part by part."""
-        shown = self._shown[key]
-        if not shown.is_whole:
-            self._shown[key] = shown._replace(is_whole=True, since=monotonic())
-
-    def on_screen(self, keys: Collection[str]) -> None:
-        """Note what is on the screen now: what is not there is not being read."""
-        now = monotonic()
-        for key, shown in self._shown.items():
-            if key in keys:
-                if shown.is_whole and shown.since is None:
-                    self._shown[key] = shown._replace(since=now)
-            elif shown.since is not None:
-                has_stood = shown.has_stood or now - shown.since >= SECONDS
-                self._shown[key] = shown._replace(since=None, has_stood=has_stood)
-
-    def has_stood(self, key: str, version: Hashable, pressed_at: float) -> bool:
-        """Return whether all of this version had been on the screen for `SECONDS` when the key was pressed."""
-        shown = self._shown.get(key)
-        if shown is None or shown.version != version:
-            return False
-        return shown.has_stood or (shown.since is not None and pressed_at - shown.since >= SECONDS)
-
-    def before(self, key: str, version: Hashable) -> Any:
-        """Return the content that was painted before this version; None if none was."""
-        shown = self._shown.get(key)
-        if shown is None:
-            return None
-        return shown.before if shown.version == version else shown.content
 
 
 class HeldTasks(RowSource[HeldTask]):

@@ -148,7 +148,7 @@ class DetailText(TextDrawing):
     def _asked(self, ask: Ask, room: int) -> list[Drawn]:
         """Return a question about the task, with who asks it."""
         from tui_tasks.core.rules.agents.request_text import ask_lines
-        from tui_tasks.tui.asks.answer_keys import decided_blocks
+        from tui_tasks.tui.asks.ask_detail import decided_blocks
 
         first, *others = ask_lines(ask, ascii_only=self.context.ascii_only)
         asked = [f"{agent_text.who(ask.agent, 40)} asks: {first}", *others]
@@ -157,7 +157,7 @@ class DetailText(TextDrawing):
     def _words(self, task: Task, text: str, room: int, ink: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""
         if task.held and text:
-            from tui_tasks.tui.asks.answer_keys import decided_prose
+            from tui_tasks.tui.asks.ask_detail import decided_prose
 
             return decided_prose(text, room, ink, ascii_only=self.context.ascii_only)
         return _block(text, room, ink)

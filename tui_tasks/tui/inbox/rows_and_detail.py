@@ -1,0 +1,151 @@
+"""Rows with the text of the one under the cursor below them. A key acts on no row that has not stood on screen long
+enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import inf
+from time import monotonic
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+
+from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.tui.asks.ask_detail import AskDetail
+from tui_tasks.tui.asks.ask_views import AskView
+from tui_tasks.tui.asks.reading import Reading
+from tui_tasks.tui.inbox.inbox_lines import InboxItem, InboxLine, RowSource
+from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import TextLines
+from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.state.context import Context
+
+
+class RowsAndDetail(Container):
+    """Shows `rows`, which have the focus, and `detail`, which is scrolled by pages (`PageKeys`)."""
+
+    SCOPED_CSS = False
+    DEFAULT_CSS = """
+    RowsAndDetail { height: 1fr; layout: vertical; }
+    RowsAndDetail VirtualList { height: 1; }
+    RowsAndDetail VerticalScroll { height: 1fr; width: 1fr; }
+    """
+
+    def __init__(self, context: Context, rows: VirtualList[Any], detail: TextLines) -> None:
+        super().__init__()
+        self.context = context
+        self._rows = rows
+        self._detail = detail
+        self.scroll = VerticalScroll(detail, can_focus=False)
+        self._rule = FrameLine(context, self._rule_parts)
+        self._has_more = False
+
+    def compose(self) -> ComposeResult:
+        """Compose the rows and the text, with a rule between them."""
+        yield self._rows
+        yield self._rule
+        yield self.scroll
+
+    def _rule_parts(self, width: int) -> list[Part]:
+        key = self.context.keymap.key_of("page_down")
+        more: list[Part] = [("more below ", "$changed"), (key, "$key")] if self._has_more else []
+        return rule_parts(self.context, width, right=more)
+
+    def painted(self) -> None:
+        """Show in the rule whether the text goes on below what is on screen."""
+        if (has_more := self.scroll.scroll_y < self.scroll.max_scroll_y) != self._has_more:
+            self._has_more = has_more
+            self._rule.again()
+
+    def show_beginning(self) -> None:
+        """Scroll to the beginning at once, as the text is another."""
+        self.scroll.scroll_home(animate=False, immediate=True)
+
+    def shows_line(self, line: int) -> bool:
+        """Return whether a line of the text is on screen now."""
+        return round(self.scroll.scroll_y) <= line < self.seen_lines
+
+    def on_resize(self) -> None:
+        """Draw the text for the lines that it has now."""
+        self._detail.again()
+
+    @property
+    def room(self) -> int:
+        """How many lines the text has on screen; 0 while that is not known."""
+        rows = self._rows.styles.height
+        return max(0, self.size.height - round(rows.value) - 1) if rows is not None and self.size.height else 0
+
+    @property
+    def seen_lines(self) -> int:
+        """How many lines of the text, from its beginning, are on screen or above it; 0 where it has no room."""
+        return round(self.scroll.scroll_y) + self.scroll.size.height if self.scroll.size.height else 0
+
+
+class PageKeys(Controller):
+    """Scrolls the text beside rows by pages; other keys move the cursor in the rows."""
+
+    def __init__(self, both: RowsAndDetail) -> None:
+        self._both = both
+
+    def do_page_down(self) -> None:
+        """Scroll a page down."""
+        self._both.scroll.scroll_page_down(animate=False)
+
+    def do_page_up(self) -> None:
+        """Scroll a page up."""
+        self._both.scroll.scroll_page_up(animate=False)
+
+
+class RowsRead:
+    """Notes what is painted of the rows and of the detail of the row under the cursor."""
+
+    def __init__(
+        self, reading: Reading, sources: Mapping[str, RowSource[Any]], rows: VirtualList[InboxLine], both: RowsAndDetail
+    ) -> None:
+        """`both` shows the detail beside or below `rows`."""
+        self._reading = reading
+        self._sources = sources
+        self._rows = rows
+        self._both = both
+        # Since when each question is listed, and when a marked row was last taken away by others.
+        self._listed_since: dict[str, float] = {}
+        self._marks_lost_at = -inf
+
+    def listed(self, asks: Iterable[Ask]) -> None:
+        """Note which questions are listed from now on."""
+        now = monotonic()
+        self._listed_since = {ask.uid: self._listed_since.get(ask.uid, now) for ask in asks}
+
+    def marks_lost(self) -> None:
+        """Note that others took away a marked row: without marks a key is about the row under the cursor."""
+        self._marks_lost_at = monotonic()
+
+    def painted(self, item: InboxItem | None, view: AskView | None, detail: AskDetail) -> None:
+        """Note what is on screen; `item` or `view` is the row under the cursor."""
+        version: object = view.version if view is not None and view.ask.state == "open" else None
+        to_end = item is None and detail.ends_by(version, self._both.seen_lines)
+        if item is not None:
+            version = self._version_of(item)
+            self._sources[item.kind].seen(item.row, self._both.seen_lines)
+        self._reading.painted(version, to_end=to_end)
+        rows = [line for line in self._rows.rows_on_screen if isinstance(line, InboxItem)]
+        for kind, source in self._sources.items():
+            there = [line.row for line in rows if line.kind == kind]
+            source.on_screen(there, item.row if item is not None and item.kind == kind else None)
+
+    def has_stood(self, item: InboxItem) -> bool:
+        """Return whether a row had stood under the cursor for long enough when the key was pressed."""
+        is_marked_set_whole = self._reading.is_long_since(self._marks_lost_at)
+        return is_marked_set_whole and self._reading.has_stood(self._version_of(item))
+
+    def was_listed(self, uid: str) -> bool:
+        """Return whether a question had been listed for long enough when the key was pressed."""
+        since = self._listed_since.get(uid)
+        return since is not None and self._reading.is_long_since(since)
+
+    def _version_of(self, item: InboxItem) -> object:
+        return item.uid, self._sources[item.kind].version(item.row)
