@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import add
-from tui_tasks.core.operations.asks import OpenAsk, PauseAgent, ResumeAgent
+from tui_tasks.core.operations.asks import CloseAsk, OpenAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims
 from tui_tasks.core.read.agents import agent_states, fleet
@@ -16,7 +16,7 @@ from tui_tasks.core.read.agents.fleet import DAY, LeftTask, Member
 from tui_tasks.core.read.agents.lapsed_claims import MOST
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
-from tui_tasks.hooks import intake
+from tui_tasks.hooks import ended_processes, intake
 
 LEASE = 60
 GRACE = 600 * SECOND
@@ -177,6 +177,47 @@ def test_one_that_left_with_nothing_in_progress_has_finished(scene):
     scene.talk.ok("tasklist:set_task_done", {"agent": "alpha"}, uid=uid)
     scene.kill()
     scene.later(LEASE)
+    assert (scene.left(), scene.state()) == ({}, "finished")
+
+
+@pytest.mark.parametrize("starts", ["control:claim", "tasklist:set_task_in_progress"])
+def test_one_whose_task_is_given_back_after_it_was_killed_has_not_finished(scene, starts):
+    uid = add(scene.talk, "task")
+    scene.connect("alpha")
+    scene.talk.ok(starts, {"agent": "alpha"}, uid=uid)
+    for at in range(70):
+        scene.talk.ok("tasklist:log_task_progress", {"agent": "alpha"}, uid=uid, message=f"step {at}")
+    scene.kill()
+    assert scene.state() == "left"
+    scene.later(5)
+    scene.store.commit(EditTask(uid, {"status": "pending", "agent": None}), actor="human", now=scene.clock())
+    assert (scene.left(), scene.state()) == ({}, "gone")
+    scene.later(5)
+    scene.talk.ok(starts, {"agent": "beta"}, uid=uid)
+    scene.talk.ok("tasklist:set_task_done", {"agent": "beta"}, uid=uid)
+    assert scene.state() == "gone", "another has done it"
+
+
+def test_one_that_was_killed_while_it_waited_for_an_answer_has_not_finished(scene):
+    scene.connect("alpha")
+    (ask,) = scene.store.commit(OpenAsk("Which one?"), actor="alpha", now=scene.clock())
+    with scene.store.db.transaction(write=True):
+        connections.put_wait(scene.store.db, "alpha", ask.uid, scene.clock())
+    scene.kill()
+    scene.store.commit(CloseAsk(ask.uid, "withdrawn", ended_processes.REASON), actor="system", now=scene.clock())
+    assert scene.state() == "gone"
+    with scene.store.db.transaction(write=True):
+        connections.drop_wait(scene.store.db, "alpha")
+    scene.connect("alpha")
+    scene.kill()
+    assert scene.state() == "finished", "it came back, and left with nothing open"
+
+
+def test_one_whose_work_a_human_has_set_done_has_finished(scene):
+    uid = scene.claim()
+    scene.kill()
+    scene.later(5)
+    scene.store.commit(EditTask(uid, {"status": "done"}), actor="human", now=scene.clock())
     assert (scene.left(), scene.state()) == ({}, "finished")
 
 

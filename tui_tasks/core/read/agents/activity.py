@@ -189,6 +189,24 @@ def words(db: Database, name: str, limit: int) -> list[Word]:
     return spoken or [Word(kind, "", task, at) for _, at, kind, task, _ in newest[:1]]
 
 
+# Entries of a lease or a log are read past: an agent writes many of them at one task.
+_OWN_STEPS: Final = """
+SELECT task, kind, new FROM (SELECT seq, task, kind, new FROM journal WHERE actor = ? ORDER BY seq DESC LIMIT ?)
+WHERE kind IN ('task.updated', 'task.deleted') ORDER BY seq DESC
+"""
+_STEPS_LOOKED_AT: Final = 2_000
+
+
+def unfinished_task(db: Database, name: str) -> str | None:
+    """Return the task (uid) that an agent was at, by its own last word on a status; None if it has ended that one."""
+    for task, kind, new in db.sql(_OWN_STEPS, (name, _STEPS_LOOKED_AT)):
+        if kind == "task.deleted":
+            return None
+        if (status := _new(new or "{}").status) is not None:
+            return str(task) if status == "in_progress" else None
+    return None
+
+
 def _job_of(db: Database, run: str) -> str:
     """Return the name of a run's job; empty if that is not known."""
     row = db.one(_JOB, run=run)

@@ -19,6 +19,7 @@ from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.lapsed_claims import LapsedClaim, LapsedClaims
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.schema.tables import JournalRow
@@ -67,7 +68,8 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     ended, or it is connected to the channel.
     `calls_alone`: it has neither session nor connection, as it makes single calls from a shell. `no_task`: why its last
     prompt became no task. `near`: the limit that it is near to, for people. `goes_on`: it asks, and works on at
-    its task. `lapsed`: its claims that lapsed, with nothing heard of it since.
+    its task. `lapsed`: its claims that lapsed, with nothing heard of it since. `left_undone`: it went while it waited
+    for an answer, or others have changed since the task that it had not ended.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     near: str | None = None
     goes_on: bool = False
     lapsed: tuple[LapsedClaim, ...] = ()
+    left_undone: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -154,6 +157,13 @@ class LastLook:
     def __init__(self) -> None:
         self.speakers = activity.Speakers()
         self.lapsed = LapsedClaims()
+        self._unfinished: dict[str, tuple[int, str | None]] = {}
+
+    def unfinished_task(self, db: Database, name: str, newest: int) -> str | None:
+        """Return what `activity.unfinished_task` does; `newest` is the seq of the agent's newest entry."""
+        if (known := self._unfinished.get(name)) is None or known[0] != newest:
+            known = self._unfinished[name] = newest, activity.unfinished_task(db, name)
+        return known[1]
 
 
 class LeftTask(msgspec.Struct, frozen=True, gc=False):
@@ -268,7 +278,7 @@ class _Found:
         self._signs = connections.signs(db) if knows_presence else {}
         self._near = work_queries.near_limits(db)
         last.lapsed.look(db, since)
-        self._lapsed_claims = last.lapsed
+        self._last = last
         self._tasks = activity.working(db)
         self._stuck = {one.uid: one for one in activity.stuck_now(db)}
         self._open_asks = ask_queries.open_by_agent(db)
@@ -344,13 +354,25 @@ class _Found:
             questions=len(self._open_asks.get(name, ())),
             near=self._near.get(name),
             goes_on=task is not None and self._goes_on(name, newest),
-            lapsed=self._lapsed(name, newest),
+            lapsed=self._last.lapsed.of(self._db, name, self._heard_at(name, newest), self._seen_at),
+            left_undone=state == GONE and task is None and self._has_left_undone(name, newest),
         )
 
-    def _lapsed(self, name: str, newest: NewestEntries) -> tuple[LapsedClaim, ...]:
+    def _heard_at(self, name: str, newest: NewestEntries) -> int:
         seen = self._sessions.get(name)
-        heard_at = max(newest.at, self._opened.get(name, 0), seen.activity.last_seen if seen is not None else 0)
-        return self._lapsed_claims.of(self._db, name, heard_at, self._seen_at)
+        return max(newest.at, self._opened.get(name, 0), seen.activity.last_seen if seen is not None else 0)
+
+    def _has_left_undone(self, name: str, newest: NewestEntries) -> bool:
+        """Return whether an agent that is gone waited for an answer, or the last task that it was at was changed by
+        others since it was heard, and not done for it.
+        """
+        if (sign := self._signs.get(name)) is not None and sign.waits_for is not None:
+            return True
+        uid = self._last.unfinished_task(self._db, name, newest.seq)
+        left = list_pages.line(self._db, uid) if uid is not None else None
+        if left is None or left.updated_at <= self._heard_at(name, newest):
+            return False
+        return left.deleted or left.status != "done" or left.agent != name
 
     def _goes_on(self, name: str, newest: NewestEntries) -> bool:
         """Return whether an agent works on though it asks."""
