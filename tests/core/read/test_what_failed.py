@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.conftest import Clock
 from tests.core.job_steps import MINUTE, Jobs
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import DecideDue, FinishRun, RequestRun
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEvent, SessionReport, TurnFailed
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, CreatePlan, EditTask, LapseClaims, LogTask
 from tui_tasks.core.read import job_lines, job_queries, statistics
 from tui_tasks.core.read.digest import Digest, digest
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.pages import list_pages, log_pages
+from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.intake import record_report
 
@@ -170,3 +175,38 @@ def test_an_agent_whose_turn_failed_counts_until_it_goes_on(store: Store, clock:
     assert [line.text for line in day.digest().groups["failed"]] == ["overloaded"]
     day.report(PromptSubmitted("again"))
     assert [line.group for line in day.digest().parts["failed"]] == ["ok_again"]
+
+
+@pytest.mark.parametrize(
+    ("why", "result", "given", "later", "reason"),
+    [
+        ({"thoughts": ["March differs"]}, None, "set to failed", "", "March differs"),
+        ({"topic": "books"}, {"error": "smtp: 535"}, "", "", "smtp: 535"),
+        ({}, {"error": "smtp: 535"}, "no access", "", "no access"),
+        ({}, None, "", "", "step 2 of 5"),
+        ({}, None, "", "the disk was full", "the disk was full"),
+    ],
+)
+def test_the_log_gives_the_reason_that_the_inbox_gives_and_its_filter_finds_it(
+    store: Store, clock: Clock, why: dict[str, object], result: object, given: str, later: str, reason: str
+) -> None:
+    day = Day(store, clock)
+    uid = day.task("Balance the books")
+    day.commit("claude-1", EditTask(uid, {"status": "in_progress", "agent": "claude-1"}))
+    day.commit("claude-1", LogTask(uid, "step 2 of 5"))
+    clock.forward(1)
+    changes = {"status": "failed"} | ({"result": result} if result is not None else {})
+    operations = [EditTask(uid, changes), *([LogTask(uid, given)] if given else [])]
+    actor = "human" if later else "claude-1"
+    store.commit(*operations, actor=actor, now=clock(), why=why or None)
+    seq = journal.newest(store.db) - len(operations) + 1
+    day.commit(actor, LogTask(uid, later or "afterwards"))
+    day.commit("claude-2", LogTask(uid, "noted by another"))
+
+    line, row = log_pages.find(store.db, [seq])[seq], list_pages.line(store.db, uid)
+    assert row is not None
+    assert line.reason == task_records.end_reason(store.db, row) == reason
+    last_word = reason.rsplit(maxsplit=1)[-1]
+    assert seq in log_pages.find(store.db, [seq], Filter((Term("word", last_word),)))
+    messages = [each.new.get("message") for each in log_pages.page(store.db, log_pages.FIRST, 100)]
+    assert (given in messages) == (reason != given) or not given, "what no line shows as its reason has its own line"

@@ -332,11 +332,12 @@ _STATUS_SET = Statement(
         .limit(1)
     )
 )
-_WHY_STATUS = Statement(
+_STATUS_CHANGE = Statement(
     lambda: (
-        J.select(J.why)
+        J.select(J.at, J.actor, J.why, J.new, value_of(J.image, "agent"), value_of(J.image, "result"))
         .where(
             (J.task == slot("task"))
+            & (J.seq <= slot("until"))
             & (J.entity == "task")
             & (value_of(J.new, "status") == slot("status"))
             & J.undoes.is_null()
@@ -347,16 +348,33 @@ _WHY_STATUS = Statement(
 )
 
 
+class StatusChange(msgspec.Struct, frozen=True):
+    """How a task's status was set: when, in microseconds, by whom, the reasons that came with it, the agent that the
+    task was assigned to, and its result.
+    """
+
+    at: int
+    actor: str
+    why: dict[str, Any]
+    agent: str | None
+    result: Any
+
+
 def status_set_by(db: Database, task: str, before: int) -> str | None:
     """Return who set a task's status last before a seq; None if it was compacted away."""
     row = db.one(_STATUS_SET, task=task, before=before)
     return row[0] if row is not None else None
 
 
-def why_status(db: Database, task: str, status: str) -> dict[str, Any]:
-    """Return the reasons that came with a task's status when it was set last, not when an undo brought it back."""
-    row = db.one(_WHY_STATUS, task=task, status=status)
-    return values_of(row[0]) if row is not None else {}
+def status_change(db: Database, task: str, status: str, until: int = 2**62) -> StatusChange | None:
+    """Return how a task's status was set last up to a seq, not how an undo brought it back; None if that was compacted
+    away.
+    """
+    row = db.one(_STATUS_CHANGE, task=task, status=status, until=until)
+    if row is None:
+        return None
+    at, actor, why, new, agent, result = as_text(row)
+    return StatusChange(at, actor, values_of(why), agent, values_of(new).get("result") or result)
 
 
 # How many entries from an instant on are searched for one that was written then.

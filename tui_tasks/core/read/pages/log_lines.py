@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -124,8 +123,6 @@ def newest_of_run(db: Database, actor: str, task: str | None, seq: int) -> list[
 
 # How many characters of a text a line shows.
 MAX_TEXT: Final = 400
-# How many entries before a failure are searched for its reason, if it is not in the entry itself.
-_LOOK_BACK: Final = 20
 _STATUSES_WITH_REASON: Final = ("failed", "skipped")
 
 
@@ -179,7 +176,6 @@ _COLUMNS = (
     J.entity,
     J.uid,
     J.task,
-    J.change,
     J.undoes,
     J.old,
     J.new,
@@ -204,11 +200,11 @@ def _shown() -> Any:
 
 
 def is_shown_with_previous() -> Any:
-    """Return the condition that the entry right before shows this one as its reason."""
+    """Return the condition that the entry right before shows this one as its reason, having no other."""
     before = J.alias()
     same = (before.seq == J.seq - 1) & (before.change == J.change) & (before.task == J.task)
     ended = journal.value_of(before.new, "status").in_(_STATUSES_WITH_REASON)
-    query = before.select(SQL("1")).where(same & (before.kind == "task.updated") & ended)
+    query = before.select(SQL("1")).where(same & (before.kind == "task.updated") & ended & before.why.is_null())
     return (J.kind == "task.logged") & fn.EXISTS(query)
 
 
@@ -222,15 +218,6 @@ def numbers_query() -> Any:
     return J.select(J.seq).where(_shown())
 
 
-_NEXT_ENTRY = Statement(lambda: J.select(J.change, J.task, J.kind, J.new).where(J.seq == slot("seq")))
-_BEFORE_OF_TASK = Statement(
-    lambda: (
-        J.select(J.kind, J.new)
-        .where((J.task == slot("task")) & (J.seq < slot("seq")))
-        .order_by(J.seq.desc())
-        .limit(_LOOK_BACK)
-    )
-)
 _TASK = Statement(
     lambda: TaskRow.select(
         TaskRow.name, TaskRow.list_id, TaskRow.id, fn.IIF(task_queries.IN_LIVE_LIST, TaskRow.deleted, 1)
@@ -247,17 +234,17 @@ def read_line(db: Database, row: Any, fold: int | None = None) -> LogLine:
     try:
         return _line(db, row, fold)
     except journal.UNREADABLE:
-        return _line(db, (*row[:9], None, None, *row[11:]), fold)
+        return _line(db, (*row[:8], None, None, *row[10:]), fold)
 
 
 def _line(db: Database, row: Any, fold: int | None) -> LogLine:
-    seq, at, actor, kind, entity, uid, task, change, undoes, old, new, has_why, redo, name, list_id, number, gone = (
+    seq, at, actor, kind, entity, uid, task, undoes, old, new, has_why, redo, name, list_id, number, gone = (
         journal.as_text(row)
     )
     was, now = _values(old), _values(new)
     more: dict[str, Any] = {"name": name}
     if entity == "task" and kind == "task.updated" and now.get("status") in _STATUSES_WITH_REASON:
-        more["reason"] = _reason(db, seq, change, task, now)
+        more["reason"] = _reason(db, task, str(now["status"]), seq)
     elif entity in ("run", "job"):
         more = _of_job(db, entity, uid, now)
     elif entity == "list":
@@ -317,15 +304,10 @@ def _short(value: Any) -> Any:
     return None if isinstance(value, dict) else value
 
 
-def _reason(db: Database, seq: int, change: int, task: str, new: dict[str, Any]) -> str | None:
-    """Return why a task failed or was skipped: the entry's reason, else its result, else the last log entry."""
-    row = db.one(_NEXT_ENTRY, seq=seq + 1)
-    if row is not None and row[:3] == (change, task, "task.logged"):
-        return str(_values(row[3]).get("message", ""))
-    if isinstance(new.get("result"), str):
-        return str(new["result"])
-    rows: Iterable[Any] = db.all(_BEFORE_OF_TASK, task=task, seq=seq)
-    return next((str(_values(said).get("message", "")) for kind, said in rows if kind == "task.logged"), None)
+def _reason(db: Database, task: str, status: str, seq: int) -> str | None:
+    """Return why a task failed or was skipped, in the words that all of the screen has."""
+    change = journal.status_change(db, task, status, seq)
+    return task_records.reason_of(db, task, change)[:MAX_TEXT] or None if change is not None else None
 
 
 def _of_job(db: Database, entity: str, uid: str, new: dict[str, Any]) -> dict[str, Any]:

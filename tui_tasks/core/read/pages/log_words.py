@@ -21,6 +21,7 @@ from tui_tasks.core.engine.orm import SQL, Value, fn
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.pages.filter import contains
 from tui_tasks.core.read.pages.log_lines import FAILURES, KINDS, WORD_OF_KIND, is_undo_of_undo
+from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.record_tables import ClaimRow
@@ -232,22 +233,30 @@ def _of_fields(word: str) -> list[Any]:
 
 
 def _of_reason(word: str) -> Any:
-    """Return the condition that a line shows a word in why a task failed or was skipped (`log_lines.LogLine`)."""
-    following, before = J.alias(), J.alias()
+    """Return the condition that a line shows a word in why a task failed or was skipped (`task_records.reason_of`)."""
+    following = J.alias()
     given = following.select(_value(following.new, "message")).where(
         (following.seq == J.seq + 1)
         & (following.change == J.change)
         & (following.task == J.task)
         & (following.kind == "task.logged")
     )
-    said = (
-        before.select(_value(before.new, "message"))
-        .where((before.task == J.task) & (before.seq < J.seq) & (before.kind == "task.logged"))
-        .order_by(before.seq.desc())
-        .limit(1)
-    )
+    reasons = (fn.NULLIF(fn.NULLIF(journal.value_of(J.why, name), ""), "[]") for name in task_records.REASONS)
+    result = fn.COALESCE(*(fn.NULLIF(journal.value_of(values, "result"), "") for values in (J.new, J.image)))
+    worker = fn.COALESCE(journal.value_of(J.image, "agent"), J.actor)
+    said = (_said(agent, is_before=is_before) for agent in (J.actor, worker) for is_before in (True, False))
     ended = (J.kind == "task.updated") & _value(J.new, "status").in_(["failed", "skipped"])
-    return contains(fn.IIF(ended, fn.COALESCE(given, journal.value_of(J.new, "result"), said, ""), ""), word)
+    return contains(fn.IIF(ended, fn.COALESCE(*reasons, given, result, *said, ""), ""), word)
+
+
+def _said(agent: Any, *, is_before: bool) -> Any:
+    """Return the query for the last message of an agent in the task's log before an entry, or the first after it."""
+    other = J.alias()
+    of_agent = (other.task == J.task) & (other.actor == agent) & (other.kind == "task.logged")
+    query = other.select(_value(other.new, "message")).limit(1)
+    if is_before:
+        return query.where(of_agent & (other.seq < J.seq)).order_by(other.seq.desc())
+    return query.where(of_agent & (other.seq > J.seq)).order_by(other.seq)
 
 
 def _of_another_row(word: str) -> Any:

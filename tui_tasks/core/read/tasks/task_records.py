@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.commit import journal
+from tui_tasks.core.commit.journal import StatusChange
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read.tasks import task_queries
@@ -24,7 +25,7 @@ read_memory = reader(Memory, MemoryRow)
 _EXPLAINS: Final = ("reason", "error", "summary", "message")
 
 # The parts of an agent's reasoning that may say why (docs: protocol, section 2), the most telling first.
-_REASONS: Final = ("thoughts", "reflection", "observations")
+REASONS: Final = ("thoughts", "reflection", "observations")
 
 _LOG = tuple(columns(LogRow).values())
 _OF_LOG: Any = (LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0"))
@@ -87,26 +88,33 @@ def last_said(db: Database, uid: str, agent: str, until: int = 2**62) -> str:
 
 
 def end_reason(db: Database, task: TaskLine) -> str:
-    """Return why a task failed or was cancelled, as the one who set its status said; otherwise as its worker said.
+    """Return why a task failed or was cancelled; empty if nobody has said so."""
+    change = journal.status_change(db, task.uid, task.status)
+    if change is None:
+        whole = task_queries.any_task(db, task.uid)
+        result = whole.result if whole is not None else None
+        setter = task.status_by or task.who
+        change = StatusChange(task.finished_at or task.updated_at, setter, {}, task.who, result)
+    return reason_of(db, task.uid, change)
+
+
+def reason_of(db: Database, task: str, change: StatusChange) -> str:
+    """Return why a task failed or was skipped, as the one who set its status said; otherwise as its worker said.
 
     The reasons that came with the request count, else what was logged with the change, else the task's result, else the
-    last message before the change, else the first one after it. The message is empty if neither wrote any.
+    last message before the change, else the first one after it. Of nobody's words the reason is empty.
     """
-    why = journal.why_status(db, task.uid, task.status)
-    if words := next((result_text(why[name]) for name in _REASONS if why.get(name)), ""):
+    if words := next((result_text(change.why[name]) for name in REASONS if change.why.get(name)), ""):
         return words
-    finished_at = task.finished_at or task.updated_at
-    agents = tuple(dict.fromkeys((task.status_by or task.who, task.who)))
-    logged = [db.one(_LAST_OF_AGENT, task=task.uid, agent=agent, until=finished_at) for agent in agents]
+    agents = tuple(dict.fromkeys((change.actor, change.agent or change.actor)))
+    logged = [db.one(_LAST_OF_AGENT, task=task, agent=agent, until=change.at) for agent in agents]
     said = [_read_log(row) for row in logged if row]
-    if not any(entry.at == finished_at for entry in said):
-        whole = task_queries.any_task(db, task.uid)
-        if whole is not None and (words := result_text(whole.result)):
-            return words
+    if not any(entry.at == change.at for entry in said) and (words := result_text(change.result)):
+        return words
     for agent in agents:
-        if message := last_said(db, task.uid, agent, finished_at):
+        if message := last_said(db, task, agent, change.at):
             return message
-        if row := db.one(_FIRST_OF_AGENT, task=task.uid, agent=agent, after=finished_at):
+        if row := db.one(_FIRST_OF_AGENT, task=task, agent=agent, after=change.at):
             return _read_log(row).message
     return ""
 
