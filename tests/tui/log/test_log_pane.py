@@ -130,6 +130,19 @@ async def test_the_columns_of_the_log_stand_still(request, make_app, shown_plan,
             assert {next(line.index(word) for line in reversed(log) if word in line) for word in words} == {place}
 
 
+@pytest.mark.parametrize("keys", ["", "g"])
+async def test_a_reason_that_is_given_after_a_failure_is_in_its_line_at_once_as_it_is_in_the_inbox(
+    plan, make_app, keys
+):
+    by_agent(plan, "claude-2", EditTask(plan[7], {"status": "failed"}))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 60)) as pilot:
+        await settle(pilot, *keys)
+        by_agent(plan, "claude-2", LogTask(plan[7], "zstd is missing"))
+        await settle(pilot)
+        assert re.search(r"✗ fail +claude-2 +#7 .*zstd is missing", shown(app))
+
+
 async def test_a_reason_and_an_open_question_have_their_colours_in_the_log(plan, make_app):
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:

@@ -150,7 +150,7 @@ class LogPane(Pane):
             self._number()
         if changes.all:
             rows.reload()
-        self._take_new(self._folded_by(changes) if self.following else ())
+        self._take_new(self._changed_lines(changes))
         if self.is_open:
             self._entry.changed(changes)
         if self._drawing.label_width != self._label_width or changes.touches("ask"):
@@ -174,17 +174,22 @@ class LogPane(Pane):
         """The tasks that the lines are about."""
         return {row.task for row in self.row_list.rows_on_screen if row.task is not None}
 
-    def _folded_by(self, changes: StateChanges) -> list[str]:
-        """Return the keys of the lines with which new entries may be folded."""
+    def _changed_lines(self, changes: StateChanges) -> list[str]:
+        """Return the keys of the lines that new messages change: they are folded into one, or say why a task failed."""
         said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
         rows = self.row_list.rows_held if said else ()
-        return [str(row.seq) for row in rows if row.word == "log" and (row.actor, row.task) in said]
+        tasks = {task for _, task in said}
+        return [
+            str(row.seq)
+            for row in rows
+            if ((row.actor, row.task) in said and self.following if row.word == "log" else row.task in tasks)
+        ]
 
-    def _take_new(self, folded: Sequence[str] = ()) -> None:
-        """Read the new entries; `folded` are the keys of lines with which they may be folded."""
+    def _take_new(self, changed: Sequence[str] = ()) -> None:
+        """Read the new entries; `changed` are the keys of the lines that they change."""
         self.row_list.grow()
         self._show_marks()
-        self.row_list.change([*MARKS, *folded])
+        self.row_list.change([*MARKS, *changed])
         if self.following:
             self.row_list.move_last()
         newest = self.context.link.seq
