@@ -333,6 +333,15 @@ async def test_what_is_opened_shows_the_agents_reasons_and_stays_while_others_co
             assert not log_of(app).is_open
 
 
+@pytest.mark.parametrize("pane_size", SIZES)
+async def test_what_is_opened_after_another_was_closed_is_the_entry_under_the_cursor(plan, make_app, pane_size):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=pane_size) as pilot:
+        await settle(pilot, "g", "j", "j", "enter", "escape", "G", "enter")
+        entry = shown(app).rsplit("─\n", 1)[-1]
+        assert "running tests 14/22" in entry and "Inventory" not in entry and "Audit" not in entry
+
+
 async def test_an_instant_of_an_entry_that_is_opened_is_told_as_a_time_of_the_day(plan, make_app):
     with Store(plan.path) as store:
         sessions = Sessions(store)

@@ -137,9 +137,10 @@ class TextLines(LinePainter):
         self._styles: StyleCache | None = None
 
     def again(self) -> None:
-        """Draw again; paint only what differs."""
+        """Draw again; paint only what differs. What is hidden is drawn when it is shown."""
         width, height = self.size
         if not width:
+            self._shown_width = 0
             return
         old, old_width = self._shown, self._shown_width
         self._draw(width, height)
