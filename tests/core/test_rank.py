@@ -5,8 +5,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_tasks.core.commit.rank import between
 from tui_tasks.core.engine.driver import connect
-from tui_tasks.core.rank import between
 
 
 def filled(inserts: list[int]) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.postgres.machines import digest, names
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.postgres import replica_files, replica_following, snapshots
+from tui_tasks.postgres import replica_files, replica_following, server_snapshots
 from tui_tasks.state.open_state import open_state
 
 CHUNK = 4_096
@@ -22,7 +22,7 @@ class Cut(Exception):
 @pytest.fixture
 def here(opened_on, monkeypatch):
     """A machine with some tasks, whose snapshot is on the server in several chunks."""
-    monkeypatch.setattr(snapshots, "CHUNK", CHUNK)
+    monkeypatch.setattr(server_snapshots, "CHUNK", CHUNK)
     state = opened_on("here")
     for number in range(40):
         state.call("tasklist:add_task", {"name": f"Task {number}", "description": f"{number**90}"})
@@ -52,9 +52,9 @@ def test_the_progress_has_a_total_for_each_kind_of_steps(build, here):
     seen = []
     path = build(lambda *progress: seen.append(progress))
     assert list(dict.fromkeys(what for what, _, _ in seen)) == [
-        snapshots.FETCHING, snapshots.UNPACKING, snapshots.CHECKING, "applying entries"
+        server_snapshots.FETCHING, server_snapshots.UNPACKING, server_snapshots.CHECKING, "applying entries"
     ]  # fmt: skip
-    fetched = [(done, total) for what, done, total in seen if what == snapshots.FETCHING]
+    fetched = [(done, total) for what, done, total in seen if what == server_snapshots.FETCHING]
     assert len(fetched) > 3
     assert fetched == [(number * CHUNK, len(fetched) * CHUNK) for number in range(len(fetched))]
     assert seen[-1] == ("applying entries", here.seq, here.seq)
@@ -71,12 +71,12 @@ def test_what_was_fetched_before_a_cut_is_not_fetched_again(build, here):
         build(cut)
     seen = []
     path = build(lambda *progress: seen.append(progress))
-    assert seen[0][:2] == (snapshots.FETCHING, 2 * CHUNK)
+    assert seen[0][:2] == (server_snapshots.FETCHING, 2 * CHUNK)
     assert digest(path) == digest(here._session.store.path)
     assert beside(path) == []
 
 
-@pytest.mark.parametrize("where", [snapshots.UNPACKING, snapshots.CHECKING, "applying entries"])
+@pytest.mark.parametrize("where", [server_snapshots.UNPACKING, server_snapshots.CHECKING, "applying entries"])
 def test_a_cut_at_any_step_leaves_what_can_be_run_again(build, here, where):
     def cut(what, done, total):
         if what == where:
@@ -91,7 +91,7 @@ def test_a_cut_at_any_step_leaves_what_can_be_run_again(build, here, where):
 
 def test_a_snapshot_that_a_newer_one_replaces_meanwhile_is_left_for_that(build, here):
     def replace(what, done, total):
-        if (what, done) == (snapshots.FETCHING, CHUNK) and here.seq == before:
+        if (what, done) == (server_snapshots.FETCHING, CHUNK) and here.seq == before:
             here.call("tasklist:add_task", {"name": "Later"})
             here._session.store.db.cut(here.seq)
 
@@ -116,7 +116,7 @@ def test_a_damaged_snapshot_is_refused_and_fetched_anew_the_next_time(build, her
 
 def test_of_two_processes_that_build_at_once_the_second_uses_what_the_first_built(build, here, machine, server_url):
     def other(what, done, total):
-        if (what, done) == (snapshots.FETCHING, CHUNK):
+        if (what, done) == (server_snapshots.FETCHING, CHUNK):
             seen.append(what)
 
     seen: list[str] = []
@@ -124,5 +124,5 @@ def test_of_two_processes_that_build_at_once_the_second_uses_what_the_first_buil
     with open_state(server_url, agent="codex") as state:
         state._session.store.db.build(other)
         assert len(names(state)) == 40
-    assert seen == [snapshots.FETCHING]
+    assert seen == [server_snapshots.FETCHING]
     assert path == state._session.store.path

@@ -10,7 +10,7 @@ import pytest
 from tests.entries import all_entries
 from tests.postgres.machines import digest, names, run
 from tui_tasks.client.requests import ToolError
-from tui_tasks.postgres import snapshots
+from tui_tasks.postgres import server_snapshots
 from tui_tasks.state.open_state import open_state
 
 
@@ -56,7 +56,7 @@ def test_storing_a_snapshot_reports_its_progress(opened_on):
     add(here, "Build")
     seen = []
     here._session.store.db.cut(here.seq, lambda *progress: seen.append(progress))
-    assert [what for what, _, _ in seen] == [snapshots.PACKING, snapshots.STORING]
+    assert [what for what, _, _ in seen] == [server_snapshots.PACKING, server_snapshots.STORING]
     assert all(done <= total > 0 for _, done, total in seen)
 
 

@@ -49,8 +49,8 @@ from tui_tasks.hooks import intake, redaction
 from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
 from tui_tasks.runner import processes, run_marks, supervisor
+from tui_tasks.runner.run_commands import CommandSpec, RunEnding
 from tui_tasks.runner.run_process import MAX_REASON, RESULT, RunProcess
-from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.runner.runner_settings import AgentSettings
 from tui_tasks.runner.supervisor_launch import Assignment
 from tui_tasks.settings import config, paths, project

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tui_tasks.core.commit.rank import is_file_rank, without_collisions
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import EnsureList, ImportDeletion, ImportList, ImportLog, ImportTask
-from tui_tasks.core.rank import is_file_rank, without_collisions
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Progress, Store

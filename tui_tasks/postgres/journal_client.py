@@ -19,7 +19,7 @@ from psycopg import errors
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, RoleRefused, WriteConflict
-from tui_tasks.postgres import Report, snapshots, statements
+from tui_tasks.postgres import Report, server_snapshots, statements
 from tui_tasks.postgres.optimistic_writes import OptimisticWrites
 from tui_tasks.postgres.server import first_line, open_connection, prepare
 from tui_tasks.postgres.statements import Row
@@ -257,9 +257,9 @@ class JournalClient:
             return None if row is None else bytes(row[0])
 
     def build(self, path: str, now: int, report: Report) -> bool:
-        """Put the newest snapshot in the place of a replica; see `snapshots`."""
+        """Put the newest snapshot in the place of a replica; see `server_snapshots`."""
         with self._asking():
-            return snapshots.build(path, self.connected(), now, report)
+            return server_snapshots.build(path, self.connected(), now, report)
 
     def cut(self, replica: Database, last: int, report: Report) -> int:
         """Store a replica as a snapshot, and drop the entries up to `last` on the server; return how many.
@@ -270,7 +270,7 @@ class JournalClient:
         """
         with self._asking():
             connection = self.connected()
-            covered = snapshots.put_replica(replica, connection, report)
+            covered = server_snapshots.put_replica(replica, connection, report)
             row = connection.execute("SELECT tui_tasks.cut(%s)", (min(last, covered),)).fetchone()
             assert row is not None
             return int(row[0])

@@ -24,11 +24,11 @@ from tui_tasks.core.maintenance import backup, journal_checks
 from tui_tasks.core.operations import ChangeMachine
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.postgres import Report, companions, snapshots
+from tui_tasks.postgres import Report, companions, server_snapshots
 from tui_tasks.postgres.journal_client import COMPANIONS
 from tui_tasks.postgres.replica_files import this_machine
 from tui_tasks.postgres.server import first_line, prepare
-from tui_tasks.postgres.snapshots import Covered
+from tui_tasks.postgres.server_snapshots import Covered
 
 Connection = psycopg.Connection[Any]
 _OF_MACHINES: Final = ("settings", "check_definition", "check_run", "work", "auto")
@@ -68,7 +68,7 @@ def to_server(source: Path, connection: Connection, report: Report) -> int:
             _change_machine(copy, is_to_server=True)
             prepare(connection)
             newest = _push(copy.db, connection, report)
-            snapshots.strip(copy.db)
+            server_snapshots.strip(copy.db)
             # The processes that hold runs or wait for answers stay behind.
             copy.db.sql("DELETE FROM beat")
             copy.db.sql("DELETE FROM asker")
@@ -126,7 +126,7 @@ def _put_snapshot(part: Path, connection: Connection, newest: int, report: Repor
         raise Conflict(
             "somebody has written to the server meanwhile, before it had all of the file: its journal is whole"
         )
-    snapshots.put(part, connection, Covered(*head), report)
+    server_snapshots.put(part, connection, Covered(*head), report)
 
 
 def to_file(connection: Connection, target: Path, report: Report) -> int:
@@ -144,7 +144,7 @@ def to_file(connection: Connection, target: Path, report: Report) -> int:
         part = target.with_name(f".{target.name}.moving")
         if not _is_beginning(part, connection):
             backup.remove(part)
-            covered = snapshots.fetch(connection, part, report)
+            covered = server_snapshots.fetch(connection, part, report)
             with Store(str(part)) as store, store.db.transaction(write=True):
                 companions.put_number(store.db, 0 if covered is None else covered.number)
         with Store(str(part)) as store:

@@ -10,7 +10,7 @@ import psycopg
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy, DatabaseRefused
-from tui_tasks.postgres import companions, snapshots
+from tui_tasks.postgres import companions, server_snapshots
 from tui_tasks.postgres.journal_client import ENTRY_COLUMNS, JournalClient
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.postgres.replica_files import server_of
@@ -55,7 +55,7 @@ def compare(replica: Replica, now: int, *, whole: bool) -> Iterator[str]:
 
 def _about(connection: Connection) -> str:
     database = prepare(connection)
-    snapshot = snapshots.newest(connection)
+    snapshot = server_snapshots.newest(connection)
     held = connection.execute(_HEAD).fetchone()
     assert held is not None
     covered = "no snapshot" if snapshot is None else f"a snapshot at entry {snapshot[0].seq:,}"

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import START
 from tests.core.test_state_properties import TheState, tables
-from tui_tasks.core import rank
-from tui_tasks.core.commit import journal, rebalancing
+from tui_tasks.core.commit import journal, rank, rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.maintenance.replay import replay

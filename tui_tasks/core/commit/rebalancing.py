@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tui_tasks.core import rank, vocab
+from tui_tasks.core import vocab
+from tui_tasks.core.commit import rank
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.read.tasks import task_queries

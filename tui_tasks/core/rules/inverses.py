@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit.rank import between
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.jobs import DeleteJob
-from tui_tasks.core.rank import between
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.read.tasks.task_names import named

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from tui_tasks.core.rank import is_file_rank, without_collisions
+from tui_tasks.core.commit.rank import is_file_rank, without_collisions
 from tui_tasks.core.vocab import MAX_TEXT
 from tui_tasks.formats import closing_edges
 from tui_tasks.text import safe

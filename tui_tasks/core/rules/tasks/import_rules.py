@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import asdict
 
 from tui_tasks.core import agent_names
+from tui_tasks.core.commit.rank import between, is_file_rank
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.tasks import AddTask, ImportDeletion, ImportList, ImportLog, ImportTask
-from tui_tasks.core.rank import between, is_file_rank
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.tasks import held_rules

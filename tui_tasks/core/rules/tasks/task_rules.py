@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit.rank import MAX_CHARS, between
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, StaleClaim
 from tui_tasks.core.operations import AtVersion
 from tui_tasks.core.operations.tasks import (
@@ -16,7 +17,6 @@ from tui_tasks.core.operations.tasks import (
     DeleteTask,
     EditTask,
 )
-from tui_tasks.core.rank import MAX_CHARS, between
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule

@@ -1,4 +1,6 @@
-"""The database's side of a run, for a supervisor: what it reads and writes for runs of jobs and of checks."""
+"""What a supervisor runs, for jobs and for checks: the command with its environment and folder; and what of its beginning
+and end is recorded.
+"""
 
 from __future__ import annotations
 
