@@ -1,5 +1,5 @@
-"""What a supervisor runs, for jobs and for checks: the command with its environment and folder; and what of its beginning
-and end is recorded.
+"""What a supervisor runs, for jobs and for checks: the command with its environment and folder; and what is recorded of
+its beginning and end.
 """
 
 from __future__ import annotations

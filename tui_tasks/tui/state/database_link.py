@@ -174,7 +174,7 @@ class DatabaseLink:
 
     def _changes(self) -> StateChanges | None:
         """Return the changes since the last call; None when there are none."""
-        from tui_tasks.core.commit import rebalancing  # the first paint goes without
+        from tui_tasks.core.commit import rank  # the first paint goes without
 
         since, is_other = self.seq, self.db.file != self._file
         entries = overview.changes(self.db, since, MAX_ENTRIES + 1)
@@ -183,7 +183,7 @@ class DatabaseLink:
         # Another file may differ in anything, and dropped entries cannot be read.
         is_too_much = is_other or len(entries) > MAX_ENTRIES or entries[0].seq != since + 1
         # Rebalancing changes the ranks by which pages are cached; a check's definition concerns all tasks of a list.
-        if is_too_much or any(entry.kind in (rebalancing.KIND, "check.defined") for entry in entries):
+        if is_too_much or any(entry.kind in (rank.KIND, "check.defined") for entry in entries):
             return StateChanges(since, journal.newest(self.db), (), all=True)
         changed = {entry.uid for entry in entries if entry.entity == "task"}
         waiting = overview.waiting_on(self.db, changed) if changed else set()
