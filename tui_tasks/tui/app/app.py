@@ -36,7 +36,7 @@ from tui_tasks.tui.app.notifier import Absence, FocusTracking, Notifier
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
-from tui_tasks.tui.keys.user_keys import Keymap, renamed
+from tui_tasks.tui.keys.user_keys import Keymap, renamed, unbound_message
 from tui_tasks.tui.painting import theme_file, theme_variables
 from tui_tasks.tui.painting.scroll_marks import ThinScrollBar
 from tui_tasks.tui.painting.theme_file import ThemeManager
@@ -213,9 +213,7 @@ class TaskApp(Actor, ResilientApp):
 
     def _say_unbound(self, key: str) -> None:
         """Say what helps after a key that does nothing here."""
-        from tui_tasks.tui.keys import unbound_keys
-
-        self.frame.say(unbound_keys.message(key, self.actions_here.can, self.context.keymap))
+        self.frame.say(unbound_message(key, self.actions_here.can, self.context.keymap))
 
     @property
     def pane(self) -> Pane:

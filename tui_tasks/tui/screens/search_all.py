@@ -19,7 +19,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry, Picker
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.shown_words import ShownWords
+from tui_tasks.tui.tasks.filter_actions import ShownWords
 from tui_tasks.tui.widgets.frame import FootLine
 
 # The most tasks shown; more than that call for a narrower filter.

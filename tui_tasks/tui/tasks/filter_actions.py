@@ -1,34 +1,37 @@
 """Which tasks a pane shows, in which order, and which are marked.
 
-The filter is parsed and completed; what matches is counted, and a filter is saved as a view. The order is the list's
-own, or by urgency, due date, age or agent. Marks are for actions on several tasks at once.
+The filter is parsed and completed, and finds the words of the notes that rows show. What matches is counted, and a
+filter is saved as a view. The order is the list's own, or by urgency, due date, age or agent. Marks are for actions on
+several tasks at once.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from textual.timer import Timer
 from typing_extensions import override
 
-from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import ALL, Filter, Term
-from tui_tasks.core.read.pages.list_pages import MAX_SORTED
+from tui_tasks.core.read.pages import board_pages, list_pages
+from tui_tasks.core.read.pages.board_pages import NEEDS_YOU
+from tui_tasks.core.read.pages.filter import ALL, Filter, Term, says
+from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.dialects.requests.filter_syntax import Parsed
+from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.tasks import task_text
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.tasks.shown_words import ShownWords
     from tui_tasks.tui.tasks.task_pane import TaskPane
-
 
 # The most tasks that can be marked, and changed as one change.
 MAX_MARKED: Final = 10_000
@@ -216,8 +219,6 @@ class FilterActions(Controller):
                 # No task of this list matches.
                 terms = (*terms, Term("status", "none"))
         if self._shown is None:
-            from tui_tasks.tui.tasks.shown_words import ShownWords  # the first screen has no filter
-
             self._shown = ShownWords(self._context)
         now = local_time(clock.now(), clock.zone)
         return Filter(terms, state.changed_tasks, now, parsed.sort, self._shown.on_screen)
@@ -321,3 +322,56 @@ class MatchCounter:
         if self._next is not None:
             self._next.stop()
         self._next, self._counted, self._is_outdated = None, None, False
+
+
+MOST: Final = 300
+"""How many tasks of each state have their notes searched: a note is read from the log of its task."""
+_WITH_NOTES: Final = (NEEDS_YOU, "in_progress", "failed", "skipped", "cancelled")
+# The states that the screen adds to the statuses of tasks.
+_ADDED: Final = ("needs_you", "reviewable")
+
+
+class ShownWords:
+    """Searches the notes of a list's tasks, which it reads once for each state of the journal."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._read_at: tuple[int, int] | None = None
+        self._notes: dict[str, tuple[str, str]] = {}
+        # What was said last of tasks that are over, each with the task as it was then.
+        self._ended: dict[str, tuple[TaskLine, str]] = {}
+
+    def on_screen(self, word: str) -> list[str]:
+        """Return the uids of those tasks of the current list: `Filter.shown`."""
+        return self.of_list(self._context.state.list_id, word)
+
+    def of_list(self, list_id: int, word: str) -> list[str]:
+        """Return the uids of those tasks of a list."""
+        now = self._context.link.seq, list_id
+        if now != self._read_at:
+            self._read_at = now
+            self._notes = {task.uid: self._note(task) for task in self._tasks(list_id)}
+        part = word.casefold()
+        return [uid for uid, (state, text) in self._notes.items() if part in text or says(state, part)]
+
+    def _tasks(self, list_id: int) -> Iterator[TaskLine]:
+        context, needing = self._context, self._context.state.needing
+        for part in _WITH_NOTES:
+            yield from board_pages.page(context.db, list_id, part, list_pages.FIRST, MOST, needing=needing)
+        still = (list_pages.line(context.db, uid) for uid in context.state.standing_still)
+        yield from (task for task in still if task is not None and task.list_id == list_id and not task.deleted)
+
+    def _note(self, task: TaskLine) -> tuple[str, str]:
+        """Return the state that the screen adds, and the note as the row shows it."""
+        context, state = self._context, self._context.state.status_of(task)
+        why, failed = task_text.reason(context, task, state), task_text.failed_check(context, task)
+        texts = [why[0] if why is not None else "", failed or "", self._last_words(task, state) if why is None else ""]
+        return look(state).word if state in _ADDED else "", "\n".join(texts).casefold()
+
+    def _last_words(self, task: TaskLine, state: str) -> str:
+        if not task.finished_at:
+            return task_text.last_word(self._context, task, state)
+        known = self._ended.get(task.uid)
+        if known is None or known[0] != task:
+            known = self._ended[task.uid] = task, task_text.last_word(self._context, task, state)
+        return known[1]
