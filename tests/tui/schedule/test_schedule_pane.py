@@ -136,6 +136,19 @@ async def test_a_run_that_was_interrupted_is_no_failure_in_a_row(jobs, make_app)
         assert "failed now, 2 in a row:  no paper" in shown(app)
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_reason_for_which_there_is_no_room_ends_with_a_sign_that_it_is_cut(jobs, make_app, size):
+    by_agent(jobs.plan, "human", RunJob(jobs[5]))
+    with Store(jobs.plan.path) as store:
+        (run,) = job_queries.open_runs(store.db, jobs[5])
+    by_agent(jobs.plan, "claude-1", FinishRun(run.uid, "error", " ".join(f"word{at}" for at in range(200))))
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "G")
+        reason = shown(app).rsplit("word", 1)[1].splitlines()[0]
+        assert reason.rstrip().endswith("…"), shown(app)
+
+
 async def test_the_strip_tells_how_many_jobs_have_no_room(jobs, make_app):
     for number in range(9):
         by_agent(jobs.plan, "claude-1", CreateJob(f"Another {number}", "scheduled", "", "x", "UTC", schedule=DAILY))

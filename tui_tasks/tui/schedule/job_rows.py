@@ -230,7 +230,7 @@ class JobDetail(TextDrawing):
         head: list[Part] = [(f" S{self._number} " if titled else " ", "bold")]
         head.append((f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color))
         indent = sum(len(text) for text, _ in head)
-        lines = wrapped(story, width - indent - 1, 1_000)[:2]
+        lines = _wrapped_at_most(story, width - indent - 1, 2)
         return [[*(head if at == 0 else [(" " * indent, "")]), (text, "")] for at, text in enumerate(lines)]
 
     def _times(self, line: JobLine, now: int, width: int, *, brief: bool) -> list[Drawn]:
@@ -242,13 +242,16 @@ class JobDetail(TextDrawing):
     def _field(self, name: str, text: str, width: int, most: int) -> list[Drawn]:
         if not text.strip():
             return []
-        lines = wrapped(" ".join(text.split()), max(8, width - _LABEL - 2), 2_000)
-        if len(lines) > most:
-            lines = [*lines[: most - 1], safe_line(" ".join(lines[most - 1 :]), max(8, width - _LABEL - 2))]
+        lines = _wrapped_at_most(" ".join(text.split()), max(8, width - _LABEL - 2), most)
         return [
-            [(f" {name if at == 0 else '':<{_LABEL - 1}}", "$muted"), (line, "")]
-            for at, line in enumerate(lines[:most])
+            [(f" {name if at == 0 else '':<{_LABEL - 1}}", "$muted"), (line, "")] for at, line in enumerate(lines)
         ]
+
+
+def _wrapped_at_most(text: str, width: int, most: int) -> list[str]:
+    """Return a text in lines of a width in cells, at most `most`; the last one is cut where there would be more."""
+    lines = wrapped(text, width, 2_000)
+    return lines if len(lines) <= most else [*lines[: most - 1], safe_line(" ".join(lines[most - 1 :]), width)]
 
 
 # The hour that has begun, and all others up to the same minute of tomorrow.
