@@ -214,3 +214,12 @@ async def test_a_failed_task_names_who_worked_on_it_in_the_list_above_it_and_in_
         await settle(pilot, "a")
         (row,) = (line for line in lines(app) if "✗ #8" in line)
         assert "claude-9" in row
+
+
+async def test_how_long_ago_something_was_stays_true_in_the_detail_of_a_row(plan, make_app):
+    by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}), now=NOW - 90 * SECOND)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "a", "G")
+        assert "claude-1 set it failed 1m ago" in shown(app)
+        assert app.screen._asked.span_us == 30 * SECOND, "it is drawn again when that is no longer true"

@@ -16,7 +16,6 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
@@ -64,7 +63,7 @@ class FailedTasks(RowSource[TaskLine]):
         task = task_queries.task(self.context.db, row.uid)
         lines = block(f"#{row.number} {row.name}", room, "bold")
         if row.status == "failed":
-            at = ago(row.finished_at or row.updated_at, self.context.clock.now())
+            at = self.ago(row.finished_at or row.updated_at)
             lines += block(f"{agent_text.who(row.who, 40)} set it failed {at}", room, "$muted")
             lines += block(why, room, "$state-failed") if (why := self._reason(row)) else []
         elif task.due is not None:
@@ -130,7 +129,7 @@ class FailedJobs(RowSource[JobLine]):
         if job.next_run is not None and job.next_run < now:
             lines += block(self._late(job.next_run), room, "$state-overdue")
         if row.failure is not None:
-            at = ago(row.failure.ended_at or row.failure.at or now, now)
+            at = self.ago(row.failure.ended_at or row.failure.at or now)
             lines += block(f"failed {at}{': ' * bool(row.failure.why)}{row.failure.why}", room, "$state-failed")
         return lines + ([[], *block(job.prompt, room)] if job.prompt else [])
 

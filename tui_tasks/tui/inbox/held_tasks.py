@@ -23,7 +23,7 @@ from tui_tasks.core.rules.agents.request_text import decided_line, decided_lines
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import ago, count
+from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.ask_detail import decided_prose
 from tui_tasks.tui.asks.reading import Standing
@@ -57,15 +57,17 @@ def changed_fields(before: Task | Job | None, now: Task | Job | None) -> str:
     return " and ".join(filter(None, (", ".join(changed[:-1]), *changed[-1:]))).replace("_", " ")
 
 
-def held_lines(context: Context, row: HeldTask, room: int) -> tuple[list[Drawn], list[Drawn]]:
-    """Return the lines of a held task or job: what is accepted with who filed it and why, and its dependencies."""
+def held_lines(context: Context, row: HeldTask, room: int, when: str) -> tuple[list[Drawn], list[Drawn]]:
+    """Return the lines of a held task or job: what is accepted with who filed it `when` and why, and its
+    dependencies.
+    """
     task = content(context, row)
     if isinstance(task, Job):
-        return _job(context, row, task, room), []
+        return _job(context, row, task, room, when), []
     if task is None:
         return [], []
     shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
-    who = f"{safe_line(row.maker, 40)} filed it {ago(row.at, context.clock.now())}, for {row.list_name}"
+    who = f"{safe_line(row.maker, 40)} filed it {when}, for {row.list_name}"
     lines = shown(task.name, style="bold") + shown(who, style="$muted")
     if why := held_queries.why(context.db, row.uid):
         lines += [[], *shown(f"Why: {why}", style="$changed")]
@@ -78,14 +80,14 @@ def held_lines(context: Context, row: HeldTask, room: int) -> tuple[list[Drawn],
     return lines, [*depends, *_named("Wait for it", waiting, row.waiting, room)]
 
 
-def _job(context: Context, row: HeldTask, job: Job, room: int) -> list[Drawn]:
+def _job(context: Context, row: HeldTask, job: Job, room: int, when: str) -> list[Drawn]:
     shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
-    who = f"{safe_line(row.maker, 40)} made this job {ago(row.at, context.clock.now())}"
+    who = f"{safe_line(row.maker, 40)} made this job {when}"
     lines = shown(job.name, style="bold") + shown(who, style="$muted")
     if why := held_queries.why_job(context.db, row):
         lines += [[], *shown(f"Why: {why}", style="$changed")]
-    when = ", ".join(part for part in (job_text.raw(job), job_text.when(job)) if part)
-    facts = (when, job_text.who_runs(job), job_text.settings(job))
+    times = ", ".join(part for part in (job_text.raw(job), job_text.when(job)) if part)
+    facts = (times, job_text.who_runs(job), job_text.settings(job))
     lines += [[], *(line for fact in facts if fact for line in shown(fact, style="$muted"))]
     for head, text in (("Prompt", job.prompt), ("System prompt", job.system_prompt)):
         if text.strip():
@@ -188,7 +190,7 @@ class HeldTasks(RowSource[HeldTask]):
     def lines(self, row: HeldTask, room: int) -> list[Drawn]:
         """Return the row in full, and note which version of it is drawn."""
         text = content(self.context, row)
-        accepted, others = held_lines(self.context, row, room)
+        accepted, others = held_lines(self.context, row, room, self.ago(row.at))
         self._ends[row.uid] = len(accepted)
         if text is not None and self._standing.show(row.uid, text.version, text):
             self._show_beginning()

@@ -18,6 +18,7 @@ from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import ask_queries
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import age_lasts, ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
@@ -90,6 +91,14 @@ class RowSource(Controller, Generic[R]):
         self.context = context
         self._item_here = item_here
         self._has_stood = has_stood
+        self.lasts: Callable[[int], object] = lambda span_us: None
+        """Called, while a row is drawn in full, with for how many microseconds that stays true."""
+
+    def ago(self, at: int) -> str:
+        """Return how long ago an instant was, in a row that is drawn in full."""
+        now = self.context.clock.now()
+        self.lasts(age_lasts(at, now))
+        return ago(at, now)
 
     def items(self, needs: Sequence[Need]) -> Iterable[InboxItem]:
         """Read the rows of what needs the human, which is of its `KINDS`."""

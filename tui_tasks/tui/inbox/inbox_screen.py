@@ -79,6 +79,8 @@ class Inbox(Overlay):
         self.window = InboxList(context, self._drawing)
         self._head = ScreenHead(context, self._title, id="inbox", kinds=lambda: (), below=ROWS_AND_DETAIL)
         self._asked = AskDetail(context, self.tasks, lambda: self._both.room)
+        for source in sources:
+            source.lasts = self._asked.lasts
         self._detail = TextLines(context, self._asked, id="ask-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
         self.reading = Reading(context)

@@ -27,7 +27,6 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import error_line, failed_test, safe_line
-from tui_tasks.text.times import ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
@@ -77,7 +76,7 @@ class FailedChecks(RowSource[FailedTask]):
     def lines(self, row: FailedTask, room: int) -> list[Drawn]:
         """Return title, who reported it, its checks with the output of failed ones, and the description."""
         what = "reported it done" if row.task.status == "done" else "is kept from setting it done"
-        when = ago(row.at, self.context.clock.now())
+        when = self.ago(row.at)
         who = f"{agent_text.who(row.who, 40)} {what}, in {row.list_name}; checked {when}"
         lines = block(f"#{row.task.number} {row.task.name}", room, "bold") + block(who, room, "$muted")
         lines += [[], *task_text.lines(self.context, row.task, room, OUTPUT_LINES)]
@@ -155,7 +154,7 @@ class LeftTasks(RowSource[TaskLine]):
     def lines(self, row: TaskLine, room: int) -> list[Drawn]:
         """Return its name, its agent, what that said last, and the description."""
         task = task_queries.task(self.context.db, row.uid)
-        who = f"{agent_text.who(row.who, 40)} is gone, changed {ago(row.updated_at, self.context.clock.now())}"
+        who = f"{agent_text.who(row.who, 40)} is gone, changed {self.ago(row.updated_at)}"
         lines = block(f"#{row.number} {row.name}", room, "bold") + block(who, room, "$state-overdue")
         if said := task_records.last_said(self.context.db, row.uid, row.who):
             lines += block(f'"{said}"', room)
@@ -298,7 +297,7 @@ class WorkToReview(RowSource[Work]):
         task = list_pages.line(self.context.db, row.task_uid)
         if task is None:
             return []
-        who = f"{agent_text.who(row.agent, 40)} started {ago(row.started_at, self.context.clock.now())}"
+        who = f"{agent_text.who(row.agent, 40)} started {self.ago(row.started_at)}"
         host = work_queries.host_of_other(self.context.db, row)
         at = f" on {host}" if host is not None else ""
         where = f"{row.branch or row.worktree}{at} into {row.base or 'no branch'}"

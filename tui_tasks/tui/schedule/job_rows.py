@@ -243,9 +243,7 @@ class JobDetail(TextDrawing):
         if not text.strip():
             return []
         lines = _wrapped_at_most(" ".join(text.split()), max(8, width - _LABEL - 2), most)
-        return [
-            [(f" {name if at == 0 else '':<{_LABEL - 1}}", "$muted"), (line, "")] for at, line in enumerate(lines)
-        ]
+        return [[(f" {name if at == 0 else '':<{_LABEL - 1}}", "$muted"), (line, "")] for at, line in enumerate(lines)]
 
 
 def _wrapped_at_most(text: str, width: int, most: int) -> list[str]:
