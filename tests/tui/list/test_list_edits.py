@@ -12,7 +12,8 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, Ensur
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inputs.dialogs import ConflictScreen, WordLine
+from tui_tasks.tui.inputs.dialogs import WordLine
+from tui_tasks.tui.inputs.form_screen import ConflictScreen
 from tui_tasks.tui.inputs.task_form import EditScreen
 
 # Editing, placing, deleting

@@ -1,28 +1,28 @@
-"""Dialogs: a menu of keys and a line of text at the foot of the screen, forms, and the choice after a conflict; and the
-input of one line, which panes use too.
+"""Dialogs at the foot of the screen: a menu of keys, a line of text, and a confirmation; and the input of one line,
+which panes use too.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import msgspec
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
 from tui_tasks.dialects.requests.quick_add_syntax import lines_of
-from tui_tasks.text.safe import one_to_one, safe_line
+from tui_tasks.text.safe import one_to_one
 from tui_tasks.tui.keys.action_table import show_key
 from tui_tasks.tui.painting.line_painter import rule
-from tui_tasks.tui.widgets.bases import Dialog, block, plain
+from tui_tasks.tui.widgets.bases import Dialog, plain
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
@@ -265,83 +265,3 @@ async def confirm(context: Context, question: str, yes: str, no: str = "no") -> 
     """Ask the human to confirm, from an action's coroutine; return whether they did. Enter alone confirms nothing."""
     key: str | None = await context.ask(Menu(context, question, [Choice("y", yes), Choice("n", no)], lit="n"))
     return key == "y"
-
-
-class ConflictScreen(Dialog[str | None]):
-    """Shows both texts side by side. Result: `mine`, `theirs`, or None to continue editing."""
-
-    AUTO_FOCUS = "VerticalScroll"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "choose('mine')", "Keep mine", show=False),
-        Binding("t", "choose('theirs')", "Take theirs", show=False),
-        Binding("escape,e", "choose(None)", "Back to the form", show=False),
-    ]
-
-    def __init__(
-        self, context: Context, title: str, who: str, mine: Mapping[str, str], theirs: Mapping[str, str]
-    ) -> None:
-        """`mine` and `theirs` are the texts of the fields that both have changed, by the fields' names for people."""
-        super().__init__(context)
-        self._head = title
-        self._who = who
-        self._mine = mine
-        self._theirs = theirs
-
-    def compose(self) -> ComposeResult:
-        """Compose the fields that both have changed."""
-        with Vertical(classes="whole"):
-            yield Static(plain(f" {self._head}", "bold"))
-            yield rule(self.context)
-            with Horizontal(id="sides"):
-                yield from self._side("Yours", self._mine)
-                yield from self._side(f"{safe_line(self._who, 40)}, saved", self._theirs)
-            yield FootLine(self.context, id="foot")
-
-    @staticmethod
-    def _side(title: str, texts: Mapping[str, str]) -> ComposeResult:
-        with VerticalScroll(classes="side"):
-            yield Static(plain(title, "$key bold"))
-            for name, text in texts.items():
-                yield Static(plain(name, "$muted"))
-                yield Static(block(text))
-
-    def on_mount(self) -> None:
-        """Show the keys."""
-        self.query_one(FootLine).hint(("m", "Save mine", ""), ("t", "Keep theirs", ""), ("Esc", "Back to the form", ""))
-
-    def action_choose(self, choice: str | None) -> None:
-        """End with a choice."""
-        self.dismiss(choice)
-
-
-R = TypeVar("R")
-
-
-class FormScreen(Dialog[R | None], Generic[R]):
-    """A form. Result: what was saved; None: left. Subclasses define `action_save` and `action_outside`."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "Save", show=False, priority=True),
-        Binding("ctrl+e", "outside", "In $EDITOR", show=False, priority=True),
-        Binding("escape", "leave", "Back", show=False, priority=True),
-    ]
-
-    has_asked = False
-
-    @property
-    def has_changes(self) -> bool:
-        """Whether there is unsaved text."""
-        raise NotImplementedError
-
-    def take_key(self, event: events.Key) -> bool:
-        """Forget a first Esc when another key comes, for which nothing else is done here."""
-        self.has_asked = self.has_asked and event.key == "escape"
-        return False
-
-    def action_leave(self) -> None:
-        """Leave the form; with unsaved text, only at the second call without a key between."""
-        if self.has_changes and not self.has_asked:
-            self.has_asked = True
-            self.context.say("Esc again discards what you typed; ^s saves it.")
-        else:
-            self.dismiss(None)

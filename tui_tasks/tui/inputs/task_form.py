@@ -28,8 +28,9 @@ from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.dialogs import ConflictScreen, FormScreen, WordLine
+from tui_tasks.tui.inputs.dialogs import WordLine
 from tui_tasks.tui.inputs.editor import LongText
+from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import plain
