@@ -59,7 +59,7 @@ async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
         assert "rm -rf build/" in row_of(app, rows[2].name)
         assert "overloaded" in row_of(app, rows[3].name)
         assert "Edit 9s" in row_of(app, rows[4].name)
-        assert lines(app)[size[0] >= 60].startswith(" ? 3 ask   ✗ 2 failed" if size[0] >= 60 else " Agents")
+        assert lines(app)[size[0] >= 60].startswith(" ? 3 questions   ✗ 2 failed" if size[0] >= 60 else " Agents")
         assert "? 3  ✗ 2" in lines(app)[0] or size[0] >= 60
 
 
@@ -134,7 +134,7 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
         rows = "\n".join(below(app))
         rows = rows[rows.index("the same failure") :]
         assert "Which one?" in rows[: rows.index("claude-2")]
-        assert lines(app)[1].startswith(" ? 2 ask   ✗ 1 failed   ! 1 stuck ")
+        assert lines(app)[1].startswith(" ? 2 questions   ✗ 1 failed   ! 1 stuck ")
         assert shown(app).splitlines()[-1].startswith(" a Choose  . Seen  m Message")
 
 

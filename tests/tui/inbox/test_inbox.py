@@ -143,7 +143,7 @@ async def test_a_question_that_is_answered_no_longer_counts_as_waiting(plan, mak
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert lines(app)[1].startswith(" ? 2 ask ")
+        assert lines(app)[1].startswith(" ? 2 questions ")
         await settle(pilot, "1")
         assert lines(app)[1].startswith(" ? 1 question ")
 

@@ -191,7 +191,7 @@ async def test_the_kinds_without_a_row_have_the_words_of_the_counts(plan, make_a
     leave(plan, "claude-1")
     app = make_app(plan.path)
     async with opened(app, (120, 20)):
-        assert above(app).splitlines()[-1] == " +3 more: 2 questions, 1 failed"
+        assert above(app).splitlines()[-1] == "•+3 more: 2 questions, 1 failed"
         assert lines(app)[1].startswith(" ? 4 questions   ✗ 1 failed   ! 1 gone ")
 
 
@@ -199,7 +199,7 @@ async def test_the_kinds_without_a_row_have_the_words_of_the_counts(plan, make_a
 async def test_the_agent_of_a_question_stands_beside_it_at_every_width(plan, make_app, width):
     by_agent(plan, "claude-1", OpenAsk(f"{'May I drop the old table? ' * 9}Yes or no?", (), plan[5]))
     async with opened(make_app(plan.path), (width, 40)) as pilot:
-        rows = [line for line in above(pilot.app).splitlines() if re.match(r" \? #\d", line)]
+        rows = [line for line in above(pilot.app).splitlines() if re.match(r"•\? #\d", line)]
         assert len(rows) == 3
         assert all(re.search(r" claude-[12] +(9m|4m|now)$", row) for row in rows), shown(pilot.app)
 

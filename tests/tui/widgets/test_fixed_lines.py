@@ -8,6 +8,7 @@ import pytest
 
 from tests.tui.driving import above, below, by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EditTask, LogTask
@@ -38,7 +39,7 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
         assert len({head[1] for head in found}) == 1, found
         agents = [head[2] for place, head in zip(PLACES, found, strict=True) if place != "A"]
         assert len(set(agents)) == 1, found
-        assert found[0][1].startswith((" ? 2 ask   ✗ 2 failed   ! 0 stuck   ◷ 1 late   • ", " ? 2 ask  ✗ 2 failed"))
+        assert found[0][1].startswith((" ? 2 questions   ✗ 2 failed   ! 0 stuck   ◷ 1 late   • ", " ? 2 questions  ✗"))
         assert agents[0].startswith(" ? claude-2 waiting #7") and " ◐ claude-1 #5 " in agents[0]
         assert "waiting #7" not in found[PLACES.index("A")][2], "the screen of the agents lists them itself"
         for head in found:
@@ -111,9 +112,9 @@ async def test_what_has_no_row_is_counted_and_each_kind_has_one(app, plan):
     async with opened(app, (80, 24)) as pilot:
         await until(pilot, lambda: "14 questions" in lines(app)[1])
         needs = above(app).splitlines()[2:]
-        assert needs[-1] == " +11 more: 11 questions"
-        assert needs[-2].startswith(" ✗ #3 ")
-        assert len(needs) == 5 and all(line.startswith(" ? #") for line in needs[:3])
+        assert needs[-1] == "•+11 more: 11 questions"
+        assert needs[-2].startswith("•✗ #3 ")
+        assert len(needs) == 5 and all(line.startswith("•? #") for line in needs[:3])
         await pilot.click("#needs", offset=(3, 4))
         await until(pilot, lambda: "Inbox" in lines(app)[0])
 
@@ -125,17 +126,17 @@ async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
         await until(pilot, lambda: "[4 Schedule]" in lines(app)[0])
         await pilot.click("#now", offset=(lines(app)[1].index("0 stuck"), 0))
         await until(pilot, lambda: lines(app)[0].startswith(" Agents"))
-        await pilot.click("#fleet-now", offset=(lines(app)[1].index("2 ask"), 0))
+        await pilot.click("#fleet-now", offset=(lines(app)[1].index("2 questions"), 0))
         await until(pilot, lambda: lines(app)[0].startswith(" Inbox"))
 
 
 @pytest.mark.parametrize("width", range(60, 121, 5))
 async def test_counts_lose_their_words_before_their_place(plan, jobs, make_app, width):
     async with opened(make_app(plan.path), (width, 24)) as pilot:
-        marks = re.findall(r"([?✗!◷•]) (\d+|since)(?=\W)", lines(pilot.app)[1])
-        changed = "since" if width >= 95 else "19" if width > 60 else "4"
+        marks = re.findall(r"([?✗!◷•]) (\d+|since|#5)(?=\W|$)", lines(pilot.app)[1])
+        changed = "since" if width >= 75 else "19" if width >= 70 else "#5" if width >= 65 else "1"
         assert marks == [("?", "2"), ("✗", "2"), ("!", "0"), ("◷", "1"), ("•", changed)]
-        assert "2 ask" in lines(pilot.app)[1] and "0 stuck" in lines(pilot.app)[1]
+        assert "2 questions" in lines(pilot.app)[1] and "0 stuck" in lines(pilot.app)[1]
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -184,4 +185,35 @@ async def test_the_digest_says_what_it_covers_apart_from_what_changed_since_the_
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "D")
         assert lines(app)[0].startswith(title)
-        assert re.search(r"• since \S.*: #3 failed, #4 #7 ask", lines(app)[1])
+        assert re.search(r"• since \S.*: (.*, )?#5 started", lines(app)[1])
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it_was_seen_and_not_named_again(
+    plan, jobs, make_app, size
+):
+    by_agent(plan, "claude-2", OpenAsk("May I use the other key?"), LogTask(plan[8], "looked"))
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        rows = [line for line in lines(app)[3:8] if line[1] != " "]
+        assert {line[3:5] for line in rows if line.startswith("•") and line[1] != "+"} >= {"#4", "#7", "#3"}
+        assert {line[3:5] for line in rows if line.startswith(" ")} <= {"S4", "S3"}
+        assert lines(app)[1].endswith("#5 started, #8 noted")
+        await press(app, pilot, "a")
+        marked = {line[4:6] for line in below(app)[:9] if line[1:2] == "•"}
+        assert marked == {"#4", "#7", "#3", "  "}
+        await press(app, pilot, "escape", ".")
+        assert lines(app)[1].endswith("• 0 changed") and not any(line.startswith("•") for line in lines(app))
+
+
+async def test_where_only_rows_that_are_marked_have_changed_the_line_says_that_nothing_else_has(plan, make_app):
+    with Store(plan.path) as store:
+        local_values.put(store.db, local_values.LOOKED, {"seq": journal.newest(store.db), "at": NOW - 1})
+    by_agent(plan, "claude-2", OpenAsk("May I use the other key?"))
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        assert lines(app)[1].endswith("• nothing else since 20:15")
+        assert re.search("^•[?] +May I use", above(app), re.M) and ". Seen" in lines(app)[-1]
+        await press(app, pilot, "full_stop")
+        assert lines(app)[1].endswith("• 0 changed") and ". Seen" not in lines(app)[-1]
+        assert "•" not in "".join(lines(app)[2:])

@@ -111,14 +111,14 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert lines(app)[1].endswith("• since 19:58: #3 failed, #4 #7 ask, #5 started")
+        assert lines(app)[1].endswith("• since 19:58: #5 started")
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: lines(app)[1].endswith("• since 19:58: #3 failed, #4 #7 ask, #5 started, 1 deleted"))
+        await until(pilot, lambda: lines(app)[1].endswith("• since 19:58: #5 started, 1 deleted"))
         with Store(plan.path) as store:
             store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
-        await until(pilot, lambda: lines(app)[1].endswith("• since 19:58: #3 failed, #4 #7 ask, #5 started"))
+        await until(pilot, lambda: lines(app)[1].endswith("• since 19:58: #5 started"))
         agent(DeleteTask(plan[9]))
         await until(pilot, lambda: "1 deleted" in lines(app)[1])
         await press(app, pilot, "full_stop")
@@ -139,15 +139,15 @@ def leave(plan: Plan, *agents: str) -> None:
 
 
 ROWS = (
-    (" ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "claude-1", "9m"),
-    (" ? #7  Approve: delete the old GA property", "claude-2", "4m"),
-    (" ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "claude-2", "17m"),
+    ("•? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "claude-1", "9m"),
+    ("•? #7  Approve: delete the old GA property", "claude-2", "4m"),
+    ("•✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "claude-2", "17m"),
 )
 
 
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
-        assert lines(app)[1] == " ? 2 ask   ✗ 1 failed   ! 0 stuck   • since 19:58: #3 failed, #4 #7 ask, #5 started"
+        assert lines(app)[1] == " ? 2 questions   ✗ 1 failed   ! 0 stuck   • since 19:58: #5 started"
         assert lines(app)[2] == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22"'
         for line, (words, aside, waits) in zip(above(app).splitlines()[2:], ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
@@ -164,7 +164,8 @@ async def test_rows_of_what_needs_the_human_stand_in_the_columns_of_the_list_bel
 
 
 async def test_only_the_mark_of_a_row_is_coloured_and_number_and_agent_stand_back(app):
-    async with opened(app, (120, 40)):
+    async with opened(app, (120, 40)) as pilot:
+        await press(app, pilot, "full_stop")
         style = StyleCache.of(app).style
         for row, color in enumerate(("$state-needs-you", "$state-needs-you", "$state-failed")):
             parts = [segment for segment in app.query_one("#needs").render_line(row) if segment.text.strip()]
@@ -177,13 +178,13 @@ async def test_only_the_mark_of_a_row_is_coloured_and_number_and_agent_stand_bac
 async def test_a_question_gives_way_to_its_agent_and_goes_on_in_the_next_free_row(app, plan, agent):
     async with opened(app, (80, 24)) as pilot:
         first, more = above(app).splitlines()[2:4]
-        assert first == " ? #4  jose is maintained but heavier; pyjwt is in the           claude-1    9m"
+        assert first == "•? #4  jose is maintained but heavier; pyjwt is in the           claude-1    9m"
         assert more == " " * 7 + "lockfile. Which one?"
         agent(OpenAsk(f"{'May I drop the old table? ' * 2}Yes or no?", (), plan[5]))
         await until(pilot, lambda: "May I" in above(app))
         rows = above(app).splitlines()[2:]
         asked = next(at for at, line in enumerate(rows) if "May I" in line)
-        assert re.fullmatch(r" \? #5  May I drop the old table\? .* +claude-1 +now", rows[asked])
+        assert re.fullmatch(r"•\? #5  May I drop the old table\? .* +claude-1 +now", rows[asked])
 
 
 async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, make_app):
@@ -192,7 +193,7 @@ async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, ma
     )
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "May I look" in line)
-        assert re.fullmatch(r" \?     May I look around.* roamer +now", line)
+        assert re.fullmatch(r"•\?     May I look around.* roamer +now", line)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 24), (80, 16)])
@@ -202,20 +203,20 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
     async with opened(app, size) as pilot:
         await press(app, pilot, "g")
         needs = above(app).splitlines()[2:]
-        assert "? 2 ask" in lines(app)[1] and "✗ 1 failed" in lines(app)[1]
+        assert "? 2 questions" in lines(app)[1] and "✗ 1 failed" in lines(app)[1]
         assert lines(app)[2].startswith(" ? claude-2 waiting #7")
-        assert needs[0].startswith(" ? #4" if size[1] > 16 else " ? #7"), "which stands still"
+        assert needs[0].startswith("•? #4" if size[1] > 16 else "•? #7"), "which stands still"
         if size[1] > 16:
-            assert any(line.startswith(" ✗ #3") for line in needs)
+            assert any(line.startswith("•✗ #3") for line in needs)
         else:
-            assert needs[1] == " +2 more: 1 ask, 1 failed"
+            assert needs[1] == "•+2 more: 1 question, 1 failed"
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
 
 
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        ((120, 12), " ? 2 ask   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58  ? claude-2 waiting #7"),
+        ((120, 12), " ? 2 questions   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58  ? claude-2 waiting #7"),
         ((40, 24), " ◐ claude-1 #5 40s   ? 2   ✗ 1"),
     ],
 )
@@ -402,7 +403,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in lines(pilot.app)[1]
         assert "✗ #3  Fix flaky" in above(pilot.app)
-        assert above(pilot.app).splitlines()[-1] == " +196 more: 196 questions"
+        assert above(pilot.app).splitlines()[-1] == "•+196 more: 196 questions"
         assert len(set(laid_out)) < 60
 
 
@@ -547,10 +548,10 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)):
         assert f"◐ {work.agent}" not in above(app)
-        assert " ? 2 ask   ✗ 1 failed   ! 0 stuck   ⇡ 1 to review   • " in lines(app)[1]
+        assert " ? 2 questions   ✗ 1 failed   ! 0 stuck   ⇡ 1 to review   • " in lines(app)[1]
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in lines(app)[2]
-        (line,) = (line for line in above(app).splitlines() if line.startswith(" ⇡ "))
-        assert re.fullmatch(rf" ⇡ #9  Old cookie banner  {work.agent} .*to review +now", line)
+        (line,) = (line for line in above(app).splitlines() if line.startswith("•⇡ "))
+        assert re.fullmatch(rf"•⇡ #9  Old cookie banner  {work.agent} .*to review +now", line)
 
 
 @pytest.mark.parametrize("wrong", ["a failed job", "a late job", "a late task", "a question", "a failed task"])
@@ -605,13 +606,14 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "• since 19:58: #3 failed, #4 #7 ask, #5 started, #8 #9 noted"),
-        (90, "• 19:58: #3 failed, #4 #7 ask, #5 started, #8 #9 noted"),
-        (66, "• 19:58: #3 failed, #4 #7 ask +3"),
-        (61, "• 19:58: #3 failed +5"),
+        (120, "• since 19:58: #5 started, #8 #9 noted"),
+        (74, "• 19:58: #5 started, #8 #9 noted"),
+        (66, "• #5 started, #8 #9 noted"),
+        (63, "• #5 started, 2 noted"),
+        (60, "• 1 started, 2 noted"),
     ],
 )
-async def test_what_has_changed_is_said_in_words_the_most_important_first_and_how_many_more(
+async def test_what_else_has_changed_is_said_in_words_the_most_important_first_and_counted_where_there_is_no_room(
     make_app, plan, width, says
 ):
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), LogTask(plan[9], "looked"))
@@ -620,30 +622,31 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_and_ho
 
 
 @pytest.mark.parametrize(
-    ("width", "words", "changed"),
+    ("width", "gap", "changed"),
     [
-        (90, "1 check", "#3 failed, #4 #7 ask +1"),
-        (80, "1 check", "#3 failed +3"),
+        (78, "   ", "#6 noted"),
+        (72, "  ", "#6 noted"),
     ],
 )
 async def test_a_failed_check_has_fewer_words_before_which_tasks_have_changed_gives_way(
-    make_app, plan, jobs, report, width, words, changed
+    make_app, plan, jobs, report, width, gap, changed
 ):
     report(plan[5], "failed")
+    by_agent(plan, "codex-1", LogTask(plan[6], "listed the cases"))
     async with opened(make_app(plan.path), (width, 24)) as pilot:
-        counts = ("? 2 ask", "✗ 2 failed", "! 0 stuck", "◷ 1 late", f"? {words}", f"• 19:58: {changed}")
-        assert lines(pilot.app)[1] == f" {'  '.join(counts)}"
+        counts = ("? 2 questions", "✗ 2 failed", "! 0 stuck", "◷ 1 late", "? 1 check", f"• {changed}")
+        assert lines(pilot.app)[1] == f" {gap.join(counts)}"
 
 
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "• since 19:58: 1 failed, 2 ask, 1 started, 9 new"),
-        (80, "• 19:58: 1 failed, 2 ask, 1 started, 9 new"),
+        (120, "• since 19:58: 1 started, 19 new"),
+        (68, "• 19:58: 1 started, 19 new"),
     ],
 )
 async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):
-    by_agent(plan, "claude-2", *(AddTask(f"more {number}", plan.list_uid) for number in range(9)))
+    by_agent(plan, "claude-2", *(AddTask(f"more {number}", plan.list_uid) for number in range(19)))
     async with opened(make_app(plan.path), (width, 24)) as pilot:
         assert lines(pilot.app)[1].endswith(says)
 
@@ -655,8 +658,7 @@ async def test_no_task_is_read_to_say_that_thousands_have_changed(make_app, plan
         read = []
         monkeypatch.setattr(list_pages, "line", lambda db, uid: read.append(uid))
         monkeypatch.setattr(AppState, "named_changes", lambda _: read.append("all"))
-        assert changes_text.what_changed(app.context)[0] == "1 failed, 2 ask, 1 started, 5,000 new"
-        assert changes_text.what_changed(app.context)[-1] == "1 failed +5,003"
+        assert changes_text.what_changed(app.context, {plan[3]}) == ["1 started, 5,000 new, 2 noted"]
         assert read == []
 
 
@@ -712,7 +714,7 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     app = make_app(plan.path, pane=pane if pane != "agents" else "list")
     async with opened(app, size) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
-        words = {120: "• since 19:58: #3 failed, ", 80: "• 19:58: #3 failed, #4 #7 ask"}.get(size[0], "• 4 changed")
+        words = "• since 19:58: #5 started" if size[0] >= 60 else "• 4 changed"
         assert words in shown(app)
         assert ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")

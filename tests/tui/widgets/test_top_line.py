@@ -27,7 +27,7 @@ async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, 
             when = "◷ Server status in 14m" if "live" in left else "Server status 14m"
             assert left.startswith(title) and right == f" restore drill  {when}"
             assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left)
-            assert lines(app)[1].startswith((" ? 2 ask   ✗ 2 failed ", " ? 2 ask  ✗ 2 failed "))
+            assert lines(app)[1].startswith((" ? 2 questions   ✗ 2 failed ", " ? 2 questions  ✗ 2 failed "))
         else:
             (counts,) = (line for line in lines(app)[:2] if "? 2" in line)
             assert "✗ 2" in counts
@@ -81,7 +81,7 @@ async def test_a_stuck_agent_is_shown_with_the_reason_where_no_row_says_it(plan,
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert lines(app)[2].startswith(" ! claude-1 stuck #5 Ship auth flow")
-        assert any(re.match(" ! #5  stuck: the same failure 3 times: pytest +claude-1 ", line) for line in lines(app))
+        assert any(re.match("•! #5  stuck: the same failure 3 times: pytest +claude-1 ", line) for line in lines(app))
         for key in ("a", "D"):
             await press(app, pilot, key)
             assert lines(app)[2].startswith(" ! claude-1 stuck #5 the same failure 3 times: pytest")

@@ -14,8 +14,6 @@ from tui_tasks.core.vocab import HUMAN
 
 MAX_NEW: Final = 10_000
 """At most so many tasks are noted."""
-ASK: Final = "ask"
-"""The word for a task with an open question, which comes before what has happened to it."""
 _OF_STATUSES: Final = {
     "failed": "failed",
     "done": "done",
@@ -25,7 +23,7 @@ _OF_STATUSES: Final = {
     "cancelled": "cancelled",
 }
 _OF_KINDS: Final = {"task.logged": "noted", "task.created": "new"}
-WORDS: Final = ("failed", ASK, *list(_OF_STATUSES.values())[1:], "new", "noted", "edited")
+WORDS: Final = (*_OF_STATUSES.values(), "new", "noted", "edited")
 """What has happened to a task, in a word, the most important first: the last of its statuses counts more than notes."""
 _RANKS: Final = {word: WORDS.index(word) for word in ("new", "noted", "edited")}
 

@@ -266,7 +266,7 @@ class GlobalActions(Controller):
     async def do_seen(self) -> None:
         """Nothing is new any more; where nothing is and that was said, put failures away that are named in that."""
         context, state = self._context, self._context.state
-        shown, has_new = self._past_failures(), bool(state.new or state.deleted)
+        shown, has_new = self._past_failures(), state.has_news
         undo, again = context.keymap.key_of("undo"), context.keymap.key_of("seen")
         if has_new or not shown or shown != self._offered:
             if has_new or not shown:

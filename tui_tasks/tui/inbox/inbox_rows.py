@@ -23,6 +23,7 @@ from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook, nothing_matches
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.needs import is_new
 
 # In cells: cursor, mark and the spaces around them; the narrowest text; an age; a project.
 _HEAD: Final = 4
@@ -220,10 +221,9 @@ class InboxRows(RowDrawing[InboxLine]):
 
     def _flag(self, row: Ask | InboxItem) -> str:
         """Return the mark of a row that has come since the human looked."""
-        state, since = self.context.state, row.opened_at if isinstance(row, Ask) else row.at
-        task = state.asked_about.get(row.uid) if isinstance(row, Ask) else None
-        is_new = since > state.looked.at and (task is None or task in state.new)
-        return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
+        state = self.context.state
+        has_come = state.is_new(row.opened_at, row.task_uid) if isinstance(row, Ask) else is_new(state, row.need)
+        return sign("changed", ascii_only=self.context.ascii_only) if has_come else " "
 
     def _mark(self, row: Ask | InboxItem) -> Part:
         if isinstance(row, InboxItem) and row.state == "left":

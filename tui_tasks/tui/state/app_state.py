@@ -20,7 +20,7 @@ from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.held_queries import HeldTask
-from tui_tasks.core.read.unseen_changes import ASK, MAX_NEW, UnseenChanges
+from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.unjournaled import local_values
@@ -44,6 +44,8 @@ MAX_HIDDEN: Final = 1_000
 # Tasks that are due in so many days are read, as they may become late while nothing changes.
 _SOON: Final = 7
 _OF_TASKS: Final = ("task", "log", "state", "list")
+# The states of agents that are news.
+_IN_TROUBLE: Final = ("stuck", "stopped", "failed")
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -224,27 +226,43 @@ class AppState:
         """Return the uids of the tasks in `new` whose lists are still there."""
         return [uid for uid, number in self.new.items() if number in self.lists]
 
-    def change_counts(self) -> Counter[str]:
-        """Return how many of these tasks have each of the words of `unseen_changes`."""
+    def change_counts(self, without: Collection[str] = ()) -> Counter[str]:
+        """Return how many of these tasks have each of the words of `unseen_changes`, leaving out some uids."""
         found: Counter[str] = Counter()
         for (number, word), tasks in self._unseen.counts.items():
             if number in self.lists:
                 found[word] += tasks
-        for uid in self.asking:
+        for uid in without:
             if self.new.get(uid) in self.lists:
                 found[self._unseen.words[uid]] -= 1
-                found[ASK] += 1
         return +found
 
     def named_changes(self) -> Iterator[tuple[str, str]]:
         """Yield the uid of each of these tasks with its word."""
-        for uid in self.changed_tasks():
-            yield uid, ASK if uid in self.asking else self._unseen.words[uid]
+        return ((uid, self._unseen.words[uid]) for uid in self.changed_tasks())
 
     @property
     def has_changes(self) -> bool:
         """Whether there are such tasks, or deleted ones."""
         return bool(self.deleted or self.change_counts())
+
+    def is_new(self, at: int | None, task: str | None = None) -> bool:
+        """Return whether something has come since the human looked; with a task, not once its changes were seen."""
+        return (at or 0) > self.looked.at and (task is None or task in self.new)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a change, or something that needs the human, is new to them."""
+        left = (*self.left.values(), *self.lapsed.values())
+        came = (
+            *(ask.opened_at for ask in self.asks[-1:]),
+            *(row.at for row in self.held_first[-1:]),
+            *(since for _, since in self.to_review[-1:]),
+            *(job.at for job in self.failing[:1]),
+            *(one.at for one in left),
+            *(member.since for member in self.present if member.state in _IN_TROUBLE),
+        )
+        return bool(self.new or self.deleted) or any(self.is_new(at) for at in came)
 
     def unsee(self) -> tuple[Looked, bool] | None:
         """Take back the last `all_seen`, `put_failures_away` or `hide`; return what to remember, and whether anything

@@ -1,13 +1,15 @@
-"""What agents have done to tasks since the human last looked, in words: how many, which, and what."""
+"""What agents have done to tasks since the human last looked, in words: how many, which, and what. `told`: the tasks of
+which a row says it already, with the mark of what is new.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import ASK, MAX_NEW, WORDS
+from tui_tasks.core.read.unseen_changes import MAX_NEW, WORDS
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -28,36 +30,27 @@ def changed_words(context: Context, *, is_long: bool) -> str:
     return ", ".join(words)
 
 
-def what_changed(context: Context) -> list[str]:
-    """Return what has happened, in fewer and fewer words: `#3 failed, #4 #7 ask, #5 started, 1 deleted`, down to
-    `#3 failed +4`; of many tasks `3 failed, 20 done`. Empty where more have changed than are noted.
+def what_changed(context: Context, told: Collection[str]) -> list[str]:
+    """Return what has happened, in shorter and shorter words: `#5 started, #6 #8 noted, 1 deleted`, then
+    `#5 started, 2 noted, 1 deleted`, then `1 started, 2 noted, 1 deleted`. Empty where more than can be noted, or
+    nothing, has changed.
     """
-    counts, named = context.state.change_counts(), _numbers(context)
+    counts = context.state.change_counts(told)
     if counts.total() >= MAX_NEW:
         return []
-    parts: list[tuple[int, str]] = []
-    for word in WORDS:
-        if number := counts[word]:
-            verb = f"{word}s" if word == ASK and number == 1 else word
-            parts.append((number, f"{_listed(context, named[word]) if named else f'{number:,}'} {verb}"))
-    if deleted := len(context.state.deleted):
-        parts.append((deleted, f"{deleted:,} deleted"))
-    return [_first(parts, most) for most in range(len(parts), 0, -1)]
+    named = _numbers(context, told) if 0 < counts.total() <= _MAX_NAMED else {}
+    deleted = len(context.state.deleted)
+    short = [f"{counts[word]:,} {word}" for word in WORDS if counts[word]] + [f"{deleted:,} deleted"] * bool(deleted)
+    long = [f"{_listed(context, numbers)} {word}" for word in WORDS if (numbers := named.get(word))]
+    ways = (", ".join([*long[:most], *short[most:]]) for most in range(len(long), -1, -1))
+    return list(filter(None, ways))
 
 
-def _first(parts: Sequence[tuple[int, str]], most: int) -> str:
-    """Return the first words, and how many tasks the others are about."""
-    others = sum(number for number, _ in parts[most:])
-    return ", ".join(words for _, words in parts[:most]) + (f" +{others:,}" if others else "")
-
-
-def _numbers(context: Context) -> dict[str, list[int]]:
-    """Return the numbers of the changed tasks by what has happened to them; none of more than a line can name."""
-    if not 0 < context.state.change_counts().total() <= _MAX_NAMED:
-        return {}
+def _numbers(context: Context, told: Collection[str]) -> dict[str, list[int]]:
+    """Return the numbers of the changed tasks by what has happened to them."""
     numbers: dict[str, list[int]] = {}
     for uid, word in context.state.named_changes():
-        if (task := list_pages.line(context.db, uid)) is not None:
+        if uid not in told and (task := list_pages.line(context.db, uid)) is not None:
             numbers.setdefault(word, []).append(task.number)
     return numbers
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
@@ -16,7 +17,7 @@ from tui_tasks.text.times import DAY, age, age_lasts, due
 from tui_tasks.tui.widgets import needs
 from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, one_line
 from tui_tasks.tui.widgets.frame import NARROW, Act, Group, GroupLine, as_of_words, is_compact
-from tui_tasks.tui.widgets.needs import Need, Needs, asks_word, counted, late_number, tally, visit
+from tui_tasks.tui.widgets.needs import Need, Needs, counted, is_new, late_number, tally, visit
 
 if TYPE_CHECKING:
     from tui_tasks.tui.painting.line_painter import LinePainter
@@ -105,10 +106,11 @@ class Counts:
         return _first_fitting(groups, width)
 
     def _counts(self, *, is_alone: bool) -> Iterator[Count]:
-        found, is_known = self._needs.all(), self._context.link.as_of is None
+        every, is_known = self._needs.every(), self._context.link.as_of is None
+        found = [need for need in every if not self._needs.is_hidden(need)]
         of = {kind: [need for need in found if need.kind == kind] for kind in needs.ALL}
         if any(of[kind] for kind in _WAITING):
-            yield self._count(len(of[needs.ASKS]), asks_word(found), "needs_you", "asks")
+            yield self._count(len(of[needs.ASKS]), "questions", "needs_you", "asks")
         else:
             yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
         failed = [need for need in found if need.word == "failed"]
@@ -127,7 +129,7 @@ class Counts:
             count = self._count(checks, f"{words} failed", "needs_you", "asks")
             yield count._replace(briefs=(f"{count.short} {words}",))
         if is_known:
-            yield self._changed(is_alone=is_alone)
+            yield self._changed(every, is_alone=is_alone)
 
     def _visit(self, found: Sequence[Need]) -> Act:
         return lambda: visit(self._context, found[0])
@@ -145,27 +147,35 @@ class Counts:
         mark = self._mark(looks, looks.color if numbers else "$muted")
         return Count(mark, (text,), str(numbers.get("stuck", 0)) if is_brief else text, self._act("agents"))
 
-    def _changed(self, *, is_alone: bool) -> Count:
-        """Return `• since 19:58: #3 failed, #4 #7 ask`, `• 19:58: #3 failed +2`, down to `• 3 changed`.
+    def _changed(self, every: Sequence[Need], *, is_alone: bool) -> Count:
+        """Return `• since 19:58: #5 started, #6 #8 noted`, down to `• 3 changed`.
 
-        It is what agents have done that the human has not seen; on a small screen without which tasks.
+        It is what agents have done that the human has not seen, without what needs them: the rows of that are marked.
+        On a small screen, which has no rows, it is how many tasks have changed.
         """
-        mark = sign("changed", ascii_only=self._context.ascii_only)
-        if not self._context.state.has_changes:
+        state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
+        new = [] if is_alone else [need for need in every if is_new(state, need)]
+        if not new and not state.has_changes:
             return Count((f"{mark} ", "$muted"), ("0 changed",), "0")
         # Imported here, as nothing may have changed when a screen begins.
         from tui_tasks.tui.widgets.changes_text import changed_words, what_changed
 
-        text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
         # At midnight, "since 19:58" needs its day.
         self._line.lasts(DAY)
-        since = f" since {self._context.clock.time_of(self._context.state.looked.at)}"
-        forms, briefs = [f"{long}{since}", f"{text}{since}"], [f"{text}{since}", long, text]
-        if not is_alone and (ways := what_changed(self._context)):
-            at = since.removeprefix(" since ")
-            forms = [f"{since.strip()}: {ways[0]}", f"{at}: {ways[0]}"]
-            briefs = [*(f"{at}: {way}" for way in ways), text]
-        return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
+        at = self._context.clock.time_of(state.looked.at)
+        if is_alone:
+            text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
+            forms, briefs = [f"{long} since {at}", f"{text} since {at}"], [long, text]
+            return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
+        told = {need.task for need in new if need.task is not None}
+        others = state.change_counts(told).total() + len(state.deleted)
+        if not others:
+            return Count((f"{mark} ", "$muted"), (f"nothing else since {at}", "nothing else"), "0")
+        number = f"{others:,}{'+' * (others >= MAX_NEW)}"
+        ways = [*what_changed(self._context, told), f"{number} changed"]
+        return Count(
+            (f"{mark} ", "$changed"), [f"since {at}: {ways[0]}", f"{at}: {ways[0]}", ways[0]], number, briefs=ways
+        )
 
     def _mark(self, looks: Look, color: str) -> Part:
         return f"{looks.mark(ascii_only=self._context.ascii_only)} ", color

@@ -221,7 +221,7 @@ class FootLine(FrameLine):
         """
         hints = self._hints if self._hints is not None else self._of_pane(width)
         read_only, has_key = self.context.link.read_only, self.context.keymap.has_key
-        left_out = () if (self.context.state.new or self.context.state.deleted) and not read_only else ("seen",)
+        left_out = () if self.context.state.has_news and not read_only else ("seen",)
         # In the past nothing waits for the human.
         left_out = (*left_out, "asks") if self.context.link.as_of is not None else left_out
         possible = (hint for hint in hints if not hint[2] or (has_key(hint[2]) and hint[2] not in left_out))

@@ -6,7 +6,7 @@ The most urgent kind comes first, each kind from the oldest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -16,6 +16,7 @@ from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
 from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.state.app_state import AppState
     from tui_tasks.tui.state.context import Context
 
 ASKS, CHECKS, HELD, REVIEW, AGENTS, FAILED, JOBS, LATE_JOBS, LATE = range(9)
@@ -78,15 +79,16 @@ class Needs:
 
     def all(self) -> list[Need]:
         """Return all that needs the human and is not hidden, in order."""
+        return [need for need in self.every() if not self.is_hidden(need)]
+
+    def every(self) -> list[Need]:
+        """Return the same with what is hidden."""
         kinds = (self._asks, self._checks, self._held, self._work, self._in_trouble, self._failed, self._late)
-        hidden = self._context.state.hidden
-        found = (
-            need
-            for of_kind in kinds
-            for need in of_kind()
-            if need.kind not in CAN_BE_HIDDEN or (need.at or 0) > hidden.get(need.key, -1)
-        )
-        return sorted(found, key=lambda need: need.order)
+        return sorted((need for of_kind in kinds for need in of_kind()), key=lambda need: need.order)
+
+    def is_hidden(self, need: Need) -> bool:
+        """Return whether the human has hidden it, and it has not come again since."""
+        return need.kind in CAN_BE_HIDDEN and (need.at or 0) <= self._context.state.hidden.get(need.key, -1)
 
     def _asks(self) -> Iterator[Need]:
         about = self._context.state.asked_about
@@ -175,10 +177,10 @@ def tally(needs: Iterable[Need]) -> dict[str, int]:
     return dict(found)
 
 
-def asks_word(needs: Sequence[Need]) -> str:
-    """Return what questions are called where several are counted: `ask` where each is of another agent."""
-    askers = [need.agent for need in needs if need.kind == ASKS]
-    return "ask" if 1 < len(askers) == len(set(askers)) else "questions"
+def is_new(state: AppState, need: Need) -> bool:
+    """Return whether it has come since the human looked, by what somebody did. What is late came by time alone."""
+    task = need.row.task_uid if need.kind == ASKS else need.task if need.kind in (HELD, FAILED) else None
+    return need.kind not in (LATE_JOBS, LATE) and state.is_new(need.at, task)
 
 
 def counted(number: int, word: str) -> str:

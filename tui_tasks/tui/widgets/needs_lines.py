@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from textual import events
 from textual.geometry import Size
 
+from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.painting.styles import Part
@@ -23,8 +24,8 @@ from tui_tasks.tui.widgets.needs import (
     REVIEW,
     Need,
     Needs,
-    asks_word,
     counted,
+    is_new,
     late_number,
     tally,
     visit,
@@ -110,7 +111,7 @@ class NeedsText(TextDrawing):
             drawn += lines
             self.acts += [self._act(entry.need)] * len(lines)
         if rest:
-            drawn.append([(f" {safe_line(_more(rest, needs), width - 2)}", "$muted")])
+            drawn.append([(self._flag(rest), "$changed"), (safe_line(_more(rest, needs), width - 2), "$muted")])
             self.acts.append(self._act(rest[0]))
         return drawn
 
@@ -127,6 +128,11 @@ class NeedsText(TextDrawing):
             for member in self.context.state.present
             if member.ask is not None and not member.goes_on and (member.is_there or member.calls_alone)
         }
+
+    def _flag(self, needs: Sequence[Need]) -> str:
+        """Return the mark of what is new to the human, where one of these is."""
+        has_new = any(is_new(self.context.state, need) for need in needs)
+        return sign("changed", ascii_only=self.context.ascii_only) if has_new else " "
 
     def _fitted(self, entry: Entry, columns: _Columns) -> tuple[Sequence[str], str]:
         """Return the lines of an entry's words, and what stands beside them: an agent, or a word that gives way to them
@@ -163,7 +169,8 @@ class NeedsText(TextDrawing):
             shown[-1] = cut(" ".join(text[most - 1 :]), room, ascii_only=ascii_only)
         beside = f"  {aside}{' ' * (columns.aside - cell_len(aside))}  " if aside else ""
         head: list[Part] = [
-            (f" {entry.mark} ", entry.color),
+            (self._flag([entry.need]), "$changed"),
+            (f"{entry.mark} ", entry.color),
             (f"{entry.number:<{columns.number}}  ", "$muted"),
             (shown[0], ""),
             (f"{' ' * (room - cell_len(shown[0]))}{beside}{since:>{_AGE - 1}} ", "$muted"),
@@ -175,10 +182,7 @@ class NeedsText(TextDrawing):
 def _more(rest: Sequence[Need], needs: Sequence[Need]) -> str:
     """Return `+3 more: 2 ask, 1 failed`, in the words in which all `needs` are counted."""
     counts, plus = tally(rest), "+" * late_number(needs).endswith("+")
-    words = (
-        f"{number}{plus} late" if word == "late" else counted(number, asks_word(needs) if word == "questions" else word)
-        for word, number in counts.items()
-    )
+    words = (f"{number}{plus} late" if word == "late" else counted(number, word) for word, number in counts.items())
     return f"+{sum(counts.values()):,}{plus * ('late' in counts)} more: {', '.join(words)}"
 
 
