@@ -624,7 +624,7 @@ async def test_what_else_has_changed_is_said_in_words_the_most_important_first_a
 @pytest.mark.parametrize(
     ("width", "gap", "changed"),
     [
-        (78, "   ", "#6 noted"),
+        (76, "   ", "#6 noted"),
         (72, "  ", "#6 noted"),
     ],
 )
