@@ -122,7 +122,7 @@ def test_a_card_keeps_who_has_it_and_since_when_and_its_reason_is_cut(most):
     laid = lines_of(CardContent("Fix flaky DST test", standing, (reason, "red"), note_first=True), 24, most)
     last = "".join(text for text, _ in laid[-1])
     assert last.startswith("claude-2 · 17m") and 2 <= len(laid) <= most
-    assert any(ink == "red" for line in laid for _, ink in line) == (most > 2)
+    assert any(style == "red" for line in laid for _, style in line) == (most > 2)
 
 
 def test_a_reason_begins_behind_who_has_it_where_a_card_has_two_lines():

@@ -50,7 +50,7 @@ async def test_a_card_shows_the_whole_question_and_the_whole_reason_where_there_
         for column in board_of(app).columns:
             for drawn in column.cards._painter._drawn:
                 for color in ("$muted", "$state-needs-you", "$state-failed"):
-                    said = " ".join(text for line in drawn.lines for text, ink in line if ink == color)
+                    said = " ".join(text for line in drawn.lines for text, style in line if style == color)
                     texts.setdefault(drawn.row.number, {})[color] = said
         assert "jose is maintained but heavier; pyjwt is in the lockfile. Which one?" in texts[4]["$muted"]
         assert "Approve: delete the old GA property" in texts[7]["$muted"]

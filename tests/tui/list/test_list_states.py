@@ -99,13 +99,13 @@ async def test_a_resize_at_any_moment_loses_nothing(app, plan):
 
 async def test_what_needs_you_or_failed_has_a_coloured_mark_and_a_quiet_reason(app):
     async with opened(app):
-        inks = {drawn.row.number: drawn.lines[0] for drawn in app.pane.row_list._painter._drawn}
+        styles = {drawn.row.number: drawn.lines[0] for drawn in app.pane.row_list._painter._drawn}
         for number, mark, color, said in (
             (3, "✗", "$state-failed", "test_dst_gap: expected 02:30, got 03:30"),
             (7, "?", "$state-needs-you", "Approve: delete the old GA property"),
         ):
-            assert [text for text, ink in inks[number] if ink == color] == [mark]
-            assert [ink for text, ink in inks[number] if text.strip() == said] == ["$muted"]
+            assert [text for text, style in styles[number] if style == color] == [mark]
+            assert [style for text, style in styles[number] if text.strip() == said] == ["$muted"]
 
 
 async def test_a_time_of_another_day_has_its_day(app):

@@ -150,7 +150,7 @@ async def test_a_reason_and_an_open_question_have_their_colours_in_the_log(plan,
 
         def colors() -> dict[str, str]:
             drawn = log_of(app).row_list._painter._drawn
-            return {text.strip(): ink for row in drawn for text, ink in row.lines[0]}
+            return {text.strip(): style for row in drawn for text, style in row.lines[0]}
 
         asked = "jose is maintained but heavier; pyjwt is in the l…"
         assert colors()["test_dst_gap: expected 02:30, got 03:30"] == "$state-failed"

@@ -107,8 +107,8 @@ async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, m
         (often,) = (line for line in text.split("next 24 h")[1].splitlines() if line.startswith(" S1 "))
         assert re.search(r"Server status +─ every 15 minutes ─{50,} 96 runs$", often), "one line where no hour differs"
         assert "▏16:00" in text
-        inks = [ink for line in app.pane._strip._shown for part, ink in line if "16:00" in part]
-        assert inks == [""], "a run to come has not failed"
+        styles = [style for line in app.pane._strip._shown for part, style in line if "16:00" in part]
+        assert styles == [""], "a run to come has not failed"
 
 
 def test_a_job_is_even_that_has_as_many_runs_in_each_hour_to_come():
@@ -223,7 +223,7 @@ async def test_only_the_marks_of_the_schedule_are_coloured(jobs, make_app):
         await settle(pilot, "g", "j", "j")
         rows = [app.pane._drawing.draw(line, RowLook(*[False] * 5, 120), 0) for line in app.pane.listed.rows]
         parts = [part for line in (*rows, *app.pane._detail._shown) for part in line]
-        assert {text.strip() for text, ink in parts if ink.startswith("$state")} == {"◐", "○", "◷", "✗", "–", "✓"}
+        assert {text.strip() for text, style in parts if style.startswith("$state")} == {"◐", "○", "◷", "✗", "–", "✓"}
         assert ("overdue 25m: no scheduler has started it", "") in parts
 
 

@@ -51,13 +51,13 @@ def test_each_character_of_a_line_without_end_is_looked_at_a_few_times_at_most(
 
 @st.composite
 def parts(draw: st.DrawFn) -> list[tuple[str, str]]:
-    inks, texts = st.sampled_from(["", "$muted"]), st.text(st.sampled_from("ab  数é"), max_size=4)
-    return draw(st.lists(st.tuples(texts, inks), max_size=4))
+    styles, texts = st.sampled_from(["", "$muted"]), st.text(st.sampled_from("ab  数é"), max_size=4)
+    return draw(st.lists(st.tuples(texts, styles), max_size=4))
 
 
 def cells_of(line: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """What stands in each cell, and in what ink; of a wide character, the second cell too."""
-    cells = [(char, ink) for text, ink in line for char in text for _ in range(cell_len(char))]
+    """What stands in each cell, and in what style; of a wide character, the second cell too."""
+    cells = [(char, style) for text, style in line for char in text for _ in range(cell_len(char))]
     return [*cells, *[(" ", "")] * width][:width]
 
 
@@ -119,10 +119,10 @@ async def test_a_text_that_was_measured_before_it_is_drawn_again_leaves_no_empty
         # Textual measures it with and without room for a scroll bar.
         for width in (drawn.size.width + 1, drawn.size.width):
             drawn.get_content_height(drawn.size, drawn.size, width)
-        drawn.again()
+        drawn.redraw()
         await pilot.pause()
         assert drawn.size.height == 5
         text.drawn = 0
-        drawn.again()
+        drawn.redraw()
         await pilot.pause()
         assert text.drawn == 1, "what has its height is not laid out again"

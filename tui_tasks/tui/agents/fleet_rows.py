@@ -251,10 +251,10 @@ class FleetRows(RowDrawing[FleetRow]):
             asked = self._wrapped(f"asks: {question}", room)
         others: list[Part] = []
         shown = f"{matter.whole} {' '.join(named)}"
-        for text, ink in agent_text.besides(row, self.context, shown, state):
+        for text, style in agent_text.besides(row, self.context, shown, state):
             left = room - sum(cell_len(part) for part, _ in others)
             if left > _LEAST_TEXT:
-                others += [("   " * bool(others), ""), (safe_line(text, left - 3 * bool(others)), ink)]
+                others += [("   " * bool(others), ""), (safe_line(text, left - 3 * bool(others)), style)]
         lines: list[list[Part]] = []
         for text, of_task in zip_longest(matter.rest, named[1:], fillvalue=""):
             beside = [(fit(text, sizes.matter), matter.color), (" " * sizes.where, ""), (of_task, "")]

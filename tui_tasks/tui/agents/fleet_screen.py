@@ -243,13 +243,13 @@ class Fleet(Overlay):
         row = self.listed.get(name)
         if row is not None:
             self._answered, self._rows.answered = (name, self._order(row)), {name: answer}
-            self.window.again()
+            self.window.redraw()
 
     def release(self) -> None:
         """Show what the answered agent does and asks now."""
         if self._answered is not None:
             self._answered, self._rows.answered = None, {}
-            self.window.again()
+            self.window.redraw()
             self._take()
 
     def agent_here(self) -> str | None:
@@ -343,18 +343,18 @@ class Fleet(Overlay):
 
     def on_virtual_list_scrolled(self) -> None:
         """Tell again who is out of sight."""
-        self._head.title.again()
+        self._head.title.redraw()
 
     def changed(self, changes: StateChanges) -> None:
         """Update after entries about agents."""
         if changes.all or changes.touches("task", "list"):
-            self.window.again()
+            self.window.redraw()
         self._take()
         self._show()
 
     def all_seen(self) -> None:
         """Draw the agents without the marks of what was new, and those whose leaving was not seen as gone."""
-        self.window.again()
+        self.window.redraw()
         self._take()
         self._show()
 
@@ -369,8 +369,8 @@ class Fleet(Overlay):
         self._head_height = self._head.height(self.size)
         self.window.change(changed)
         if self._rows.fit(self.members):
-            self.window.again()
-            self._titles.again()
+            self.window.redraw()
+            self._titles.redraw()
         return changed
 
     def on_virtual_list_moved(self) -> None:
@@ -388,12 +388,12 @@ class Fleet(Overlay):
     def on_resize(self) -> None:
         """Adapt the layout to the size."""
         self._head_height = self._head.height(self.size)
-        self.window.again()
+        self.window.redraw()
         self._show()
 
     def _show(self) -> None:
         self._show_agent()
-        self._head.again()
+        self._head.redraw()
 
     def _show_agent(self) -> None:
         name = self.agent_here()
@@ -402,7 +402,7 @@ class Fleet(Overlay):
         self._shown = self.view
         self._note_text.put(self.member, self._shown, words, sent)
         for part in (self._note_title, self._note, self._head.title, self._titles):
-            part.again()
+            part.redraw()
         self.call_after_refresh(self._note_painted)
         self._show_keys()
 

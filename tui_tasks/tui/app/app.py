@@ -280,13 +280,13 @@ class TaskApp(Actor, ResilientApp):
         if changes is None:
             return
         try:
-            self._take_in(changes)
+            self._apply(changes)
         except READ_ERRORS as error:
             # When the database can be read again, everything is reread.
             self._pending.insert(0, replace(changes, all=True))
             self.link.cannot_read(error)
 
-    def _take_in(self, changes: StateChanges) -> None:
+    def _apply(self, changes: StateChanges) -> None:
         now, was_new = self.context.clock.now(), set(self.state.new)
         autos, was_still = self.state.autos, self.state.standing_still
         self.state.apply(changes, now)

@@ -51,13 +51,13 @@ class Frame:
         for screen in self._app.screen_stack:
             for kind in (TopLine, NeedsLines, GroupLine, FootLine, ChangesRule):
                 for line in screen.walk_children(kind):
-                    line.again()
+                    line.redraw()
 
     def redraw_feet(self) -> None:
         """Draw the last line of every screen again."""
         for screen in self._app.screen_stack:
             for foot in screen.query(FootLine):
-                foot.again()
+                foot.redraw()
 
     def say(self, text: str) -> None:
         """Show the human a message of one line for a moment. It is made safe here."""

@@ -94,14 +94,14 @@ class Notifier:
             entry.kind in overview.KINDS and (entry.actor != HUMAN or entry.entity == "terminal")
             for entry in changes.entries
         ):
-            self._tell(overview.between(self._context.db, changes.since, changes.seq))
+            self._notify(overview.between(self._context.db, changes.since, changes.seq))
         if changes.touches("job", "run"):
             self.look()
 
     def look(self) -> None:
         """Check whether a job has become overdue since the last check."""
         upto = self._context.clock.now() - ON_TIME
-        self._tell(overview.overdue(self._context.db, self._looked_at, upto))
+        self._notify(overview.overdue(self._context.db, self._looked_at, upto))
         self._looked_at = max(self._looked_at, upto)
         self._look_later()
 
@@ -113,7 +113,7 @@ class Notifier:
             wait = (due + ON_TIME - self._context.clock.now()) / SECOND
             self._looking = self._app.set_timer(min(max(wait, 0.1), _LOOK), self.look)
 
-    def _tell(self, found: Sequence[Alert]) -> None:
+    def _notify(self, found: Sequence[Alert]) -> None:
         self._found += found
         if self._found and self._calling is None:
             self._calling = self._app.set_timer(GATHER, self._call)

@@ -210,7 +210,7 @@ class BoardPane(TaskPane):
         for column in self.columns:
             column.cards.change(uids)
             if changes.touches("ask") or wider != self._number_width:
-                column.cards.again()
+                column.cards.redraw()
         if target in uids and self.row_list.cursor != target:
             self._follow(target)
         self.task_actions.note_where_it_landed(target)
@@ -228,7 +228,7 @@ class BoardPane(TaskPane):
     @override
     def marks_changed(self, uids: Collection[str]) -> None:
         for column in self.columns:
-            column.cards.again()
+            column.cards.redraw()
         self._redraw_lines()
 
     @override
@@ -265,21 +265,21 @@ class BoardPane(TaskPane):
         return True
 
     def _redraw_lines(self) -> None:
-        self._rule.again()
+        self._rule.redraw()
         if self.only and not self.row_list.rows_held:
             # Whether anything matches follows from the other columns, too.
-            self.row_list.again()
+            self.row_list.redraw()
         if not self.only:
             for column in self.columns:
                 column.set_share(is_empty=self._counts.text(column.spec.parts) == "0")
         for column in self.columns:
-            column.head.again()
+            column.head.redraw()
         self._tabs.show([(spec.state, self._counts.text(spec.counts)) for spec in self.specs], self.at)
         self._show_keys()
 
     def _show_keys(self) -> None:
         """Show where keys would move the card."""
-        self._keys.again()
+        self._keys.redraw()
         self.context.redraw_feet()
 
     def _key_parts(self, width: int) -> Sequence[Part]:
@@ -346,7 +346,7 @@ class BoardPane(TaskPane):
     def on_virtual_list_marked(self, event: VirtualList.Marked) -> None:
         """Show how many are marked."""
         event.stop()
-        self._rule.again()
+        self._rule.redraw()
 
     def on_virtual_list_resumed(self, event: VirtualList.Resumed) -> None:
         """A search in any column may have ended."""

@@ -190,13 +190,13 @@ def _joined(parts: Sequence[Part], room: int, ascii_only: bool) -> list[list[Par
     """Return the parts on lines of `room` cells, with dots between those of a line."""
     lines: list[list[Part]] = []
     used = 0
-    for text, ink in parts:
+    for text, style in parts:
         shown = safe_line(text, room, ascii_only=ascii_only)
         if lines and used + 3 + cell_len(shown) <= room:
-            lines[-1] += [(dot(ascii_only), "$muted"), (shown, ink)]
+            lines[-1] += [(dot(ascii_only), "$muted"), (shown, style)]
             used += 3 + cell_len(shown)
         else:
-            lines.append([(shown, ink)])
+            lines.append([(shown, style)])
             used = cell_len(shown)
     return lines
 

@@ -200,10 +200,10 @@ class CardRows(VirtualList[Card]):
         return row_look._replace(cursor=cursor, focused=cursor and row_look.focused)
 
     @override
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Including what the cards have read."""
         self._card_drawing.forget()
-        super().again()
+        super().redraw()
 
     @override
     def row_heights(self) -> Sequence[int] | None:
@@ -234,14 +234,14 @@ class ColumnHead(FrameLine):
     def _parts_of_spec(self, width: int) -> Sequence[Part]:
         """Return glyph, name and the numbers of its states; the sum before them where not all have room."""
         spec, ascii_only = self._cards.spec, self.context.ascii_only
-        ink = "$changed bold" if self._is_target else "bold" if self._cards.is_current else ""
+        style = "$changed bold" if self._is_target else "bold" if self._cards.is_current else ""
         parts: list[Part] = [(" ", "")]
         if self._is_target:
             parts.append((f"{sign('status', ascii_only=ascii_only)} ", "$changed"))
         elif spec.state:
             parts.append((f"{look(spec.state).mark(ascii_only=ascii_only)} ", look(spec.state).color))
-        parts.append((spec.name, ink))
-        total: Part = (f" {self._count(spec.counts)}", ink or "$muted")
+        parts.append((spec.name, style))
+        total: Part = (f" {self._count(spec.counts)}", style or "$muted")
         counts: list[Part] = []
         for other, members in spec.apart:
             number, shown = self._count(members), look(other)
@@ -262,7 +262,7 @@ class ColumnHead(FrameLine):
         """Set whether the dragged card would be dropped on this column."""
         if is_target != self._is_target:
             self._is_target = is_target
-            self.again()
+            self.redraw()
 
     def on_click(self, event: events.Click) -> None:
         """Go back to the cards; the pane has made this the current column already."""
@@ -370,7 +370,7 @@ class BoardTabs(FrameLine):
     def show(self, tabs: Sequence[tuple[str, str]], at: int) -> None:
         """Show these tabs, each a state and a count, with one of them as the current."""
         self._tabs, self._at = tabs, at
-        self.again()
+        self.redraw()
 
     def _tab_parts(self, width: int) -> Sequence[Part]:
         """Return the tabs, the current one in brackets."""

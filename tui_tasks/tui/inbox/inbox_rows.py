@@ -154,9 +154,9 @@ class InboxRows(RowDrawing[InboxLine]):
             title, style, more = row.title, "", self._sources[row.kind].more(row.row)
         lines: list[Part] = [(line, style) for line in wrapped(safe_line(title, ascii_only=ascii_only), room) or [""]]
         number = len(lines)
-        for paragraph, ink in more:
+        for paragraph, style in more:
             short = safe_line(paragraph[:_MORE_CHARS], ascii_only=ascii_only)
-            lines += [(line, ink) for line in wrapped(short, below)]
+            lines += [(line, style) for line in wrapped(short, below)]
         return RowText(tuple(lines), number)
 
     def _about_ask(self, ask: Ask) -> list[Part]:

@@ -160,7 +160,7 @@ class Inbox(Overlay):
     def on_resize(self) -> None:
         """Draw again what depends on the size."""
         self._fit_rows()
-        self.window.again()
+        self.window.redraw()
         self._show()
 
     def _fit_rows(self) -> None:
@@ -196,7 +196,7 @@ class Inbox(Overlay):
 
     def marks_changed(self) -> None:
         """Draw again how many rows are marked."""
-        self._head.again()
+        self._head.redraw()
 
     @property
     def row(self) -> Any:
@@ -314,7 +314,7 @@ class Inbox(Overlay):
         """Update after questions were asked, answered elsewhere or withdrawn; typed text stays."""
         if changes.all or self.tasks.holds_any(changes.tasks()):
             self.tasks.forget()
-            self.window.again()
+            self.window.redraw()
         self._read_again()
 
     def agents_changed(self) -> None:
@@ -346,12 +346,12 @@ class Inbox(Overlay):
         self._rows_read.listed(self._lines.asks())
         changed = self._lines.read(under)
         if self._drawing.fit():
-            self.window.again()
+            self.window.redraw()
         return changed
 
     def _draw_rows(self) -> None:
         self._fit_rows()
-        self.window.again()
+        self.window.redraw()
 
     def _marked(self) -> list[Any]:
         """Return the marked rows as their source has read them."""
@@ -380,7 +380,7 @@ class Inbox(Overlay):
 
     def _show(self) -> None:
         self._show_row()
-        self._head.again()
+        self._head.redraw()
 
     def _show_row(self) -> None:
         ask, item = self.ask, self.item
@@ -391,7 +391,7 @@ class Inbox(Overlay):
             item_lines=partial(self.sources[item.kind].lines, item.row) if item is not None else None,
             draft=ask is not None and ask.uid in self.unsent.drafts,
         )
-        self._detail.again()
+        self._detail.redraw()
         self._paint_soon()
         self._reply.show_state(ask)
         self.hints_again()
@@ -433,7 +433,7 @@ class Inbox(Overlay):
             return
         if self.window.marks:
             self.window.clear_marks()
-            self._head.again()
+            self._head.redraw()
             return
         kept = self.unsent.to_keep({ask.uid for ask in self.context.state.asks})
         if kept != (UnsentAnswers({}).to_keep(set()) | (local_values.get(self.context.db, KEPT) or {})):

@@ -59,7 +59,7 @@ class RowsAndDetail(Container):
         """Show in the rule whether the text goes on below what is on screen."""
         if (has_more := self.scroll.scroll_y < self.scroll.max_scroll_y) != self._has_more:
             self._has_more = has_more
-            self._rule.again()
+            self._rule.redraw()
 
     def show_beginning(self) -> None:
         """Scroll to the beginning at once, as the text is another."""
@@ -71,7 +71,7 @@ class RowsAndDetail(Container):
 
     def on_resize(self) -> None:
         """Draw the text for the lines that it has now."""
-        self._detail.again()
+        self._detail.redraw()
 
     @property
     def room(self) -> int:

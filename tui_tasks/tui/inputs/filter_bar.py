@@ -142,7 +142,7 @@ class FilterBar(ResilientMessages, Horizontal):
     def say(self, text: str) -> None:
         """Show the number of matches at the right."""
         self._count = text
-        self._count_line.again()
+        self._count_line.redraw()
 
     def complete(self) -> None:
         """Complete the last word as far as it is unambiguous; show the candidates if there are several."""

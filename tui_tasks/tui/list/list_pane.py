@@ -191,7 +191,7 @@ class ListPane(TaskPane):
         self._side.styles.height = "1fr" if side or self.is_open else self._detail_lines
         self.detail.brief = self.detail.is_below = not side and not self.is_open
         self.screen.set_class(self.is_open and frame.is_compact(self.app.size), "-opened")
-        self._lines.again()
+        self._lines.redraw()
 
     @property
     def _is_empty(self) -> bool:
@@ -211,11 +211,11 @@ class ListPane(TaskPane):
         wider, self._number_width = self._number_width, self.context.state.number_width
         if changes.all or asking != self._asking or wider != self._number_width:
             self._asking = asking
-            self.row_list.again()
+            self.row_list.redraw()
         self._lay_out_if_changed()
         self._matches.count_again()
         self.detail.changed(changes)
-        self._lines.again()
+        self._lines.redraw()
 
     def _needing(self) -> set[str]:
         """Return the tasks whose rows differ by more than the task: those that wait for the human."""
@@ -240,7 +240,7 @@ class ListPane(TaskPane):
             self._matches.count_again()
         self._lay_out_if_changed()
         self.detail.refreshed()
-        self._lines.again()
+        self._lines.redraw()
 
     @override
     def tasks_on_screen(self) -> set[str]:
@@ -250,8 +250,8 @@ class ListPane(TaskPane):
 
     @override
     def marks_changed(self, uids: Collection[str]) -> None:
-        self.row_list.again()
-        self._lines.again()
+        self.row_list.redraw()
+        self._lines.redraw()
 
     def _lay_out_if_changed(self) -> None:
         """Adapt to a list that is empty now or no more, or leaves more or fewer lines to the detail."""
@@ -278,7 +278,7 @@ class ListPane(TaskPane):
     def on_virtual_list_marked(self, event: VirtualList.Marked) -> None:
         """Show how many are marked."""
         event.stop()
-        self._lines.again()
+        self._lines.redraw()
 
     # Opening and going back
 
@@ -358,7 +358,7 @@ class ListPane(TaskPane):
         """From the first match on."""
         self.row_list.refilter(self._source(only))
         self._matches.count(only)
-        self._lines.again()
+        self._lines.redraw()
 
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
         """Show all tasks, with the cursor where it was before the filter unless it was moved since."""
@@ -368,4 +368,4 @@ class ListPane(TaskPane):
         self.row_list.refilter(self._source(self.sort_actions.applied()), cursor)
         self._matches.stop()
         self.focus_rows()
-        self._lines.again()
+        self._lines.redraw()

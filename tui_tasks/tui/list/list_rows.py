@@ -71,9 +71,9 @@ class TaskRows(RowDrawing[TaskLine]):
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.new else " "
         number = f"{f'#{row.number}':<{max(3, state.number_width + 1)}}"
         status = look(state.status_of(row))
-        ink = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
+        style = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
         room = look_.width - cell_len(number) - 8
-        facts = self._facts(row, f"{ink} underline".strip() if look_.drop else ink)
+        facts = self._facts(row, f"{style} underline".strip() if look_.drop else style)
         return (
             (cursor, "$primary bold" if look_.focused else "$muted"),
             (f" {number} ", "$muted"),
@@ -85,7 +85,7 @@ class TaskRows(RowDrawing[TaskLine]):
             (" ", ""),
         )
 
-    def _facts(self, row: TaskLine, ink: str) -> RowFacts:
+    def _facts(self, row: TaskLine, style: str) -> RowFacts:
         """Return what there is to show of a task."""
         context, state = self.context, self.context.state.status_of(row)
         due: Part | None = None
@@ -102,7 +102,7 @@ class TaskRows(RowDrawing[TaskLine]):
             why, checked = (failed, "$muted"), None
         said = why or self._waits(row) or last_words(context, row, state)
         return RowFacts(
-            title=(row.name, ink),
+            title=(row.name, style),
             note=said or checked,
             is_reason=why is not None,
             marks=(urgency,) if urgency is not None else (),
@@ -156,10 +156,10 @@ class ListLines:
         self.rule = FrameLine(context, self._rule, id="list-rule")
         self.foot = FrameLine(context, self._number, lambda width: changed_parts(context), id="list-foot")
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw all again; only what differs is painted."""
-        self.rule.again()
-        self.foot.again()
+        self.rule.redraw()
+        self.foot.redraw()
 
     def _sign(self, name: str) -> str:
         return sign(name, ascii_only=self._context.ascii_only)

@@ -190,8 +190,8 @@ class _Row:
             blank = max(0, min(free, wanted - at - _GAP)) + (_GAP if shown else 0)
             shown.append((" " * blank, ""))
             cells = self._columns[name]
-            text, ink = self._text(name, cells)
-            shown.append((fit(text, cells, "right" if name == "age" else "left", ascii_only=self._ascii_only), ink))
+            text, style = self._text(name, cells)
+            shown.append((fit(text, cells, "right" if name == "age" else "left", ascii_only=self._ascii_only), style))
             at += blank + cells
             free -= max(0, blank - _GAP)
         return [*shown, (" " * free, "")]

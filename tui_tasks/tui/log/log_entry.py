@@ -59,10 +59,10 @@ class EntryText(TextDrawing):
             return []
         ascii_only, zone = self.context.ascii_only, self.context.clock.zone
         assert zone is not None
-        mark, ink = mark_of(line, ascii_only=ascii_only)
+        mark, style = mark_of(line, ascii_only=ascii_only)
         name = f"  {safe_line(line.name, max(8, width - 34))}" if line.task is not None and line.name else ""
         when = moment(line.at, zone) if width >= 60 else self.context.clock.time_of(line.at)
-        head: list[Part] = [(f" {mark} {line.word} ", ink), (safe_line(who_of(line), 30), "bold"), (name, "bold")]
+        head: list[Part] = [(f" {mark} {line.word} ", style), (safe_line(who_of(line), 30), "bold"), (name, "bold")]
         shown: list[Drawn] = [[*head, (f"  {when}", "$muted")]]
         if line.word == SEEN:
             return [*shown, [(" What is below has happened since.", "")]]
@@ -91,9 +91,9 @@ class EntryText(TextDrawing):
             shown += [[(" " * 11 + line, "")] for line in rest]
         return shown[:_MAX_LINES]
 
-    def _block(self, text: str, width: int, ink: str = "", indent: int = 1) -> list[Drawn]:
+    def _block(self, text: str, width: int, style: str = "", indent: int = 1) -> list[Drawn]:
         room = width - indent - 1
-        return [[(" " * indent + line, ink)] for line in wrapped(text, room, ascii_only=self.context.ascii_only)]
+        return [[(" " * indent + line, style)] for line in wrapped(text, room, ascii_only=self.context.ascii_only)]
 
     def _changes(self, entry: Entry, width: int) -> list[Drawn]:
         """Return the old and the new value of each field."""
@@ -162,7 +162,7 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
             return
         drawing.line, drawing.entry = line, self._read(line)
         drawing.run = log_lines.run_of(self.context.db, line) if line is not None and line.words > 1 else ()
-        self._text.again()
+        self._text.redraw()
         self._scroll.scroll_home(animate=False)
         has_task = line is not None and line.task is not None and not line.gone
         self._task_detail.display = has_task and frame.is_wide(self.app.size)

@@ -156,7 +156,7 @@ class LogPane(Pane):
         if self._drawing.label_width != self._label_width or changes.touches("ask"):
             # A question has another colour once it is answered.
             self._drawing.label_width = self._label_width
-            rows.again()
+            rows.redraw()
 
     @override
     def refreshed(self) -> None:
@@ -195,7 +195,7 @@ class LogPane(Pane):
         newest = self.context.link.seq
         self.below = 0 if self.following else self.below + newest - self._counted_until
         self._counted_until = newest
-        self._rule.again()
+        self._rule.redraw()
 
     def _show_marks(self) -> None:
         """Show the marks between the entries that match; without an entry, the list says that nothing matches."""
@@ -261,7 +261,7 @@ class LogPane(Pane):
             self.row_list.reload()
         self.following = following
         self.below = 0 if following else self.below
-        self._rule.again()
+        self._rule.redraw()
 
     def do_log_follow(self) -> None:
         """Go to the newest entry and stay there, or stop following."""
@@ -373,7 +373,7 @@ class LogPane(Pane):
         self._entries = self._matching()
         self.row_list.show(self._entries, cursor, from_end=True)
         self._show_search()
-        self._rule.again()
+        self._rule.redraw()
 
     def on_virtual_list_resumed(self, event: VirtualList.Resumed) -> None:
         """Show the progress of the search."""

@@ -192,21 +192,21 @@ class LogRows(RowDrawing[LogLine]):
     def _head(self, row: LogLine, width: int) -> list[Part]:
         """Return when it happened, to the second where there is room, its kind, and who did it."""
         ascii_only = self.context.ascii_only
-        mark, ink = mark_of(row, ascii_only=ascii_only)
+        mark, style = mark_of(row, ascii_only=ascii_only)
         cells = 9 if width >= WIDE else 5
-        head = [(fit(self._when(row, cells), cells), "$muted"), (f" {mark} ", ink)]
+        head = [(fit(self._when(row, cells), cells), "$muted"), (f" {mark} ", style)]
         if width < NARROW:
             return head
-        kind = (f"{row.word:<8} ", ink if row.word in ("fail", "ask") else "$muted")
+        kind = (f"{row.word:<8} ", style if row.word in ("fail", "ask") else "$muted")
         who = f"{fit_ends(who_of(row), 10, ascii_only=ascii_only)} "
         return [*head, kind, (who, "$muted")]
 
     def _mark(self, row: LogLine, width: int) -> list[Part]:
         """`── 19:58  you last looked here ─────────`."""
-        rule, ink = sign("rule", ascii_only=self.context.ascii_only), "$changed" if row.word == SEEN else "$muted"
+        rule, style = sign("rule", ascii_only=self.context.ascii_only), "$changed" if row.word == SEEN else "$muted"
         when_ = f"{self._when(row, 9).removesuffix(':00')}  " if row.word == SEEN else ""
         words = fit(f" {when_}{MARKS[row.word]} ", min(width - 4, cell_len(when_ + MARKS[row.word]) + 2))
-        return [(rule * 2, "$rule"), (words, ink), (rule * max(0, width - 4 - cell_len(words)), "$rule")]
+        return [(rule * 2, "$rule"), (words, style), (rule * max(0, width - 4 - cell_len(words)), "$rule")]
 
     def _many(self, row: LogLine, width: int) -> str:
         """Return how many messages a line stands for."""

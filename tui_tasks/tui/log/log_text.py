@@ -22,7 +22,7 @@ class LogMark(NamedTuple):
     """The mark of a kind: a glyph of its own (or of `format.SIGNS`, `format.LOOKS`), and its style."""
 
     mark: str
-    ink: str = "$muted"
+    style: str = "$muted"
 
 
 LOG_MARKS: Final[dict[str, LogMark]] = {
@@ -57,12 +57,12 @@ LOG_MARKS: Final[dict[str, LogMark]] = {
 def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
     """Return the mark of an entry, one cell, and its style; a new status has that status's colour."""
     mark = LOG_MARKS.get(line.word, LogMark("log"))
-    ink = look(str(line.new.get("status"))).color if line.word == "status" else mark.ink
+    style = look(str(line.new.get("status"))).color if line.word == "status" else mark.style
     if len(mark.mark) == 1:
-        return mark.mark, ink
+        return mark.mark, style
     if mark.mark in ("needs_you", "failed", "stuck"):
-        return look(mark.mark).mark(ascii_only=ascii_only), ink
-    return sign(mark.mark, ascii_only=ascii_only), ink
+        return look(mark.mark).mark(ascii_only=ascii_only), style
+    return sign(mark.mark, ascii_only=ascii_only), style
 
 
 def who_of(line: LogLine) -> str:

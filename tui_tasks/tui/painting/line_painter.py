@@ -43,7 +43,7 @@ class LinePainter(ResilientMessages, PaintWhenVisible, NoRelayout):
         super().__init__(id=id, classes=classes)
         self.context = context
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw again. Subclasses that keep what they drew repaint only what differs."""
         self.refresh()
 
@@ -55,7 +55,7 @@ class LinePainter(ResilientMessages, PaintWhenVisible, NoRelayout):
         """Draw again when the first part that was drawn is out of date."""
         if self._redraw_timer is not None:
             self._redraw_timer.stop()
-        self._redraw_timer = self.set_timer(draw_again_in(self._lasts_us), self.again) if self._lasts_us else None
+        self._redraw_timer = self.set_timer(draw_again_in(self._lasts_us), self.redraw) if self._lasts_us else None
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the lines of a region."""
@@ -238,7 +238,7 @@ class FrameLine(LinePainter):
         self._strip: Strip | None = None
         self._styles: StyleCache | None = None
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw again; paint only what differs."""
         if not self.size.width:
             return
@@ -256,7 +256,7 @@ class FrameLine(LinePainter):
 
     def on_resize(self) -> None:
         """Draw the line in its new width."""
-        self.again()
+        self.redraw()
 
     def part_number(self, x: int) -> int | None:
         """Return the index of the left part at a column."""
@@ -300,7 +300,7 @@ def rule_parts(context: Context, width: int, title: Sequence[Part] = (), right: 
     title is shown as `-`: a name cannot end the rule.
     """
     dash = sign("rule", ascii_only=context.ascii_only)
-    title = [(text.translate(_AS_DASH), ink) for text, ink in title]
+    title = [(text.translate(_AS_DASH), style) for text, style in title]
     begin: list[Part] = [(f"{dash} ", "$rule"), *title, (" ", "")] if title else []
     end: list[Part] = [(" ", ""), *right, (f" {dash}", "$rule")] if right else []
     room = width - sum(cell_len(text) for text, _ in begin + end)

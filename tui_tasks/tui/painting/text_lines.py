@@ -136,7 +136,7 @@ class TextLines(LinePainter):
         self._strips: dict[int, Strip] = {}
         self._styles: StyleCache | None = None
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw again; paint only what differs. What is hidden is drawn when it is shown."""
         width, height = self.size
         if not width:
@@ -178,7 +178,7 @@ class TextLines(LinePainter):
     def on_resize(self) -> None:
         """Draw the lines in their new width."""
         if self._shown_width != self.size.width:
-            self.again()
+            self.redraw()
         self._redraw_in_time()
 
     def notify_style_update(self) -> None:
@@ -229,7 +229,7 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
         self.first = 0
         self.controllers = (ScrollKeys(self),)
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw again; paint only visible lines that differ."""
         width, height = self.size
         if not width:
@@ -253,7 +253,7 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
 
     def on_resize(self) -> None:
         """Draw for the new size; Textual paints it all."""
-        self.again()
+        self.redraw()
 
     def render_line(self, y: int) -> Strip:
         """Paint one line, with the scroll mark at its end."""

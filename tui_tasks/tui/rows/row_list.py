@@ -146,7 +146,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
     def reload(self) -> None:
         """Read what is on screen again; cursor, marks and scroll position stay."""
         self._cursor.reload()
-        self.again()
+        self.redraw()
 
     def change(self, keys: Iterable[str]) -> None:
         """Apply that rows of these keys were added, changed or removed; no other row is read or drawn."""
@@ -165,7 +165,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._cursor.grow()
         self._update()
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw every row again, as something that all show has changed. Equal lines are not painted."""
         self._painter.outdate()
         self._update()

@@ -96,8 +96,8 @@ class Preview(TextDrawing):
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the times in words, then dates."""
-        ink = "$state-failed" if self.is_wrong else "$key"
-        lines: list[Drawn] = [[(f" {line}", ink)] for line in wrapped(self.text, max(8, width - 2))]
+        style = "$state-failed" if self.is_wrong else "$key"
+        lines: list[Drawn] = [[(f" {line}", style)] for line in wrapped(self.text, max(8, width - 2))]
         return lines[: max(1, height)]
 
 
@@ -213,7 +213,7 @@ class JobForm(FormScreen[str]):
 
     def _say(self, text: str, *, is_wrong: bool = False) -> None:
         self._preview_text.text, self._preview_text.is_wrong = text, is_wrong
-        self.query_one(TextLines).again()
+        self.query_one(TextLines).redraw()
 
     @property
     def _was_typed(self) -> str:

@@ -177,9 +177,9 @@ def _in_short(failure: str) -> str:
     return safe_line(failure.removeprefix(f"{look('error').word} "), _WIDEST)
 
 
-def titled_rule(context: Context, title: str, width: int, ink: str = "$muted") -> list[Part]:
+def titled_rule(context: Context, title: str, width: int, style: str = "$muted") -> list[Part]:
     """Return a rule with a title in it, any text, which is made safe here: `─ next 24 h ──────`."""
-    return rule_parts(context, width, [(safe_line(title, max(1, width - 4)), ink)] if title else ())
+    return rule_parts(context, width, [(safe_line(title, max(1, width - 4)), style)] if title else ())
 
 
 # The width of a field's name in cells, with the space after it.

@@ -103,7 +103,7 @@ class RunView(Overlay):
             number = f"S{place.index(job.uid) + 1} " if job.uid in place else ""
             self._title = f"{number}{job.name}"
             self._when = "deleted" if job.deleted else job_text.when(job)
-        self._head.again()
+        self._head.redraw()
 
     def _job_parts(self, width: int) -> Sequence[Part]:
         """` S4 Digest mail   08:00 daily`."""
@@ -194,7 +194,7 @@ class RunView(Overlay):
 
     def draw_head(self) -> None:
         """Draw whose output it is, its length, and whether its end is followed."""
-        self._output_head.again()
+        self._output_head.redraw()
 
     def _poll(self) -> None:
         """Read what has been printed since; stop when the run has ended."""

@@ -145,7 +145,7 @@ class SchedulePane(Pane):
     @override
     def refreshed(self) -> None:
         self.row_list.change(self._read(None))
-        self.row_list.again()
+        self.row_list.redraw()
         self._show()
 
     def _read(self, touched: set[str] | None) -> set[str]:
@@ -156,10 +156,10 @@ class SchedulePane(Pane):
         changed = self.listed.replace(line for line in self._all if self._matches(line))
         self._show_count()
         if self._drawing.fit(self._all):
-            self.row_list.again()
-            self._titles.again()
+            self.row_list.redraw()
+            self._titles.redraw()
         elif renumbered - changed:
-            self.row_list.again()
+            self.row_list.redraw()
         return changed
 
     def on_virtual_list_moved(self) -> None:
@@ -184,11 +184,11 @@ class SchedulePane(Pane):
         line, number = self.line, self._drawing.number
         of_line = number(line.job.uid) if line is not None else 0
         is_titled = line is not None and not frame.is_compact(self.app.size)
-        self._detail_title.again()
+        self._detail_title.redraw()
         self._job_detail.put(line, of_line, is_titled=is_titled)
-        self._detail.again()
+        self._detail.redraw()
         self._timeline.put([(number(each.job.uid), each) for each in self._all])
-        self._strip.again()
+        self._strip.redraw()
         self.set_class(self.filter_bar.is_open, "-filtering")
         # Whether the job can be run follows from it.
         self.context.redraw_frame()

@@ -168,14 +168,14 @@ class DigestRows(RowDrawing[DigestRow]):
             parts += [(f" {look.word:<{_TITLE}}", "")]
             parts += [(f"{fit(agent_text.who(line.who), self.longest_who, ascii_only=ascii_only)} ", "$muted")]
         name = "" if line.name == line.who and width >= 60 else line.title
-        text, ink = _said(line, self.context.clock.time_of)
+        text, style = _said(line, self.context.clock.time_of)
         if not name or not text:
-            return [*parts, (f"{' ' * (width < 60)}{name or text}", ink)]
+            return [*parts, (f"{' ' * (width < 60)}{name or text}", style)]
         if width < 60:
             return [*parts, (f" {name}: {text}", "")]
         room = width - _TITLE - self.longest_who - 11
         column = min(self.longest_name, room * 2 // 5 if width >= WIDE else _SHORT_NAME)
-        return [*parts, (f"{fit(name, column, ascii_only=ascii_only)}  ", ""), (text, ink)]
+        return [*parts, (f"{fit(name, column, ascii_only=ascii_only)}  ", ""), (text, style)]
 
     def _entry(self, entry: LogLine, width: int) -> list[Part]:
         ascii_only = self.context.ascii_only
@@ -288,11 +288,11 @@ class DigestScreen(Overlay):
         """Read it again after a pause, so that keys are handled first while agents write without a pause."""
         if self._reading is None:
             self._reading = self.set_timer(max(_PACE, _REST * self._took), self._read)
-        self._head.again()
+        self._head.redraw()
 
     def agents_changed(self) -> None:
         """Read it again after an agent has come or gone."""
-        self._head.again()
+        self._head.redraw()
         if self._digest is not None and self._left != self._left_now:
             self._read()
 
@@ -326,7 +326,7 @@ class DigestScreen(Overlay):
         self._digest, self._took = found, time.monotonic() - began
         self._drawing.is_read = True
         self._list()
-        self._head.again()
+        self._head.redraw()
         if self._came_back_to is not None and self.window.source is not None:
             self.window.move_to(self._came_back_to)
             self._came_back_to = None

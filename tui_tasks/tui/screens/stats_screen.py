@@ -124,7 +124,7 @@ class Stats(Overlay):
 
     def _fit(self, room: int) -> None:
         self._drawing.room = room
-        self._lines.again()
+        self._lines.redraw()
 
     def _title(self, width: int) -> Sequence[Part]:
         """` Stats   Plan, last 7 days`."""
@@ -151,7 +151,7 @@ class Stats(Overlay):
         self._seq = max(oldest, newest - statistics.MAX)
         self._cut = self._seq > oldest
         self._drawing.figures = None
-        self._head.again()
+        self._head.redraw()
         self._read()
 
     @override
@@ -165,7 +165,7 @@ class Stats(Overlay):
 
     def agents_changed(self) -> None:
         """Draw the lines above the figures again."""
-        self._head.again()
+        self._head.redraw()
 
     def _read(self) -> None:
         if self._is_reading:
@@ -180,8 +180,8 @@ class Stats(Overlay):
             self._again = False
             await self._count_up_to(journal.newest(self.context.db))
             self._drawing.figures = self._figures()
-            self._lines.again()
-            self._head.again()
+            self._lines.redraw()
+            self._head.redraw()
             if not self._again:
                 break
             await asyncio.sleep(_PACE)
@@ -196,7 +196,7 @@ class Stats(Overlay):
             self._seq = high
             if newest - start > _LONG * statistics.STRETCH and self._drawing.figures is None:
                 self._drawing.progress = (high - start) / (newest - start)
-                self._lines.again()
+                self._lines.redraw()
             await asyncio.sleep(0)
 
     def _figures(self) -> Figures:

@@ -154,13 +154,13 @@ class DetailText(TextDrawing):
         asked = [f"{agent_text.who(ask.agent, 40)} asks: {first}", *others]
         return decided_blocks(asked, room, "$state-needs-you", ascii_only=self.context.ascii_only)
 
-    def _words(self, task: Task, text: str, room: int, ink: str = "") -> list[Drawn]:
+    def _words(self, task: Task, text: str, room: int, style: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""
         if task.held and text:
             from tui_tasks.tui.asks.ask_detail import decided_prose
 
-            return decided_prose(text, room, ink, ascii_only=self.context.ascii_only)
-        return _block(text, room, ink)
+            return decided_prose(text, room, style, ascii_only=self.context.ascii_only)
+        return _block(text, room, style)
 
     def _age(self, instant: int, *, short: bool) -> str:
         now = self.context.clock.now()
@@ -179,9 +179,9 @@ class DetailText(TextDrawing):
 
     def _fields(self, task: Task, room: int) -> list[Drawn]:
         lines: list[Drawn] = []
-        for (text, ink), lasts in field_parts(self.context, task, long=True, without=("links",)):
+        for (text, style), lasts in field_parts(self.context, task, long=True, without=("links",)):
             self.lasts(lasts)
-            lines += _block(text, room, ink)
+            lines += _block(text, room, style)
         return lines
 
     @staticmethod
@@ -195,9 +195,9 @@ class DetailText(TextDrawing):
         lines = _block(" · ".join(facts), room, "$muted") if facts else []
         if urgency is not None:
             # Wrapped with the others, it stays the first word.
-            ((first, ink), *_), *rest = lines
+            ((first, style), *_), *rest = lines
             end = 1 + len(urgency[0])
-            lines = [[(first[:end], urgency[1]), (first[end:], ink)], *rest]
+            lines = [[(first[:end], urgency[1]), (first[end:], style)], *rest]
         return lines
 
     def _neighbours(self, title: str, tasks: list[TaskLine], room: int) -> list[Drawn]:
@@ -230,7 +230,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         self._drawing = DetailText(context)
         self._head = FrameLine(context, self._title, self._state, id="detail-head")
         self.text = ScrollLines(context, self._drawing, id="detail-text")
-        self._links = self._drawing.links = LinkLines(context, self, self.text.again)
+        self._links = self._drawing.links = LinkLines(context, self, self.text.redraw)
         self.brief = False
         self.is_below = False
         self._details: TaskDetails | None = None
@@ -294,13 +294,13 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         """Read the task again, as anything may have changed while it was not on screen."""
         self._read()
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw again."""
         if not self.brief:
             self._links.read(self._details.task if self._details else None)
         self._drawing.brief, self._drawing.details = self.brief, self._details
-        self._head.again()
-        self.text.again()
+        self._head.redraw()
+        self.text.redraw()
 
     def focus_text(self) -> None:
         """Focus the text, to scroll it."""
@@ -321,22 +321,22 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         self._details = TaskDetails(self.context, task, line) if there and task and line else None
         if (self._details.task.uid if self._details else None) != was:
             self.text.first = 0
-        self.again()
+        self.redraw()
 
     def on_resize(self) -> None:
         """Draw; read the task first if it was not read for lack of room."""
         if self._details is None or self._details.task.uid != self._uid:
             self._read()
         else:
-            self.again()
+            self.redraw()
 
 
-def _line(text: str, ink: str) -> Drawn:
-    return [(f" {text}", ink)]
+def _line(text: str, style: str) -> Drawn:
+    return [(f" {text}", style)]
 
 
-def _block(text: str, room: int, ink: str) -> list[Drawn]:
-    return [_line(line, ink) for line in wrapped(text, room)] if text else []
+def _block(text: str, room: int, style: str) -> list[Drawn]:
+    return [_line(line, style) for line in wrapped(text, room)] if text else []
 
 
 def _as_text(value: Any) -> str:

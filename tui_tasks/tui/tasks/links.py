@@ -31,12 +31,12 @@ _MAX_ASKED: Final = 10
 
 
 class LinkLines:
-    """Runs git in a thread, for one task at a time. `widget` runs the workers; `again` draws what was read."""
+    """Runs git in a thread, for one task at a time. `widget` runs the workers; `redraw` draws what was read."""
 
-    def __init__(self, context: Context, widget: Widget, again: Callable[[], None]) -> None:
+    def __init__(self, context: Context, widget: Widget, redraw: Callable[[], None]) -> None:
         self._context = context
         self._widget = widget
-        self._again = again
+        self._redraw = redraw
         self._task: tuple[str, int] | None = None
         self._facts: dict[str, str] = {}
 
@@ -64,7 +64,7 @@ class LinkLines:
             if at != self._task:
                 return
             self._facts[_key(link)] = fact
-            self._again()
+            self._redraw()
 
     def lines(self, task: Task, room: int) -> list[Drawn]:
         """Return the lines of a task's links, below a title with the key that opens them."""

@@ -293,7 +293,7 @@ class QuickAdd(ResilientMessages, Vertical):
         parts += [(safe_line(draft.problem, 80), "$state-failed")] if draft.problem else []
         joined = [piece for part in parts for piece in ((" · ", "$muted"), part)]
         self._parts = joined[1:] or [(SIGNS_HELP, "$muted")]
-        self._preview_line.again()
+        self._preview_line.redraw()
 
 
 class AddActions(Controller):

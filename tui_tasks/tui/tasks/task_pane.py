@@ -138,11 +138,11 @@ class TaskActions(Controller):
 
         context = self._context
         while tasks := self._tasks()[:1]:
-            choices = {key: (word, ink, wanted) for key, word, ink, wanted in task_text.choices(context, tasks[0])}
+            choices = {key: (word, style, wanted) for key, word, style, wanted in task_text.choices(context, tasks[0])}
             if not choices:
                 context.say("No check is configured: add [check.NAME] to the configuration file.")
                 return
-            offered = [Choice(key, word, ink) for key, (word, ink, _) in choices.items()]
+            offered = [Choice(key, word, style) for key, (word, style, _) in choices.items()]
             key = await context.ask(Menu(context, f"Checks of {self._named(tasks)}", offered))
             if key is None:
                 return

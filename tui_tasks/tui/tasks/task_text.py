@@ -70,7 +70,7 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
     drawn: list[Drawn] = []
     for check in checks_of(context, task):
         shown, run = PROOF_LOOKS[check.state], check.run
-        ink = shown.color
+        style = shown.color
         verdict = (
             shown.word if check.state != "failed" or run is None or run.exit_code is None else f"exit {run.exit_code}"
         )
@@ -79,13 +79,14 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
         facts = [verdict, *where, *["gate"] * check.gate, *([commit[:7]] if commit else [])]
         head = f" {shown.mark(ascii_only=context.ascii_only)} "
         name = safe_line(check.name, max(4, room - cell_len(head) - 2))
-        drawn.append([(head, ink), (name, ""), (f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)], ink)])
+        more = f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)]
+        drawn.append([(head, style), (name, ""), (more, style)])
         if check.state == "failed" and run is not None and run.output:
             cells = max(8, room - 2)
             output = [line for line in wrapped(run.output.rstrip(), cells) if line.strip()]
             named = failed_test(run.output)
             first = wrapped(safe_line(named, _NOTE_CHARS), cells)[:most] if named else []
-            drawn += [[(f"   {line}", ink)] for line in first]
+            drawn += [[(f"   {line}", style)] for line in first]
             drawn += [[(f"   {line}", "$muted")] for line in output[-most:][len(first) :]]
     return drawn
 

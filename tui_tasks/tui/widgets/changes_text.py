@@ -1,5 +1,5 @@
-"""What agents have done to tasks since the human last looked, in words: how many, which, and what. `told`: the tasks of
-which a row says it already, with the mark of what is new.
+"""What agents have done to tasks since the human last looked, in words: how many, which, and what. `in_rows`: the
+tasks whose row says it already, with the mark of what is new.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def changed_words(context: Context, *, is_long: bool) -> str:
     return ", ".join(words)
 
 
-def what_changed(context: Context, told: Collection[str]) -> list[str]:
+def what_changed(context: Context, in_rows: Collection[str]) -> list[str]:
     """Return what has happened, in shorter and shorter words: `#5 started, #6 #8 noted, 1 deleted`, then
     `#5 started, 2 noted, 1 deleted`, then `1 started, 2 noted, 1 deleted`. Empty where more than can be noted, or
     nothing, has changed.
     """
-    counts = context.state.change_counts(told)
+    counts = context.state.change_counts(in_rows)
     if counts.total() >= MAX_NEW:
         return []
-    named = _numbers(context, told) if 0 < counts.total() <= _MAX_NAMED else {}
+    named = _numbers(context, in_rows) if 0 < counts.total() <= _MAX_NAMED else {}
     deleted = len(context.state.deleted)
     short = [f"{counts[word]:,} {word}" for word in WORDS if counts[word]] + [f"{deleted:,} deleted"] * bool(deleted)
     long = [f"{_listed(context, numbers)} {word}" for word in WORDS if (numbers := named.get(word))]
@@ -46,11 +46,11 @@ def what_changed(context: Context, told: Collection[str]) -> list[str]:
     return list(filter(None, ways))
 
 
-def _numbers(context: Context, told: Collection[str]) -> dict[str, list[int]]:
+def _numbers(context: Context, in_rows: Collection[str]) -> dict[str, list[int]]:
     """Return the numbers of the changed tasks by what has happened to them."""
     numbers: dict[str, list[int]] = {}
     for uid, word in context.state.named_changes():
-        if uid not in told and (task := list_pages.line(context.db, uid)) is not None:
+        if uid not in in_rows and (task := list_pages.line(context.db, uid)) is not None:
             numbers.setdefault(word, []).append(task.number)
     return numbers
 

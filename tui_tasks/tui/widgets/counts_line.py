@@ -167,12 +167,12 @@ class Counts:
             text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
             forms, briefs = [f"{long} since {at}", f"{text} since {at}"], [long, text]
             return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
-        told = {need.task for need in new if need.task is not None}
-        others = state.change_counts(told).total() + len(state.deleted)
+        in_rows = {need.task for need in new if need.task is not None}
+        others = state.change_counts(in_rows).total() + len(state.deleted)
         if not others:
             return Count((f"{mark} ", "$muted"), (f"nothing else since {at}", "nothing else"), "0")
         number = f"{others:,}{'+' * (others >= MAX_NEW)}"
-        ways = [*what_changed(self._context, told), f"{number} changed"]
+        ways = [*what_changed(self._context, in_rows), f"{number} changed"]
         return Count(
             (f"{mark} ", "$changed"), [f"since {at}: {ways[0]}", f"{at}: {ways[0]}", ways[0]], number, briefs=ways
         )

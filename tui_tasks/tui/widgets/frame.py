@@ -142,7 +142,7 @@ class FootLine(FrameLine):
             self._quiet.stop()
         self._quiet = self.set_timer(seconds, self.hush) if text else None
         self.set_class(cell_len(text) > self.size.width - 2 > 0, "-two")
-        self.again()
+        self.redraw()
         if self.has_class("-two"):
             self.refresh(Region(0, 1, self.size.width, 1))
 
@@ -162,7 +162,7 @@ class FootLine(FrameLine):
         again.
         """
         self._hints = hints or None
-        self.again()
+        self.redraw()
 
     def _keys(self, width: int) -> Sequence[Part]:
         """` ? Help  / Filter ...`, as many hints as fit."""

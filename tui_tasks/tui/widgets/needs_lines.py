@@ -224,10 +224,10 @@ class NeedsLines(TextLines):
         self._needs = NeedsText(context, lambda: rows_for_needs(self.app.size, below), kinds)
         super().__init__(context, self._needs, id=id)
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw again, also while it has no lines and thus no size."""
         if self.size.width:
-            super().again()
+            super().redraw()
             return
         width = self.app.size.width
         if not self.is_attached or not width:

@@ -256,7 +256,7 @@ class ScreenHead:
             + self._needs.get_content_height(screen, screen, screen.width)
         )
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw the lines again."""
         for line in (self.title, self._needs, self._counts, *self._agents):
-            line.again()
+            line.redraw()

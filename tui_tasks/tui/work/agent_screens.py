@@ -112,7 +112,7 @@ class Peek(Overlay):
             self._is_looking = False
         if lines != self._drawing.texts:
             self._drawing.texts = lines
-            self._lines.again()
+            self._lines.redraw()
 
     def do_peek_back(self) -> None:
         """Close."""
@@ -234,7 +234,7 @@ class TranscriptScreen(Overlay):
         self.window.change(self._listed.replace(rows))
         if self._follows:
             self.window.move_last()
-        self._head.again()
+        self._head.redraw()
         self._hint()
 
     def _hint(self) -> None:
@@ -253,7 +253,7 @@ class TranscriptScreen(Overlay):
         follows = self.window.is_on_last
         if follows != self._follows:
             self._follows = follows
-            self._head.again()
+            self._head.redraw()
             self._hint()
 
     def on_resize(self) -> None:
@@ -276,7 +276,7 @@ class TranscriptScreen(Overlay):
             self.window.move(-1)
         else:
             self.window.move_last()
-        self._head.again()
+        self._head.redraw()
         self._hint()
 
     async def do_record_search(self) -> None:

@@ -240,7 +240,7 @@ class ReviewScreen(Overlay):
         else:
             self.files.change(changed)
         self._fit_files()
-        self.files.again()
+        self.files.redraw()
         self._head_again()
         self.show_side()
 
@@ -255,7 +255,7 @@ class ReviewScreen(Overlay):
 
     def _head_again(self) -> None:
         for part in (self._head, self._facts_line, self._summary):
-            part.again()
+            part.redraw()
 
     def agents_changed(self) -> None:
         """Draw the head again after an agent has come, gone or got stuck."""
@@ -294,7 +294,7 @@ class ReviewScreen(Overlay):
         """Show the file under the cursor, or the summary."""
         key, width = self.files.cursor, self._side_width
         change = self.change
-        self._diff_head.again()
+        self._diff_head.redraw()
         if change is None:
             summary = review_rows.text_rows(review_text.summary(self.context, self.facts, width - 2))
             self._put(review_rows.side_rows([], {}, self.comments, "", width, summary), key)
