@@ -645,3 +645,18 @@ async def test_a_filter_keeps_the_agents_whose_lines_have_its_words_and_escape_l
         assert len(app.screen.listed.rows) == everyone and isinstance(app.screen, Fleet)
         await settle(pilot, "escape")
         assert not isinstance(app.screen, Fleet)
+
+
+async def test_the_key_that_pauses_an_agent_says_that_it_resumes_a_paused_one(plan, make_app):
+    app = make_app(answered(plan).path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert "P Pause" in lines(app)[-1]
+        await settle(pilot, "P", "enter")
+        await settle(pilot, "j", "k")
+        by_key = {row.name: number for number, row in enumerate(app.screen.listed.rows)}
+        paused = next(row.name for row in app.screen.listed.rows if row.state == "paused")
+        await settle(pilot, "g", *["j"] * by_key[paused])
+        assert "P Resume" in lines(app)[-1] and "P Pause" not in lines(app)[-1]
+        await settle(pilot, "colon", *"resume the")
+        assert "Resume the agent" in shown(app)

@@ -130,3 +130,29 @@ async def test_enter_alone_confirms_no_deletion(app, plan):
         assert not task(app, plan[5]).deleted and len(app.screen_stack) == 1
         await settle(pilot, "d", "k", "enter")
         assert task(app, plan[5]).deleted
+
+
+async def test_a_status_of_all_marked_tasks_says_how_many_it_has_set_and_the_key_that_undoes_it(app, plan):
+    async with opened(app) as pilot:
+        await settle(pilot, "V", "s", "d")
+        assert said(app) == "9 tasks: done. u undoes it."
+        await settle(pilot, "u")
+        assert task(app, plan[8]).status == "pending"
+
+
+async def test_a_status_of_one_task_names_it(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "s", "d")
+        assert said(app) == "“Backup restore drill”: done. u undoes it."
+
+
+async def test_a_key_that_is_refused_lets_the_moves_after_it_through_but_no_words(plan, make_app):
+    app = make_app(plan.path, read_only=True)
+    app.key_queue.clock = lambda: 0.0
+    async with opened(app) as pilot:
+        await settle(pilot, "g", "n", "j", "j", "k")
+        assert app.pane.target() == plan[2]
+        await settle(pilot, "n", "q", "j")
+        assert app.pane.target() == plan[2] and app.is_running
+        assert said(app).endswith("What you typed was dropped.")

@@ -63,11 +63,20 @@ class AgentActions(Controller):
         return "no agent here" if action.needs == "agent" and self._agent_here() is None else None
 
     @override
+    def title(self, action: Action) -> str:
+        """The key that pauses resumes a paused agent."""
+        if action.id == "agent_pause" and self._agent_here() is not None:
+            return "Resume the agent" if self.is_paused else "Pause the agent"
+        return super().title(action)
+
+    @override
     def opens_input(self, action: Action) -> bool:
         """A paused agent is resumed without a question."""
-        return action.id != "agent_pause" or not self._is_paused()
+        return action.id != "agent_pause" or not self.is_paused
 
-    def _is_paused(self) -> bool:
+    @property
+    def is_paused(self) -> bool:
+        """Whether the agent is paused."""
         name = self._agent_here()
         agent = ask_queries.agent(self._context.db, name) if name is not None else None
         return agent is not None and agent.paused
@@ -91,7 +100,7 @@ class AgentActions(Controller):
         if name is None:
             return
         shown, key = agent_text.who(name, 30), context.keymap.key_of("agent_pause")
-        if self._is_paused():
+        if self.is_paused:
             await context.link.commit(ResumeAgent(name))
             context.say(f"{shown} is resumed.")
             return

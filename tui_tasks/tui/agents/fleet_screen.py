@@ -88,12 +88,13 @@ class Fleet(Overlay):
         self._note_title = FrameLine(context, self._note_text.title, id="under")
         self._note = TextLines(context, self._note_text, id="note")
         answers = FleetAnswers(self)
+        self._agent_actions = AgentActions(context, self.agent_here)
         self.controllers = (
             RowMoves(lambda: self.window),
             answers,
             OptionKeys(context, lambda: self.view, answers.give, answers.why_not, answers.takes_key),
             FleetActions(self),
-            AgentActions(context, self.agent_here),
+            self._agent_actions,
             ProjectActions(context),
         )
         self.listed: InMemorySource[FleetRow] = InMemorySource(lambda row: row.name, self._order)
@@ -422,13 +423,15 @@ class Fleet(Overlay):
             has_turn = self.member is not None and self.member.session is not None
             stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
             back = ("agent_give_back",) if self._can_give_back() else ()
-            keys = ["seen", "back", "agent_message", "agent_pause", *back, *stop]
+            pause = self.hint_of("agent_pause", "Resume" if self._agent_actions.is_paused else "")
+            first = ("seen", "back", "agent_message")
             is_ours = self.member is not None and work_queries.of_agent(self.context.db, self.member.name) is not None
             last = [self.hint_of("agent_peek")] if is_ours else []
             last.append(
                 self.hint_of("agent_log", "Review" if self.to_review is not None else "Terminal" if is_ours else "")
             )
-            self.hint(*answer_hints, *map(self.hint_of, keys), *last, self.hint_of("help"))
+            more = map(self.hint_of, (*back, *stop))
+            self.hint(*answer_hints, *map(self.hint_of, first), pause, *more, *last, self.hint_of("help"))
 
     def _can_give_back(self) -> bool:
         """Return whether the agent does not go on with its task."""

@@ -92,7 +92,7 @@ class CardMoves(Controller):
             return
         assert spec.sets is not None
         try:
-            if await self._pane.task_actions.set_status(list(cards), spec.sets):
+            if await self._pane.task_actions.set_status(list(cards), spec.sets, is_seen=True):
                 self._pane.row_list.clear_marks()
                 self._say_who_stays(cards, spec)
         except Conflict as conflict:

@@ -54,6 +54,11 @@ class Action(msgspec.Struct, frozen=True):
         """Whether it opens something to type in, so that a person may type on without looking."""
         return self.id in _TAKES_WORDS
 
+    @property
+    def moves(self) -> bool:
+        """Whether it only moves the cursor, or scrolls."""
+        return self.id in _MOVES
+
 
 _TAKES_WORDS: Final = frozenset(
     (
@@ -62,6 +67,9 @@ _TAKES_WORDS: Final = frozenset(
         *("review_decline", "review_filter", "job_filter", "job_new", "job_edit", "work_comment"),
     )
 )
+
+
+_MOVES: Final = frozenset(("down", "up", "first", "last", "page_down", "page_up"))
 
 
 _SHOWN: Final = {

@@ -25,6 +25,10 @@ class Controller:
         """Return the reason for which one of its actions cannot be performed now, for people; None when it can."""
         return None
 
+    def title(self, action: Action) -> str:
+        """Return what one of its actions does now, for people."""
+        return action.title
+
     def takes_key(self, action: Action) -> bool:
         """Return whether a key of one of its actions is for that action now, and not for another with this key."""
         return True
@@ -60,6 +64,11 @@ class Actor:
             return READ_ONLY
         doer = self._doer(action.id)
         return doer.why_not(action) if isinstance(doer, Controller) else None
+
+    def title_of(self, action: Action) -> str:
+        """Return what an action does now, for people."""
+        doer = self._doer(action.id)
+        return doer.title(action) if isinstance(doer, Controller) else action.title
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """As `DOMNode.check_action`: a key goes on to the nodes around this one if its action is not performed here."""

@@ -108,6 +108,7 @@ class KeyQueue:
         self._expects_words_on: Screen[Any] | None = None
         self._typed_at = 0.0
         self._refused = ""
+        self._has_dropped = False
         self._opens_again = ""
         self.clock: Callable[[], float] = time.monotonic
         self._rest = RestOfWord(lambda: self.clock(), self._is_harmless)
@@ -138,7 +139,7 @@ class KeyQueue:
 
     def expect_words(self, refused: str) -> None:
         """Note that an action opens an input, or why not. If none opens, what is typed until a pause is dropped."""
-        self._refused, self._opens_again = refused, ""
+        self._refused, self._opens_again, self._has_dropped = refused, "", False
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
 
     def expect_more(self, action: str, refused: str) -> None:
@@ -160,6 +161,9 @@ class KeyQueue:
         if has_opened or has_left or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
+        if self._link.read_only and not self._has_dropped and self._moves(event.key):
+            # The key before it was a slip, and nobody writes here: the human goes on looking.
+            return False
         self._typed_at = now
         if self._opens_again:
             shows = self._is_harmless(event.key) or self._action(event.key) == self._opens_again
@@ -167,6 +171,7 @@ class KeyQueue:
                 return False
         elif event.key in _ENDS_WORDS:
             self._expects_words_on = None
+        self._has_dropped = True
         self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed was dropped.")
         return True
 
@@ -193,6 +198,10 @@ class KeyQueue:
         """Return whether a key has an action here that neither writes nor opens an input."""
         action = ACTIONS.get(self._action(key))
         return action is not None and not action.writes and not action.takes_words
+
+    def _moves(self, key: str) -> bool:
+        action = ACTIONS.get(self._action(key))
+        return action is not None and action.moves
 
     @contextlib.asynccontextmanager
     async def pasting(self) -> AsyncIterator[None]:

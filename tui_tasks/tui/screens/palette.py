@@ -96,7 +96,7 @@ def _actions(lookup: ActionLookup) -> dict[str, PaletteEntry]:
                 why = actor.why_not(action) or ""
                 words = f"{action.word} {action.help} {action.id}"
                 entries[action.id] = PaletteEntry(
-                    action.title, why_not=why, run=_does(actor, action.id), words=words, word=action.word
+                    actor.title_of(action), why_not=why, run=_does(actor, action.id), words=words, word=action.word
                 )
     return {each: entries[each] for each in ACTIONS if each in entries}
 

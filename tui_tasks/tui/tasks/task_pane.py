@@ -108,10 +108,10 @@ class TaskActions(Controller):
         if key is not None and await self.set_status([task.uid for task in tasks], STATUS_KEYS[key]):
             self._pane.row_list.clear_marks()
 
-    async def set_status(self, uids: Sequence[str], status: str) -> bool:
+    async def set_status(self, uids: Sequence[str], status: str, *, is_seen: bool = False) -> bool:
         """Set the status of tasks as one change; ask for the reason first if it is one of `ASKED_WHY`.
 
-        Return False if the human went back.
+        Say what was set, unless it `is_seen` of one task. Return False if the human went back.
         """
         from tui_tasks.core.read.tasks import ready_tasks
         from tui_tasks.tui.inputs.dialogs import LineDialog
@@ -125,9 +125,12 @@ class TaskActions(Controller):
                 return False
             operations += [LogTask(uid, why.strip()) for uid in uids if why.strip()]
         early = ready_tasks.starts_early(self._context.db, uids) if status == "in_progress" else ""
+        tasks = task_queries.live_tasks(self._context.db, uids)
+        named = count(len(tasks), "task") if len(tasks) > 1 else self._named(tasks)
         await self._context.link.commit(*operations)
-        if early:
-            self._context.say(f"{early}.")
+        undo = f"{self._context.keymap.key_of('undo')} undoes it."
+        if len(tasks) > 1 or early or not is_seen:
+            self._context.say(f"{named}: {LOOKS[status].word}.{early and f' {early}.'} {undo}")
         return True
 
     # Checks
