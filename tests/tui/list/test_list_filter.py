@@ -48,6 +48,16 @@ async def test_a_filter_that_was_left_leaves_no_count_behind(app, plan):
         assert "of 9" not in shown(app)
 
 
+@pytest.mark.parametrize("letter", ['"', "#"])
+async def test_the_number_of_matches_is_shown_before_the_filter_has_a_whole_word(plan, make_app, letter):
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, "/", "j", "escape", "/", letter)
+        assert lines_with(app, f" / {letter}").endswith("9 tasks")
+        await settle(pilot, "escape", "/")
+        assert lines_with(app, " / ").endswith("9 tasks")
+
+
 async def test_the_words_of_quick_add_filter_too(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, "slash")

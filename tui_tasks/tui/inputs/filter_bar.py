@@ -30,7 +30,10 @@ _WORDS = ("status", "agent", "tag", "due", "priority", "list", "sort")
 
 
 class FilterBar(ResilientMessages, Horizontal):
-    """The bar, shown while there is a filter. Posts `Changed`, `Submitted`, `Cleared` and `Save`."""
+    """The bar, shown while there is a filter. Posts `Opened`, `Changed`, `Submitted`, `Cleared` and `Save`."""
+
+    class Opened(Message):
+        """Typing begins; the pane says how many match, also before the filter has a word."""
 
     class Changed(Message):
         """The filter has changed."""
@@ -135,6 +138,7 @@ class FilterBar(ResilientMessages, Horizontal):
             self._words.value = text
         self._words.focus()
         self._words.action_end()
+        self.post_message(self.Opened())
         self._post()
         if kept:
             self.keep()

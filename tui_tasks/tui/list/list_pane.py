@@ -360,6 +360,11 @@ class ListPane(TaskPane):
         self._matches.count(only)
         self._lines.redraw()
 
+    def on_filter_bar_opened(self, event: FilterBar.Opened) -> None:
+        """Count the tasks that match."""
+        event.stop()
+        self._matches.count(self.only)
+
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
         """Show all tasks, with the cursor where it was before the filter unless it was moved since."""
         event.stop()

@@ -209,6 +209,10 @@ class SchedulePane(Pane):
         """Return the values that Tab completes to, by field."""
         return {"who": sorted({line.job.created_by for line in self._all})}
 
+    def on_filter_bar_opened(self) -> None:
+        """Count the jobs that match."""
+        self._show_count()
+
     def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:
         """Show the matching jobs."""
         self._show_matching(event.parsed)
