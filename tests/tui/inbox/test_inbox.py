@@ -175,6 +175,15 @@ async def test_deny_asks_for_the_reason_and_sends_it_with_the_option(plan, make_
         assert asks(app)["claude-2"].answer == "deny: keep it"
 
 
+async def test_a_question_on_a_small_screen_has_the_title_of_its_task_as_far_as_it_fits(plan, make_app):
+    by_agent(plan, "human", EditTask(plan[4], {"name": "Pick the library " + "that reads the tokens " * 5}))
+    by_agent(plan, "claude-1", OpenAsk("Which one?", ("jose", "pyjwt"), plan[4]))
+    app = make_app(plan.path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "a", "j", "j")
+        assert " #4 Pick the library that reads the to…" in lines(app)
+
+
 async def test_deny_without_a_reason_is_the_option_alone(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(40, 12)) as pilot:

@@ -174,6 +174,8 @@ class AskDetail(TextDrawing):
             is_of_program = ask.request is not None
             lines += self._decided(self._asks_for(ask), room) if is_of_program else [self._asks(ask, room)]
             lines += gap
+        elif self._about is not None:
+            lines.append([(f" {safe_line(f'#{self._about.number} {self._about.name}', room)}", "$muted")])
         lines += request_lines(view, room, ascii_only=self.context.ascii_only)
         if ask.request is not None and small and ask.request.get("cwd"):
             lines += self._decided(f"in {self._named(ask.request['cwd'])}", room)
