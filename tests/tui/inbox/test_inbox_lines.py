@@ -154,7 +154,7 @@ async def test_the_inbox_says_how_many_tasks_have_changed_since_the_human_looked
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        assert lines(app)[1].endswith("• since 19:58: #5 started") and len(app.state.new) == 4
+        assert lines(app)[1].endswith("• since 19:58: #5 started") and len(app.state.seen.new) == 4
 
 
 async def test_the_foot_has_what_can_be_done_with_the_entry_first(every_kind, make_app):

@@ -113,14 +113,14 @@ async def test_what_agents_change_is_marked_until_the_human_says_seen(app, plan,
         await press(app, pilot, "full_stop")
         assert "changed" not in below(app)[0]
         assert "Seen" not in lines(app)[-1]
-        assert app.state.looked.at == NOW
+        assert app.state.seen.looked.at == NOW
 
 
 async def test_u_right_after_all_seen_brings_the_marks_back_and_only_then_undoes_a_change(app, plan, agent):
     async with opened(app) as pilot:
         app.context.navigation.go_to(plan[8])
         await settle(pilot, "d")
-        before, looked = dict(app.state.new), app.state.looked
+        before, looked = dict(app.state.seen.new), app.state.seen.looked
         assert before
         await press(app, pilot, "full_stop")
         assert "u brings the marks back" in said(app)
@@ -128,8 +128,8 @@ async def test_u_right_after_all_seen_brings_the_marks_back_and_only_then_undoes
         await until(pilot, lambda: "later" in shown(app))
         await press(app, pilot, "u")
         assert "The marks are back. u again undoes what you did before." in said(app)
-        assert before.items() <= app.state.new.items()
-        assert app.state.looked == looked == local_values.looked(app.link.db)
+        assert before.items() <= app.state.seen.new.items()
+        assert app.state.seen.looked == looked == local_values.looked(app.link.db)
         assert task(app, plan[8]).deleted
         await press(app, pilot, "u")
         assert not task(app, plan[8]).deleted
@@ -137,10 +137,10 @@ async def test_u_right_after_all_seen_brings_the_marks_back_and_only_then_undoes
 
 async def test_the_key_of_marks_puts_failures_away_only_after_it_has_named_them(app, plan):
     async with opened(app) as pilot:
-        assert app.state.new and "Fix flaky DST test: test_dst_gap" in above(app)
+        assert app.state.seen.new and "Fix flaky DST test: test_dst_gap" in above(app)
         await press(app, pilot, "full_stop")
         said_first = "All marked as seen. u brings the marks back. . again puts away failed task #3."
-        assert said(app) == said_first and not app.state.new
+        assert said(app) == said_first and not app.state.seen.new
         assert "Fix flaky DST test: test_dst_gap" in above(app)
         await press(app, pilot, "j", "full_stop")
         assert said(app) == "Put away: failed task #3. u brings it back."
@@ -149,9 +149,9 @@ async def test_the_key_of_marks_puts_failures_away_only_after_it_has_named_them(
         assert said(app) == "All marked as seen. u brings the marks back."
         await press(app, pilot, "u")
         assert said(app) == "The failures are back. u again undoes what you did before."
-        assert "Fix flaky DST test: test_dst_gap" in above(app) and not app.state.new
+        assert "Fix flaky DST test: test_dst_gap" in above(app) and not app.state.seen.new
         await press(app, pilot, "u")
-        assert said(app).startswith("The marks are back.") and app.state.new
+        assert said(app).startswith("The marks are back.") and app.state.seen.new
 
 
 async def test_u_undoes_what_was_changed_after_all_was_seen(app, plan):
@@ -162,20 +162,20 @@ async def test_u_undoes_what_was_changed_after_all_was_seen(app, plan):
         assert not task(app, plan[8]).deleted
         await press(app, pilot, "u", "n")
         assert "marks" not in said(app)
-        assert not app.state.new
+        assert not app.state.seen.new
 
 
 async def test_marks_that_come_back_leave_out_what_was_deleted_since(app, plan, agent):
     async with opened(app) as pilot:
         app.post_message(events.AppBlur())
         made = agent(AddTask("short", plan.list_uid))[0].uid
-        await until(pilot, lambda: made in app.state.new)
+        await until(pilot, lambda: made in app.state.seen.new)
         await press(app, pilot, "full_stop")
         agent(DeleteTask(made))
-        await until(pilot, lambda: made in app.state.deleted)
+        await until(pilot, lambda: made in app.state.seen.deleted)
         await press(app, pilot, "u")
-        assert made not in app.state.new
-        assert not app.state.deleted
+        assert made not in app.state.seen.new
+        assert not app.state.seen.deleted
 
 
 async def test_what_changes_on_screen_while_the_terminal_has_the_focus_is_seen(app, plan, agent):
@@ -188,7 +188,7 @@ async def test_what_changes_on_screen_while_the_terminal_has_the_focus_is_seen(a
         )
         await until(pilot, lambda: "renamed" in shown(app))
         assert "far below" not in shown(app)
-        assert [task(app, uid).name for uid in app.state.new] == ["far below"]
+        assert [task(app, uid).name for uid in app.state.seen.new] == ["far below"]
         assert "•" not in "".join(below(app)[1:9])
 
 
@@ -206,7 +206,9 @@ async def test_what_changes_while_the_human_looks_elsewhere_is_new(plan, make_ap
         else:
             await press(app, pilot, "A")
         agent(EditTask(plan[1], {"name": "renamed"}))
-        await until(pilot, lambda: app.link.seq == journal.newest(app.link.db) and app.state.new.keys() == {plan[1]})
+        await until(
+            pilot, lambda: app.link.seq == journal.newest(app.link.db) and app.state.seen.new.keys() == {plan[1]}
+        )
 
 
 async def test_a_terminal_that_reports_its_focus_is_watched_without_a_key(plan, make_app, agent):
@@ -219,7 +221,7 @@ async def test_a_terminal_that_reports_its_focus_is_watched_without_a_key(plan, 
         clock[0] += 3_600_000_000
         agent(EditTask(plan[1], {"name": "renamed"}))
         await until(pilot, lambda: "renamed" in shown(app))
-        assert not app.state.new
+        assert not app.state.seen.new
 
 
 async def test_when_the_human_leaves_is_when_they_last_looked(app, plan, make_app, agent):
@@ -228,7 +230,7 @@ async def test_when_the_human_leaves_is_when_they_last_looked(app, plan, make_ap
     agent(EditTask(plan[1], {"priority": 1}))
     again = make_app(plan.path)
     async with opened(again):
-        assert again.state.new.keys() == {plan[1]}
+        assert again.state.seen.new.keys() == {plan[1]}
         assert lines(again)[1].endswith("• since 20:15: #1 edited")
 
 
@@ -282,7 +284,7 @@ async def test_a_flood_is_caught_up_with_by_reading_anew(app, plan, agent):
         agent(EditTask(plan[1], {"name": "renamed at last"}))
         await until(pilot, lambda: any("renamed at last" in line for line in lines(app)))
         assert app.pane.row_list.cursor == plan[9]
-        assert app.state.new.keys() >= {plan[1], plan[2], plan[3], plan[4]}
+        assert app.state.seen.new.keys() >= {plan[1], plan[2], plan[3], plan[4]}
 
 
 async def test_leaving_an_open_task_for_another_pane_brings_the_list_back(app):
@@ -354,7 +356,7 @@ async def test_the_filter_for_what_has_changed_finds_what_the_count_counts(plan,
     by_agent(plan, "human", EditTask(plan[6], {"priority": 2}))
     app = make_app(plan.path)
     async with opened(app, size) as pilot:
-        assert set(app.state.changed_tasks()) == {plan[1], plan[3], plan[5], plan[6], plan[7]}
+        assert set(app.state.seen.changed_tasks()) == {plan[1], plan[3], plan[5], plan[6], plan[7]}
         words = {
             120: "• since 19:58: #5 started, #1 #6 noted",
             80: "• since 19:58: #5 started, #1 #6 noted",

@@ -22,10 +22,10 @@ FILTERS = [Term("kind", "log"), Term("word", "the"), Term("who", "c", prefix=Tru
 def test_pages_forwards_and_backwards_give_each_entry_once_in_order(plan, monkeypatch, only, looked):
     monkeypatch.setattr(log_pages, "MAX_PASSED", 3)
     with Store(plan.path) as store:
-        seen = AppState(store.db, NOW)
-        seen.looked = type(seen.looked)(looked, NOW)
+        state = AppState(store.db, NOW)
+        state.seen.looked = type(state.seen.looked)(looked, NOW)
         newest = journal.newest(store.db)
-        source = EntriesOfJournal(store.db, seen, only)
+        source = EntriesOfJournal(store.db, state, only)
         seqs = range(newest + 1)
         whole = [line for seq in seqs for line in log_pages.find(store.db, [seq], only, source.fold).values()]
         keys = [str(line.seq) for line in whole]
@@ -45,16 +45,16 @@ def test_pages_of_what_was_compacted_begin_with_a_mark_that_tells_so(plan, after
         compact(store, at(19, 58), NOW)
         oldest, newest = log_pages.edges(store.db)
         looked = oldest + after
-        seen = AppState(store.db, NOW)
-        seen.looked = type(seen.looked)(looked, NOW)
-        source = EntriesOfJournal(store.db, seen)
+        state = AppState(store.db, NOW)
+        state.seen.looked = type(state.seen.looked)(looked, NOW)
+        source = EntriesOfJournal(store.db, state)
         keys = [EARLIER, *map(str, log_pages.find(store.db, range(oldest, newest + 1), fold=source.fold))]
         keys.insert(1 + sum(key != EARLIER and int(key) <= looked for key in keys), SEEN)
         for limit in (1, 2, 5, 1000):
             assert [source.key(row) for row in read(source.first, source.after, limit, -1)] == keys
             assert [source.key(row) for row in read(source.last, source.before, limit, 0)] == keys
         assert source.find(keys).keys() == set(keys)
-        assert EARLIER not in EntriesOfJournal(store.db, seen, Filter((Term("kind", "log"),))).find(keys)
+        assert EARLIER not in EntriesOfJournal(store.db, state, Filter((Term("kind", "log"),))).find(keys)
 
 
 def test_a_run_of_one_agents_progress_on_one_task_is_one_line(plan):

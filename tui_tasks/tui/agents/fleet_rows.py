@@ -307,7 +307,7 @@ class FleetRows(RowDrawing[FleetRow]):
     def _flag(self, row: Member) -> str:
         """Return the mark of an agent whose state or task has changed since the human looked."""
         task, state = self._task_of(row), self.context.state
-        is_new = (row.since or 0) > state.looked.at or (task is not None and task.uid in state.new)
+        is_new = (row.since or 0) > state.seen.looked.at or (task is not None and task.uid in state.seen.new)
         return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
 
     def _task(self, row: Member) -> str:

@@ -137,7 +137,7 @@ class Fleet(Overlay):
     def _read(self) -> list[FleetRow]:
         members = self.context.state.members
         # What the order of the rows follows from changes with them alone.
-        now, seen_at = self.context.clock.now(), self.context.state.seen_at
+        now, seen_at = self.context.clock.now(), self.context.state.seen.put_away_at
         self._over = {member.name for member in members if agent_states.is_over(member, now, seen_at)}
         self._left = {member.name for member in members if member.left_task(now, self._quiet_after) is not None}
         self.members = [member for member in members if self.context.state.projects.shows_member(member)]

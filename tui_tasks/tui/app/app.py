@@ -262,7 +262,7 @@ class TaskApp(Actor, ResilientApp):
         # There is no place left to report it.
         self.link.on_writing = lambda writing: None
         with contextlib.suppress(Refusal, *READ_ERRORS):
-            looked = self.state.all_seen(self.context.clock.now())
+            looked = self.state.seen.all_seen(self.context.clock.now())
             await self.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
         self.link.stop()
 
@@ -287,7 +287,7 @@ class TaskApp(Actor, ResilientApp):
             self.link.cannot_read(error)
 
     def _apply(self, changes: StateChanges) -> None:
-        now, was_new = self.context.clock.now(), set(self.state.new)
+        now, was_new = self.context.clock.now(), set(self.state.seen.new)
         autos, was_still = self.state.autos, self.state.standing_still
         self.state.apply(changes, now)
         # An agent that is back, or has left, has not changed its task by that.
@@ -301,9 +301,9 @@ class TaskApp(Actor, ResilientApp):
                 pane.stale = True
         seen: Collection[str] = ()
         if self.link.read_only:
-            seen = self.state.follow_looked()
+            seen = self.state.seen.follow_looked()
         elif len(self.screen_stack) == 1 and self.focus_tracking.is_watched(now):
-            seen = self.state.see(changes, was_new, self.pane.tasks_on_screen())
+            seen = self.state.seen.see(changes, was_new, self.pane.tasks_on_screen())
         if seen:
             self.pane.marks_changed(seen)
         for screen in self.screen_stack[1:]:

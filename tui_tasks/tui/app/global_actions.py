@@ -149,7 +149,7 @@ class GlobalActions(Controller):
 
         Offer to pass over a change that cannot be taken back.
         """
-        if (unseen := self._context.state.unsee()) is not None:
+        if (unseen := self._context.state.seen.unsee()) is not None:
             looked, were_failures = unseen
             await self._remember(looked)
             what, key = "failures" if were_failures else "marks", self._context.keymap.key_of("undo")
@@ -270,13 +270,13 @@ class GlobalActions(Controller):
         undo, again = context.keymap.key_of("undo"), context.keymap.key_of("seen")
         if has_new or not shown or shown != self._offered:
             if has_new or not shown:
-                await self._remember(state.all_seen(context.clock.now()))
+                await self._remember(state.seen.all_seen(context.clock.now()))
             self._offered = self._past_failures()
             said = f"All marked as seen. {undo} brings the marks back." if has_new or not shown else ""
             more = f"{again} again puts away {', '.join(self._offered)}." if self._offered else ""
             context.say(" ".join(filter(None, (said, more))))
             return
-        await self._remember(state.put_failures_away(context.clock.now()))
+        await self._remember(state.seen.put_failures_away(context.clock.now()))
         left = self._past_failures()
         context.say(f"Put away: {', '.join(one for one in shown if one not in left)}. {undo} brings it back.")
         self._offered = ()
@@ -285,7 +285,7 @@ class GlobalActions(Controller):
         """Return the failures that can be put away, in words."""
         from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 
-        now, seen_at, found = self._context.clock.now(), self._context.state.seen_at, []
+        now, seen_at, found = self._context.clock.now(), self._context.state.seen.put_away_at, []
         words, every = NeedsEntries(self._context, lambda span: None), Needs(self._context).all()
         for kind, noun in ((FAILED, "failed task"), (JOBS, "failed job")):
             failures = [need for need in every if need.kind == kind]
@@ -305,8 +305,8 @@ class GlobalActions(Controller):
         state.read_agents(self._context.clock.now())
         self._context.navigation.all_seen()
         self._context.redraw_frame()
-        await self._context.link.remember(local_values.SEEN, state.seen_at)
-        await self._context.link.remember(local_values.HIDDEN, state.hidden)
+        await self._context.link.remember(local_values.SEEN, state.seen.put_away_at)
+        await self._context.link.remember(local_values.HIDDEN, state.seen.hidden)
         await self._context.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
 
     def do_attention(self) -> None:

@@ -72,7 +72,7 @@ class CardDrawing(RowDrawing[Card]):
         self._contents = {row.uid: self._contents[row.uid] for row in rows if row.uid in self._contents}
         # Moving the cursor changes nothing of it.
         facts = (width, height, self.context.state.number_width)
-        asked = (*facts, *((id(self._content(row)), row.uid in self.context.state.new) for row in rows))
+        asked = (*facts, *((id(self._content(row)), row.uid in self.context.state.seen.new) for row in rows))
         if self._fitted is None or self._fitted[0] != asked:
             self._fitted = asked, self._fit(rows, width, height)
         return self._fitted[1]
@@ -125,7 +125,7 @@ class CardDrawing(RowDrawing[Card]):
         if look.dragged:
             lines = [[(text, "$muted italic") for text, _ in line] for line in lines]
         cursor = sign("cursor", ascii_only=ascii_only) if look.cursor or look.drop else " "
-        is_new = row.uid in self.context.state.new
+        is_new = row.uid in self.context.state.seen.new
         head: list[Part] = [
             (cursor, "$primary bold" if look.focused or look.drop else "$muted"),
             ("+" if look.marked else sign("changed", ascii_only=ascii_only) if is_new else " ", "$changed"),

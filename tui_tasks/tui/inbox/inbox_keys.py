@@ -109,12 +109,12 @@ class RowActions(Controller):
         context, item = self._inbox.context, self._inbox.item
         if item is None:
             return
-        context.state.hide(item.uid, context.clock.now())
+        context.state.seen.hide(item.uid, context.clock.now())
         context.navigation.all_seen()
         context.redraw_frame()
         name = " ".join(filter(None, (item.number, f"“{safe_line(item.title, 40)}”")))
         context.say(f"Put away: {name}. {context.keymap.key_of('undo')} brings it back.")
-        await context.link.remember(local_values.HIDDEN, context.state.hidden)
+        await context.link.remember(local_values.HIDDEN, context.state.seen.hidden)
 
     def do_ask_open(self) -> None:
         """Open the task that it is about; where it is answered, go on to the next."""

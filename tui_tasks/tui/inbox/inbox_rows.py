@@ -222,7 +222,7 @@ class InboxRows(RowDrawing[InboxLine]):
     def _flag(self, row: Ask | InboxItem) -> str:
         """Return the mark of a row that has come since the human looked."""
         state = self.context.state
-        has_come = state.is_new(row.opened_at, row.task_uid) if isinstance(row, Ask) else is_new(state, row.need)
+        has_come = state.seen.is_new(row.opened_at, row.task_uid) if isinstance(row, Ask) else is_new(state, row.need)
         return sign("changed", ascii_only=self.context.ascii_only) if has_come else " "
 
     def _mark(self, row: Ask | InboxItem) -> Part:

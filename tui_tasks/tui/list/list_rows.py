@@ -68,7 +68,7 @@ class TaskRows(RowDrawing[TaskLine]):
         """`> #5  • ◐ Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
         ascii_only, state = self.context.ascii_only, self.context.state
         cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
-        flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.new else " "
+        flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.seen.new else " "
         number = f"{f'#{row.number}':<{max(3, state.number_width + 1)}}"
         status = look(state.status_of(row))
         style = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""

@@ -214,7 +214,7 @@ class LogPane(Pane):
         what = what.replace(" · ", " - ") if self.context.ascii_only else what
         title = [(what, "$muted")] if what else []
         if self._are_all_new:
-            since = f"all new since {self.context.clock.time_of(self.context.state.looked.at)}"
+            since = f"all new since {self.context.clock.time_of(self.context.state.seen.looked.at)}"
             dot = " - " if self.context.ascii_only else " · "
             title.append((f"{dot if what else ''}{since}", "$changed"))
         return rule_parts(self.context, width, title, [self._rule_state(width)])

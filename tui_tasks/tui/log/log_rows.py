@@ -89,14 +89,14 @@ class EntriesOfJournal:
 
     def marks(self) -> Iterator[LogLine]:
         """Yield the mark of where the human last looked, and the mark of compacted entries."""
-        looked = self._state.looked
+        looked = self._state.seen.looked
         if self.is_bare:
             return
         if FIRST < looked.seq < journal.newest(self._db):
             yield _mark(SEEN, looked.seq, looked.at)
         if not self.only and journal.oldest(self._db) > FIRST + 1:
             kept = log_pages.page(self._db, FIRST, 1)
-            yield _mark(EARLIER, FIRST, kept[0].at if kept else self._state.looked.at)
+            yield _mark(EARLIER, FIRST, kept[0].at if kept else looked.at)
 
     @property
     def reached(self) -> int | None:

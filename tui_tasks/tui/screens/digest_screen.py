@@ -225,7 +225,7 @@ class DigestScreen(Overlay):
 
     def __init__(self, context: Context, since: int | None = None) -> None:
         super().__init__(context)
-        looked, least = context.state.looked.at, context.clock.now() - LEAST
+        looked, least = context.state.seen.looked.at, context.clock.now() - LEAST
         self._since = min(looked, least) if since is None else since
         self._since_words = "since you left" if since is not None else "since you looked" if looked < least else "last"
         self._digest: Digest | None = None

@@ -54,7 +54,7 @@ class SearchAll(Picker):
         self.context.say(parsed.problem)
         self._found.clear()
         now = local_time(self.context.clock.now(), self.context.clock.zone)
-        self._wanted = Filter(parsed.of_tasks, self.context.state.changed_tasks, now)
+        self._wanted = Filter(parsed.of_tasks, self.context.state.seen.changed_tasks, now)
         self._shown = ShownWords(self.context)
         self._homes = self._lists(parsed) if parsed.terms else []
         self._rank = list_pages.FIRST

@@ -1,16 +1,12 @@
-"""The state that panes share: lists, open questions, failures, agents, and what is new to the human."""
+"""The state that panes share: lists, open questions, failures, and agents."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-import msgspec
-
 from tui_tasks.core.agent_snapshots import Ask, Auto, Work
-from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
 from tui_tasks.core.read.agents import activity, fleet
@@ -20,16 +16,15 @@ from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.held_queries import HeldTask
-from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
+from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.core.unjournaled import local_values
-from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.core.vocab import HUMAN, MAY_NEED, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
 from tui_tasks.tui.state.row_places import RowPlaces
+from tui_tasks.tui.state.seen import Seen
 
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
@@ -40,22 +35,11 @@ _MAX_REASONS: Final = 3
 # At most so many jobs, and so many tasks, that are late are counted.
 MAX_NEXT_JOBS: Final = 10
 MAX_DUE: Final = 100
-MAX_HIDDEN: Final = 1_000
 # Tasks that are due in so many days are read, as they may become late while nothing changes.
 _SOON: Final = 7
 _OF_TASKS: Final = ("task", "log", "state", "list")
 # The states of agents that are news.
 _IN_TROUBLE: Final = ("stuck", "stopped", "failed")
-
-
-class Marks(msgspec.Struct, frozen=True):
-    """What was new to the human, as `AppState` has it."""
-
-    looked: Looked
-    seen_at: int
-    hidden: Mapping[str, int]
-    unseen: UnseenChanges | None
-    """None: no change was marked as seen."""
 
 
 class AppState:
@@ -82,7 +66,7 @@ class AppState:
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
     - `failed_tasks`: the tasks that failed last, newest first. `failed_last`: the first of them, each with the reason.
       `failing`: the jobs whose last run failed, newest first.
-    - `hidden`: when the human has hidden what needed them, by the keys of `needs.Need`.
+    - `seen`: what the human has seen, and what is new to them.
     - `spoke`: the instant at which each agent last wrote.
     """
 
@@ -136,25 +120,18 @@ class AppState:
         self.failing: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
         self.spoke: dict[str, int] = {}
-        self._unseen = UnseenChanges()
-        # When the human said that all was seen.
-        self.seen_at = 0 if is_past else local_values.seen_at(db)
-        self.hidden: dict[str, int] = {} if is_past else local_values.get(db, local_values.HIDDEN) or {}
-        # What was new, and not hidden, before each of these acts, until the human changes something.
-        self._before_seen: list[Marks] = []
-        self.looked = local_values.looked(db) or Looked(0 if is_past else journal.newest(db), now)
+        self.seen = Seen(db, now, lambda: self.lists, is_past=is_past)
         self._read_all(now)
-        self._note_new(overview.changes(db, self.looked.seq, MAX_NEW))
 
     def apply(self, changes: StateChanges, now: int) -> None:
         """Update the state with a batch of changes."""
         self.projects.apply(changes)
         if changes.all or any(entry.actor == HUMAN for entry in changes.entries):
-            self._before_seen.clear()
+            self.seen.forget_marks()
         if changes.all:
             self.places.forget()
             self._read_all(now)
-            self._note_new(overview.changes(self._db, changes.since, MAX_NEW))
+            self.seen.note(overview.changes(self._db, changes.since, MAX_NEW))
             return
         entries = changes.entries
         self.places.apply(entries)
@@ -178,77 +155,9 @@ class AppState:
             self._read_held()
         if changes.touches("job", "run"):
             self._read_jobs()
-        self._note_new(entries)
+        self.seen.note(entries)
         self.read_agents(now)
         self.spoke |= {entry.actor: entry.at for entry in entries if entry.actor not in RESERVED_AGENTS}
-
-    def all_seen(self, now: int) -> Looked:
-        """Mark everything as seen; return what to remember. Failures stay above the panes."""
-        if self.new or self.deleted or not self._before_seen:
-            self._before_seen.append(Marks(self.looked, self.seen_at, self.hidden, self._unseen))
-        self.looked = Looked(journal.newest(self._db), now)
-        self._unseen = UnseenChanges()
-        return self.looked
-
-    def put_failures_away(self, now: int) -> Looked:
-        """Hide past failures; return what to remember."""
-        self._before_seen.append(Marks(self.looked, self.seen_at, self.hidden, None))
-        self.seen_at = now
-        return self.looked
-
-    def hide(self, key: str, now: int) -> None:
-        """Hide what needs the human, by its key, until it needs them again."""
-        self._before_seen.append(Marks(self.looked, self.seen_at, self.hidden, None))
-        self.hidden = {**dict(list(self.hidden.items())[-MAX_HIDDEN + 1 :]), key: now}
-
-    @property
-    def new(self) -> dict[str, int]:
-        """Uid to list of each task that agents have changed since the human `looked`."""
-        return self._unseen.new
-
-    @property
-    def deleted(self) -> dict[str, int]:
-        """The same for tasks that they have deleted, except those that they had created since."""
-        return self._unseen.deleted
-
-    def follow_looked(self) -> set[str]:
-        """Take over when the human looked last in another screen, as this one only reads; return the tasks that are not
-        new any more, or new again.
-        """
-        looked, was = local_values.looked(self._db), set(self.new)
-        if self._is_past or looked is None or looked == self.looked:
-            return set()
-        self.looked, self._unseen = looked, UnseenChanges()
-        self._note_new(overview.changes(self._db, looked.seq, MAX_NEW))
-        return was ^ self.new.keys()
-
-    def changed_tasks(self) -> list[str]:
-        """Return the uids of the tasks in `new` whose lists are still there."""
-        return [uid for uid, number in self.new.items() if number in self.lists]
-
-    def change_counts(self, without: Collection[str] = ()) -> Counter[str]:
-        """Return how many of these tasks have each of the words of `unseen_changes`, leaving out some uids."""
-        found: Counter[str] = Counter()
-        for (number, word), tasks in self._unseen.counts.items():
-            if number in self.lists:
-                found[word] += tasks
-        for uid in without:
-            if self.new.get(uid) in self.lists:
-                found[self._unseen.words[uid]] -= 1
-        return +found
-
-    def named_changes(self) -> Iterator[tuple[str, str]]:
-        """Yield the uid of each of these tasks with its word."""
-        return ((uid, self._unseen.words[uid]) for uid in self.changed_tasks())
-
-    @property
-    def has_changes(self) -> bool:
-        """Whether there are such tasks, or deleted ones."""
-        return bool(self.deleted or self.change_counts())
-
-    def is_new(self, at: int | None, task: str | None = None) -> bool:
-        """Return whether something has come since the human looked; with a task, not once its changes were seen."""
-        return (at or 0) > self.looked.at and (task is None or task in self.new)
 
     @property
     def has_news(self) -> bool:
@@ -262,21 +171,7 @@ class AppState:
             *(one.at for one in left),
             *(member.since for member in self.present if member.state in _IN_TROUBLE),
         )
-        return bool(self.new or self.deleted) or any(self.is_new(at) for at in came)
-
-    def unsee(self) -> tuple[Looked, bool] | None:
-        """Take back the last `all_seen`, `put_failures_away` or `hide`; return what to remember, and whether anything
-        was hidden.
-
-        None: none was done, or the human has changed something since.
-        """
-        if not self._before_seen:
-            return None
-        before = self._before_seen.pop()
-        self.looked, self.seen_at, self.hidden = before.looked, before.seen_at, dict(before.hidden)
-        if before.unseen is not None:
-            self._unseen = before.unseen.followed_by(self._unseen)
-        return self.looked, before.unseen is None
+        return bool(self.seen.new or self.seen.deleted) or any(self.seen.is_new(at) for at in came)
 
     @property
     def current_list(self) -> TaskList | None:
@@ -308,7 +203,12 @@ class AppState:
         was = self.members, self.left, self.asked_about
         known = () if self._is_past else self.members
         self.members = fleet.everyone(
-            self._db, now - DAY, known, last=self._last_look, seen_at=self.seen_at, knows_presence=not self._is_past
+            self._db,
+            now - DAY,
+            known,
+            last=self._last_look,
+            seen_at=self.seen.put_away_at,
+            knows_presence=not self._is_past,
         )
         self.present = [member for member in self.members if not member.is_plain]
         left = fleet.left_tasks(self._db, self.present, now, self._grace)
@@ -362,8 +262,8 @@ class AppState:
     def waits_for_you(self) -> bool:
         """Whether the inbox has something that does not come by time alone."""
         stuck = any(member.state == "stuck" for member in self.present)
-        failed = any((task.finished_at or 0) >= self.seen_at for task in self.failed_tasks[:1])
-        failed |= any((job.at or 0) >= self.seen_at for job in self.failing[:1])
+        failed = any((task.finished_at or 0) >= self.seen.put_away_at for task in self.failed_tasks[:1])
+        failed |= any((job.at or 0) >= self.seen.put_away_at for job in self.failing[:1])
         return bool(self.need_you or self.reviewable or self.held or stuck or failed)
 
     @property
@@ -470,17 +370,3 @@ class AppState:
         known = {task.uid for task in self.failed_tasks}
         if any(entry.entity == "list" or entry.status == "failed" or entry.task in known for entry in entries):
             self._read_failed_last()
-
-    def see(self, changes: StateChanges, was_new: Collection[str], on_screen: Collection[str]) -> set[str]:
-        """Count the changes of tasks on screen as seen, of those that were not new before; return these tasks.
-
-        Nobody follows a flood of changes.
-        """
-        seen = set() if changes.all else {uid for uid in on_screen if uid in self.new and uid not in was_new}
-        for uid in seen:
-            self._unseen.forget(uid)
-        return seen
-
-    def _note_new(self, entries: Iterable[Change]) -> None:
-        if not self._is_past:
-            self._unseen.note(entries)

@@ -168,7 +168,7 @@ class AgentEntries:
             self.lasts(age_lasts(member.last_seen, now))
             word = f"quiet {age(member.last_seen, now)}"
             return self._entry(member, shown, word, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
-        if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen_at):
+        if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.put_away_at):
             why, _ = agent_text.matter(member, self.context, shown)
             return self._entry(member, shown, shown, reason=f"failed{': ' * bool(why)}{one_line(why)}")
         if shown != "idle" or member.session is None:

@@ -23,7 +23,10 @@ def changed_words(context: Context, *, is_long: bool) -> str:
     has not seen; empty for none.
     """
     words: list[str] = []
-    for number, word in ((context.state.change_counts().total(), "changed"), (len(context.state.deleted), "deleted")):
+    for number, word in (
+        (context.state.seen.change_counts().total(), "changed"),
+        (len(context.state.seen.deleted), "deleted"),
+    ):
         if number:
             what = f"task{'s' * (number != 1)} " if is_long and not words else ""
             words.append(f"{number:,}{'+' * (number >= MAX_NEW)} {what}{word}")
@@ -35,11 +38,11 @@ def what_changed(context: Context, in_rows: Collection[str]) -> list[str]:
     `#5 started, 2 noted, 1 deleted`, then `1 started, 2 noted, 1 deleted`. Empty where more than can be noted, or
     nothing, has changed.
     """
-    counts = context.state.change_counts(in_rows)
+    counts = context.state.seen.change_counts(in_rows)
     if counts.total() >= MAX_NEW:
         return []
     named = _numbers(context, in_rows) if 0 < counts.total() <= _MAX_NAMED else {}
-    deleted = len(context.state.deleted)
+    deleted = len(context.state.seen.deleted)
     short = [f"{counts[word]:,} {word}" for word in WORDS if counts[word]] + [f"{deleted:,} deleted"] * bool(deleted)
     long = [f"{_listed(context, numbers)} {word}" for word in WORDS if (numbers := named.get(word))]
     ways = (", ".join([*long[:most], *short[most:]]) for most in range(len(long), -1, -1))
@@ -49,7 +52,7 @@ def what_changed(context: Context, in_rows: Collection[str]) -> list[str]:
 def _numbers(context: Context, in_rows: Collection[str]) -> dict[str, list[int]]:
     """Return the numbers of the changed tasks by what has happened to them."""
     numbers: dict[str, list[int]] = {}
-    for uid, word in context.state.named_changes():
+    for uid, word in context.state.seen.named_changes():
         if uid not in in_rows and (task := list_pages.line(context.db, uid)) is not None:
             numbers.setdefault(word, []).append(task.number)
     return numbers

@@ -155,20 +155,20 @@ class Counts:
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
         new = [] if is_alone else [need for need in every if is_new(state, need)]
-        if not new and not state.has_changes:
+        if not new and not state.seen.has_changes:
             return Count((f"{mark} ", "$muted"), ("0 changed",), "0")
         # Imported here, as nothing may have changed when a screen begins.
         from tui_tasks.tui.widgets.changes_text import changed_words, what_changed
 
         # At midnight, "since 19:58" needs its day.
         self._line.lasts(DAY)
-        at = self._context.clock.time_of(state.looked.at)
+        at = self._context.clock.time_of(state.seen.looked.at)
         if is_alone:
             text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
             forms, briefs = [f"{long} since {at}", f"{text} since {at}"], [long, text]
             return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
         in_rows = {need.task for need in new if need.task is not None}
-        others = state.change_counts(in_rows).total() + len(state.deleted)
+        others = state.seen.change_counts(in_rows).total() + len(state.seen.deleted)
         if not others:
             return Count((f"{mark} ", "$muted"), (f"nothing else since {at}", "nothing else"), "0")
         number = f"{others:,}{'+' * (others >= MAX_NEW)}"

@@ -88,7 +88,7 @@ class Needs:
 
     def is_hidden(self, need: Need) -> bool:
         """Return whether the human has hidden it, and it has not come again since."""
-        return need.kind in CAN_BE_HIDDEN and (need.at or 0) <= self._context.state.hidden.get(need.key, -1)
+        return need.kind in CAN_BE_HIDDEN and (need.at or 0) <= self._context.state.seen.hidden.get(need.key, -1)
 
     def _asks(self) -> Iterator[Need]:
         about = self._context.state.asked_about
@@ -129,14 +129,14 @@ class Needs:
     def _failed(self) -> Iterator[Need]:
         """Yield the tasks and the jobs that have failed since the human said that all was seen."""
         state = self._context.state
-        unseen = [task for task in state.failed_tasks if (task.finished_at or 0) >= state.seen_at]
+        unseen = [task for task in state.failed_tasks if (task.finished_at or 0) >= state.seen.put_away_at]
         # Of very many, those that failed last are read.
         if len(unseen) == len(state.failed_tasks) < state.failed:
             yield Need(FAILED, "failed", "failed", count=state.failed - len(unseen), rank=1)
         for task in unseen:
             yield Need(FAILED, f"task:{task.uid}", "failed", task.finished_at, task.uid, row=task)
         for job in state.failing:
-            if job.at is None or job.at >= state.seen_at:
+            if job.at is None or job.at >= state.seen.put_away_at:
                 yield Need(JOBS, f"job:{job.uid}", "failed", job.at, job=job.name, row=job)
 
     def _late(self) -> Iterator[Need]:
@@ -180,7 +180,7 @@ def tally(needs: Iterable[Need]) -> dict[str, int]:
 def is_new(state: AppState, need: Need) -> bool:
     """Return whether it has come since the human looked, by what somebody did. What is late came by time alone."""
     task = need.row.task_uid if need.kind == ASKS else need.task if need.kind in (HELD, FAILED) else None
-    return need.kind not in (LATE_JOBS, LATE) and state.is_new(need.at, task)
+    return need.kind not in (LATE_JOBS, LATE) and state.seen.is_new(need.at, task)
 
 
 def counted(number: int, word: str) -> str:

@@ -200,7 +200,7 @@ class ChangesRule(FrameLine):
 
 def changed_parts(context: Context) -> list[Part]:
     """Return `• 4 changed, 1 deleted` for a small screen; nothing where nothing has."""
-    if not context.state.has_changes:
+    if not context.state.seen.has_changes:
         return []
     from tui_tasks.tui.widgets.changes_text import changed_words
 

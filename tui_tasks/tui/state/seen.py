@@ -1,0 +1,154 @@
+"""What the human has seen: what agents have changed since they looked last, and what was put away or hidden; and taking
+that back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core.unjournaled.local_values import Looked
+from tui_tasks.tui.state.database_link import StateChanges
+
+MAX_HIDDEN: Final = 1_000
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What was new to the human, as `Seen` has it."""
+
+    looked: Looked
+    put_away_at: int
+    hidden: Mapping[str, int]
+    unseen: UnseenChanges | None
+    """None: no change was marked as seen."""
+
+
+class Seen:
+    """What the human has seen.
+
+    - `looked`: when they looked last, and the newest entry then. `put_away_at`: when they put failures away.
+    - `hidden`: when they have hidden what needed them, by the keys of `needs.Need`.
+    """
+
+    def __init__(self, db: Database, now: int, lists: Callable[[], Mapping[int, object]], *, is_past: bool) -> None:
+        """`lists` returns the lists that are there, by number. `is_past`: the past is shown, where nothing is new."""
+        self._db = db
+        self._lists = lists
+        self._is_past = is_past
+        self._unseen = UnseenChanges()
+        self.put_away_at = 0 if is_past else local_values.seen_at(db)
+        self.hidden: dict[str, int] = {} if is_past else local_values.get(db, local_values.HIDDEN) or {}
+        # What was new, and not hidden, before each of these acts, until the human changes something.
+        self._before_seen: list[Marks] = []
+        self.looked = local_values.looked(db) or Looked(0 if is_past else journal.newest(db), now)
+        self.note(overview.changes(db, self.looked.seq, MAX_NEW))
+
+    def note(self, entries: Iterable[Change]) -> None:
+        """Note what entries of the journal have changed."""
+        if not self._is_past:
+            self._unseen.note(entries)
+
+    def forget_marks(self) -> None:
+        """Let nothing be taken back any more, as the human has changed something since."""
+        self._before_seen.clear()
+
+    def all_seen(self, now: int) -> Looked:
+        """Mark everything as seen; return what to remember. Failures stay above the panes."""
+        if self.new or self.deleted or not self._before_seen:
+            self._before_seen.append(Marks(self.looked, self.put_away_at, self.hidden, self._unseen))
+        self.looked = Looked(journal.newest(self._db), now)
+        self._unseen = UnseenChanges()
+        return self.looked
+
+    def put_failures_away(self, now: int) -> Looked:
+        """Hide past failures; return what to remember."""
+        self._before_seen.append(Marks(self.looked, self.put_away_at, self.hidden, None))
+        self.put_away_at = now
+        return self.looked
+
+    def hide(self, key: str, now: int) -> None:
+        """Hide what needs the human, by its key, until it needs them again."""
+        self._before_seen.append(Marks(self.looked, self.put_away_at, self.hidden, None))
+        self.hidden = {**dict(list(self.hidden.items())[-MAX_HIDDEN + 1 :]), key: now}
+
+    @property
+    def new(self) -> dict[str, int]:
+        """Uid to list of each task that agents have changed since the human `looked`."""
+        return self._unseen.new
+
+    @property
+    def deleted(self) -> dict[str, int]:
+        """The same for tasks that they have deleted, except those that they had created since."""
+        return self._unseen.deleted
+
+    def follow_looked(self) -> set[str]:
+        """Take over when the human looked last in another screen, as this one only reads; return the tasks that are not
+        new any more, or new again.
+        """
+        looked, was = local_values.looked(self._db), set(self.new)
+        if self._is_past or looked is None or looked == self.looked:
+            return set()
+        self.looked, self._unseen = looked, UnseenChanges()
+        self.note(overview.changes(self._db, looked.seq, MAX_NEW))
+        return was ^ self.new.keys()
+
+    def changed_tasks(self) -> list[str]:
+        """Return the uids of the tasks in `new` whose lists are still there."""
+        return [uid for uid, number in self.new.items() if number in self._lists()]
+
+    def change_counts(self, without: Collection[str] = ()) -> Counter[str]:
+        """Return how many of these tasks have each of the words of `unseen_changes`, leaving out some uids."""
+        found: Counter[str] = Counter()
+        for (number, word), tasks in self._unseen.counts.items():
+            if number in self._lists():
+                found[word] += tasks
+        for uid in without:
+            if self.new.get(uid) in self._lists():
+                found[self._unseen.words[uid]] -= 1
+        return +found
+
+    def named_changes(self) -> Iterator[tuple[str, str]]:
+        """Yield the uid of each of these tasks with its word."""
+        return ((uid, self._unseen.words[uid]) for uid in self.changed_tasks())
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there are such tasks, or deleted ones."""
+        return bool(self.deleted or self.change_counts())
+
+    def is_new(self, at: int | None, task: str | None = None) -> bool:
+        """Return whether something has come since the human looked; with a task, not once its changes were seen."""
+        return (at or 0) > self.looked.at and (task is None or task in self.new)
+
+    def unsee(self) -> tuple[Looked, bool] | None:
+        """Take back the last `all_seen`, `put_failures_away` or `hide`; return what to remember, and whether anything
+        was hidden.
+
+        None: none was done, or the human has changed something since.
+        """
+        if not self._before_seen:
+            return None
+        before = self._before_seen.pop()
+        self.looked, self.put_away_at, self.hidden = before.looked, before.put_away_at, dict(before.hidden)
+        if before.unseen is not None:
+            self._unseen = before.unseen.followed_by(self._unseen)
+        return self.looked, before.unseen is None
+
+    def see(self, changes: StateChanges, was_new: Collection[str], on_screen: Collection[str]) -> set[str]:
+        """Count the changes of tasks on screen as seen, of those that were not new before; return these tasks.
+
+        Nobody follows a flood of changes.
+        """
+        seen = set() if changes.all else {uid for uid in on_screen if uid in self.new and uid not in was_new}
+        for uid in seen:
+            self._unseen.forget(uid)
+        return seen
