@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.driving import by_agent, lines, settle, until
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.tui.painting.scroll_marks import ThinScrollBar
+from tui_tasks.tui.painting.line_painter import ThinScrollBar
 
 BLOCKS = set("▁▂▃▄▅▆▇█▐")
 

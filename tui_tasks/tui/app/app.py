@@ -38,7 +38,7 @@ from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.user_keys import Keymap, renamed, unbound_message
 from tui_tasks.tui.painting import theme_file, theme_variables
-from tui_tasks.tui.painting.scroll_marks import ThinScrollBar
+from tui_tasks.tui.painting.line_painter import ThinScrollBar
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock

@@ -1,5 +1,5 @@
 """Bases of widgets that draw their own lines at full width, and scroll by wheel and keys; and one line with parts at
-the left and at the right: heads, rules, and the lines around a pane.
+the left and at the right: heads, rules, and the lines around a pane. Scroll marks show which lines are on screen.
 """
 
 from __future__ import annotations
@@ -7,12 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from rich.segment import Segment
+from rich.color import Color
+from rich.segment import Segment, Segments
+from rich.style import Style
 from textual import events
 from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
+from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 from textual.timer import Timer
+from typing_extensions import override
 
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.text.glyphs import sign
@@ -307,3 +311,55 @@ def rule_parts(context: Context, width: int, title: Sequence[Part] = (), right: 
     if room < 0 and right:
         return rule_parts(context, width, title)
     return [*begin, (dash * max(0, room), "$rule"), *end]
+
+
+_MARK: Final = "▐"
+# Textual's own defaults.
+_BACK: Final = Color.parse("#555555")
+_BAR: Final = Color.parse("bright_magenta")
+
+
+def thumb(height: int, shown: int, total: int, first: int) -> range:
+    """Return the lines of `height` that the scroll mark covers: `shown` of `total` rows, from row `first`.
+
+    Empty when all rows are shown.
+    """
+    if total <= shown:
+        return range(0)
+    size = max(1, height * shown // total)
+    top = min((height - size) * first // max(1, total - shown), height - size)
+    return range(top, top + size)
+
+
+def with_thumb(strip: Strip, width: int, style: Style) -> Strip:
+    """Return a line of `width` cells that ends with the scroll mark."""
+    return Strip([*strip.crop(0, width - 1), Segment(_MARK, style)], width)
+
+
+class ThinScrollBar(ScrollBarRender):
+    """Draws Textual's vertical scroll bars as scroll marks; otherwise they are a whole cell wide."""
+
+    @classmethod
+    @override
+    def render_bar(
+        cls,
+        size: int = 25,
+        virtual_size: float = 50,
+        window_size: float = 20,
+        position: float = 0,
+        thickness: int = 1,
+        vertical: bool = True,
+        back_color: Color = _BACK,
+        bar_color: Color = _BAR,
+    ) -> Segments:
+        if not vertical:
+            return super().render_bar(
+                size, virtual_size, window_size, position, thickness, vertical, back_color, bar_color
+            )
+        covered = thumb(size, round(window_size), round(virtual_size), round(position)) if window_size else range(0)
+        segments = []
+        for line in range(size):
+            action = "grab" if line in covered else "scroll_up" if line < covered.start else "scroll_down"
+            style = Style(color=bar_color, bgcolor=back_color, meta={"@mouse.down": action} if covered else None)
+            segments.append(Segment((_MARK if line in covered else "").rjust(thickness), style))
+        return Segments(segments, new_lines=True)

@@ -23,8 +23,9 @@ from tui_tasks.tui.painting.line_painter import (
     WheelScrolling,
     changed_span,
     strip_of,
+    thumb,
+    with_thumb,
 )
-from tui_tasks.tui.painting.scroll_marks import thumb, with_thumb
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.widgets.textual_overrides import Focusable
 

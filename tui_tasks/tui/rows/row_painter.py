@@ -16,8 +16,7 @@ from textual.strip import Strip
 
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import draw_again_in
-from tui_tasks.tui.painting.line_painter import Drawing, changed_span, strip_of
-from tui_tasks.tui.painting.scroll_marks import thumb, with_thumb
+from tui_tasks.tui.painting.line_painter import Drawing, changed_span, strip_of, thumb, with_thumb
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import RowCache

@@ -15,8 +15,7 @@ import msgspec
 from textual.timer import Timer
 from typing_extensions import override
 
-from tui_tasks.core.read.pages import board_pages, list_pages
-from tui_tasks.core.read.pages.board_pages import NEEDS_YOU
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term, says
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
 from tui_tasks.core.schema.task_fields import local_time
@@ -326,7 +325,7 @@ class MatchCounter:
 
 MOST: Final = 300
 """How many tasks of each state have their notes searched: a note is read from the log of its task."""
-_WITH_NOTES: Final = (NEEDS_YOU, "in_progress", "failed", "skipped", "cancelled")
+_WITH_NOTES: Final = ("in_progress", "failed", "skipped", "cancelled")
 # The states that the screen adds to the statuses of tasks.
 _ADDED: Final = ("needs_you", "reviewable")
 
@@ -355,9 +354,11 @@ class ShownWords:
         return [uid for uid, (state, text) in self._notes.items() if part in text or says(state, part)]
 
     def _tasks(self, list_id: int) -> Iterator[TaskLine]:
+        from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, page  # the first screen has no filter
+
         context, needing = self._context, self._context.state.needing
-        for part in _WITH_NOTES:
-            yield from board_pages.page(context.db, list_id, part, list_pages.FIRST, MOST, needing=needing)
+        for part in (NEEDS_YOU, *_WITH_NOTES):
+            yield from page(context.db, list_id, part, list_pages.FIRST, MOST, needing=needing)
         still = (list_pages.line(context.db, uid) for uid in context.state.standing_still)
         yield from (task for task in still if task is not None and task.list_id == list_id and not task.deleted)
 
