@@ -195,14 +195,31 @@ async def test_a_title_that_an_agent_has_just_written_is_asked_about(app, plan, 
         assert task(app, plan[8]).deleted
 
 
-async def test_a_task_that_changes_while_the_question_stands_is_not_deleted(app, plan, agent):
+@pytest.mark.parametrize(
+    "changes", [{"name": "Ship all"}, {"description": "And keep it."}, {"status": "done"}, {"agent": "codex-1"}]
+)
+async def test_a_task_that_changes_while_the_question_stands_is_not_deleted(app, plan, agent, changes):
     async with opened(app, (80, 24)) as pilot:
         app.context.navigation.go_to(plan[5])
         await settle(pilot, "d")
-        agent(EditTask(plan[5], {"name": "Ship all"}))
+        agent(EditTask(plan[5], changes))
         await press(app, pilot, "y")
         assert not task(app, plan[5]).deleted
         assert said(app) == "Not deleted: #5 changed since you were asked. Look, and press the key again."
+
+
+@pytest.mark.parametrize(
+    "write", [lambda uid: LogTask(uid, "step 9"), lambda uid: EditTask(uid, {"tags": ("x",), "priority": 1})]
+)
+async def test_what_an_agent_writes_about_a_task_while_the_question_stands_keeps_it_from_no_deletion(
+    app, plan, agent, write
+):
+    async with opened(app, (80, 24)) as pilot:
+        app.context.navigation.go_to(plan[5])
+        await settle(pilot, "d")
+        agent(write(plan[5]))
+        await press(app, pilot, "y")
+        assert task(app, plan[5]).deleted
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])

@@ -194,9 +194,8 @@ class TaskActions(Controller):
             context, question, "delete them" if len(tasks) > 1 else "delete it"
         ):
             return
-        now = task_queries.live_tasks(context.db, [task.uid for task in tasks])
-        versions = {task.uid: task.version for task in now}
-        if changed := [task for task in tasks if versions.get(task.uid) != task.version]:
+        now = {task.uid: task for task in task_queries.live_tasks(context.db, [task.uid for task in tasks])}
+        if changed := [task for task in tasks if _what_is_deleted(now.get(task.uid)) != _what_is_deleted(task)]:
             numbers = ", ".join(f"#{task.number}" for task in changed[:3]) + ", …" * (len(changed) > 3)
             context.say(f"Not deleted: {numbers} changed since you were asked. Look, and press the key again.")
             return
@@ -294,6 +293,14 @@ class TaskActions(Controller):
             text = "\n".join(task.uid if key == "i" else safe_copy(task.name, one_line=True) for task in tasks)
         context.copy(text)
         context.say(f"Copied {count(len(text), 'character')}.")
+
+
+def _what_is_deleted(task: Task | None) -> object:
+    """Return what a human who deletes a task decides about: what it is, where, and who is at it; None if it is deleted.
+
+    Its log, its tags and the like are no part of it: an agent that goes on writing them keeps no task from deletion.
+    """
+    return task and (task.name, task.description, task.list_id, task.status, task.agent)
 
 
 def as_markdown(task: Task) -> str:
