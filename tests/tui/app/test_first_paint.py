@@ -18,7 +18,7 @@ NEEDLESS = (
     {f"tui_tasks.hooks.replies.{name}" for name in ("answer_file", "mailbox", "outbox")}
     | {f"tui_tasks.tui.{name}" for name in ("board", "schedule", "log", "inbox", "asks", "agents.fleet_screen")}
     | {"tui_tasks.tui.inputs.dialogs", "tui_tasks.core.rules.agents.request_text"}
-    | {"tui_tasks.channel.session", "tui_tasks.dialects.base", "tui_tasks.runner.service", "tui_tasks.runner.git"}
+    | {"tui_tasks.channel.session", "tui_tasks.dialects.base", "tui_tasks.runner.scheduler", "tui_tasks.runner.git"}
     | {"tui_tasks.core.schedule", "tui_tasks.core.operations.jobs", "tui_tasks.runner.processes"}
     | {"argparse", "ctypes"}
     | {"zoneinfo", "dateutil", "croniter", "cron_descriptor"}

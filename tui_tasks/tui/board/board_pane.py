@@ -29,8 +29,8 @@ from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import sorted_by
+from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.screen_head import ChangesRule

@@ -25,7 +25,7 @@ from tui_tasks.tui.painting.line_painter import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.tasks.detail import Detail
+from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 

@@ -30,10 +30,10 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks import task_text
-from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
 from tui_tasks.tui.tasks.links import LinkActions
 from tui_tasks.tui.tasks.quick_add import AddActions, QuickAdd
+from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.widgets.bases import Pane
 from tui_tasks.tui.work.work_actions import WorkActions
 
