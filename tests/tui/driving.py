@@ -20,7 +20,7 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 
 # Wide, narrow, and a pane of tmux: columns and lines.
 SIZES = [(120, 40), (80, 24), (40, 12)]

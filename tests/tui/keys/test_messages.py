@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import lines, opened, press, said, settle, write
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 
 
 def feet(app):

@@ -14,7 +14,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 
 LONG = (
     "/home/you/.local/share/tui-tasks/worktrees/api/12-rotate-keys exists already: remove it, or set [work] worktree to"

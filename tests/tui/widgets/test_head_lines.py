@@ -40,7 +40,7 @@ from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.widgets import changes_text
 from tui_tasks.tui.widgets.agent_line import AgentEntries, agent_groups
-from tui_tasks.tui.widgets.frame import GroupLine
+from tui_tasks.tui.widgets.foot_line import GroupLine
 
 
 def fail_a_job(plan: Plan, name: str) -> None:

@@ -20,12 +20,12 @@ from tui_tasks.cli.options import (
     require_database,
 )
 from tui_tasks.settings import paths
-from tui_tasks.tui import panes
+from tui_tasks.tui import layout
 
 if TYPE_CHECKING:
     import argparse
 
-_PANES: Final = tuple(panes.PANES)
+_PANES: Final = tuple(layout.PANES)
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:

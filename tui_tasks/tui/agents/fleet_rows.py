@@ -27,7 +27,7 @@ from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.frame import NARROW, WIDE
+from tui_tasks.tui.widgets.foot_line import NARROW, WIDE
 
 # As wide as `interrupted 40s`, and a space.
 _STATE: Final = 16

@@ -36,7 +36,7 @@ from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import NARROW, FootLine
+from tui_tasks.tui.widgets.foot_line import NARROW, FootLine
 from tui_tasks.tui.widgets.needs import CHECKS, FAILURES, HELD, REVIEW
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.screen_head import ScreenHead

@@ -28,7 +28,7 @@ from tui_tasks.core.unjournaled import local_values
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import SECOND
-from tui_tasks.tui import panes
+from tui_tasks.tui import layout
 from tui_tasks.tui.app.global_actions import GlobalActions
 from tui_tasks.tui.app.list_actions import ListActions, ProjectActions
 from tui_tasks.tui.app.navigation import ActionLookup, Frame, MainScreen, Navigation
@@ -44,11 +44,11 @@ from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice
-from tui_tasks.tui.widgets import frame
+from tui_tasks.tui.widgets import foot_line
 from tui_tasks.tui.widgets.agent_line import agent_line
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.counts_line import counts_line
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.screen_head import pane_tabs
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
@@ -83,8 +83,8 @@ class TaskApp(Actor, ResilientApp):
     ENABLE_COMMAND_PALETTE = False
     # A key typed ahead goes to the rows, not to the filter, which comes before them.
     AUTO_FOCUS = "VirtualList, CardArea"
-    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = frame.HORIZONTAL
-    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = frame.VERTICAL
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = foot_line.HORIZONTAL
+    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = foot_line.VERTICAL
     SCOPES: ClassVar[tuple[str, ...]] = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(*SCOPES),
@@ -140,7 +140,7 @@ class TaskApp(Actor, ResilientApp):
             self.state,
             self.frame,
             pane_name=pane,
-            make_pane=lambda name: panes.pane(name, self.context),
+            make_pane=lambda name: layout.pane(name, self.context),
             open_in_turn=self.key_queue.open_in_turn,
         )
 
@@ -200,7 +200,7 @@ class TaskApp(Actor, ResilientApp):
         yield agent_line(self.context, id="at-work")
         yield NeedsLines(self.context, id="needs")
         with TransparentContainer(id="panes"):
-            yield panes.pane(self.navigation.pane_name, self.context)
+            yield layout.pane(self.navigation.pane_name, self.context)
         yield FootLine(self.context, id="foot")
 
     def _leave(self) -> None:

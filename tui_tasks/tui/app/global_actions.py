@@ -19,8 +19,8 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.layout import screen
 from tui_tasks.tui.painting.theme_file import ThemeManager
-from tui_tasks.tui.panes import screen
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.needs import ASKS, FAILED, JOBS, Need, Needs, visit
 

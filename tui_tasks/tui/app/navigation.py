@@ -33,7 +33,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.writer import Writing
 from tui_tasks.tui.widgets.bases import Overlay, Pane
-from tui_tasks.tui.widgets.frame import FootLine, GroupLine, is_wide
+from tui_tasks.tui.widgets.foot_line import FootLine, GroupLine, is_wide
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.screen_head import ChangesRule, TopLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout

@@ -41,7 +41,7 @@ from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import attaching

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.bases import Dialog, block, plain
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

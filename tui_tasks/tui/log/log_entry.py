@@ -26,7 +26,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.task_detail import Detail
-from tui_tasks.tui.widgets import frame
+from tui_tasks.tui.widgets import foot_line
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
         self._text.redraw()
         self._scroll.scroll_home(animate=False)
         has_task = line is not None and line.task is not None and not line.gone
-        self._task_detail.display = has_task and frame.is_wide(self.app.size)
+        self._task_detail.display = has_task and foot_line.is_wide(self.app.size)
         self._task_detail.show(line.task if line is not None else None)
 
     def changed(self, changes: StateChanges) -> None:

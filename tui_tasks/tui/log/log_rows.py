@@ -23,7 +23,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.app_state import AppState
-from tui_tasks.tui.widgets.frame import NARROW, WIDE
+from tui_tasks.tui.widgets.foot_line import NARROW, WIDE
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

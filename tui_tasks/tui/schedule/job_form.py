@@ -30,7 +30,7 @@ from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wra
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import plain
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

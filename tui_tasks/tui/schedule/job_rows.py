@@ -22,7 +22,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, wrapped
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.widgets.frame import WIDE
+from tui_tasks.tui.widgets.foot_line import WIDE
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -27,7 +27,7 @@ from tui_tasks.tui.schedule.run_rows import RunOutput, RunRows, RunsOfJob
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import NARROW, FootLine
+from tui_tasks.tui.widgets.foot_line import NARROW, FootLine
 
 # Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
 _FOOT: Final = ("run_output", "run_follow", "run_stop", "run_copy", "back", "help")

@@ -39,7 +39,7 @@ from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
+from tui_tasks.tui.widgets.foot_line import NARROW, WIDE, FootLine
 from tui_tasks.tui.widgets.needs import FAILED, FAILURES, JOBS
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 

@@ -18,7 +18,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.widgets.bases import Dialog, plain
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

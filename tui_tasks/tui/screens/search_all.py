@@ -20,7 +20,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry, Picker
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import ShownWords
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 
 # The most tasks shown; more than that call for a narrower filter.
 MAX_FOUND: Final = 200

@@ -28,7 +28,7 @@ from tui_tasks.tui.screens.stats_text import DAYS, QUARTERS, Failure, Figures, d
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs import ALL, FAILED
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 

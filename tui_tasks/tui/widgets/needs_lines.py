@@ -14,7 +14,7 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.widgets.agent_line import WHO
-from tui_tasks.tui.widgets.frame import WIDE, Act, is_compact
+from tui_tasks.tui.widgets.foot_line import WIDE, Act, is_compact
 from tui_tasks.tui.widgets.needs import (
     AGENTS,
     ALL,

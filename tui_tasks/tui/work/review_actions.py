@@ -27,7 +27,7 @@ from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
-from tui_tasks.tui.widgets.frame import is_wide
+from tui_tasks.tui.widgets.foot_line import is_wide
 from tui_tasks.tui.work import attaching, review_rows
 from tui_tasks.tui.work.review_rows import Comment
 from tui_tasks.work.accepting import Acceptance, Outcome

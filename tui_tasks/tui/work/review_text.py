@@ -17,7 +17,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, quoted
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.frame import NARROW
+from tui_tasks.tui.widgets.foot_line import NARROW
 from tui_tasks.tui.work.review_rows import shown_path
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.dialogs import AnswerLine
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.bases import Dialog, plain
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.work.review_text import WorkFacts
 from tui_tasks.work import starting
 
