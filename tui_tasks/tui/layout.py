@@ -1,4 +1,6 @@
-"""The panes and the screens over them. The code of each, and Textual, is imported when it is first shown."""
+"""The panes, the screens over them, and the sizes of the terminal at which their layout changes. The code of each pane,
+and Textual, is imported when it is first shown.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from textual.geometry import Size
     from textual.screen import Screen
 
     from tui_tasks.tui.state.context import Context
@@ -24,6 +27,29 @@ _CLASSES: Final = {
     "stats": "screens.stats_screen.Stats",
 }
 """Of panes by their name; of screens by the action that opens each."""
+
+NARROW: Final = 60
+"""Columns under which there is room for one thing only."""
+WIDE: Final = 100
+"""Columns from which two things stand side by side."""
+SHORT: Final = 16
+"""Rows under which there is room for one thing only."""
+
+AROUND: Final = 5
+"""Lines around a pane where there is room for more than one thing: three above it, two at the foot."""
+
+HORIZONTAL: Final = [(0, "-narrow"), (NARROW, "-stacked"), (WIDE, "-wide")]
+VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
+
+
+def is_compact(size: Size) -> bool:
+    """Return whether there is room only for one line and one pane."""
+    return size.width < NARROW or size.height < SHORT
+
+
+def is_wide(size: Size) -> bool:
+    """Return whether there is room for two things side by side."""
+    return not is_compact(size) and size.width >= WIDE
 
 
 def pane(name: str, context: Context) -> Pane:

@@ -21,13 +21,13 @@ from tui_tasks.text.glyphs import AGENT_LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.painting.charts import spark
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.foot_line import NARROW, WIDE
 
 # As wide as `interrupted 40s`, and a space.
 _STATE: Final = 16

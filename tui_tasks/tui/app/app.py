@@ -44,7 +44,6 @@ from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice
-from tui_tasks.tui.widgets import foot_line
 from tui_tasks.tui.widgets.agent_line import agent_line
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.counts_line import counts_line
@@ -83,8 +82,8 @@ class TaskApp(Actor, ResilientApp):
     ENABLE_COMMAND_PALETTE = False
     # A key typed ahead goes to the rows, not to the filter, which comes before them.
     AUTO_FOCUS = "VirtualList, CardArea"
-    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = foot_line.HORIZONTAL
-    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = foot_line.VERTICAL
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = layout.HORIZONTAL
+    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = layout.VERTICAL
     SCOPES: ClassVar[tuple[str, ...]] = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(*SCOPES),

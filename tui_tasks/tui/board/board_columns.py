@@ -14,8 +14,8 @@ from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import FIRST, LAST
+from tui_tasks.tui import layout
 from tui_tasks.tui.rows.row_cache import RowPage
-from tui_tasks.tui.widgets import foot_line
 
 if TYPE_CHECKING:
     from tui_tasks.tui.widgets.bases import Pane
@@ -70,20 +70,20 @@ WIDE: Final = (
     ColumnSpec("Done", ("done", *_OVER), "done", 2, True, state="done", counts=("done",), apart=(("skipped", _OVER),)),
     _of_part("Failed", "failed", 4, 12),
 )
-"""From `foot_line.WIDE` cells."""
+"""From `layout.WIDE` cells."""
 STACKED: Final = (
     replace(WIDE[0], gap=False),
     ColumnSpec("Active", _ACTIVE, "in_progress", 3, counts=_ACTIVE, apart=_each(_ACTIVE), share=13),
     ColumnSpec("Closed", _CLOSED, "done", 2, counts=_CLOSED, apart=(*_each(_CLOSED[:2]), ("skipped", _OVER)), share=12),
 )
-"""From `foot_line.NARROW` cells."""
+"""From `layout.NARROW` cells."""
 NARROW: Final = tuple(replace(spec, lines=2, gap=False) for spec in WIDE)
 """Below that: one column at a time."""
 
 
 def columns_at(width: int) -> tuple[ColumnSpec, ...]:
     """Return the columns of a board that is `width` cells wide."""
-    return WIDE if width >= foot_line.WIDE else STACKED if width >= foot_line.NARROW else NARROW
+    return WIDE if width >= layout.WIDE else STACKED if width >= layout.NARROW else NARROW
 
 
 class CardsOfColumn:

@@ -18,6 +18,7 @@ from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
 from tui_tasks.text.glyphs import look, sign
+from tui_tasks.tui import layout
 from tui_tasks.tui.board.board_columns import NARROW, WIDE, CardCounts, CardsOfColumn, ColumnSpec, columns_at
 from tui_tasks.tui.board.card_moves import CardMoves
 from tui_tasks.tui.board.column import BoardTabs, CardRows, Column, ColumnHead, ColumnMarks
@@ -32,7 +33,6 @@ from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
-from tui_tasks.tui.widgets import foot_line
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 
@@ -384,7 +384,7 @@ class BoardPane(TaskPane):
             return
         was_open = self.is_open
         self.add_class("-open")
-        if was_open or foot_line.is_compact(self.app.size):
+        if was_open or layout.is_compact(self.app.size):
             self.detail.focus_text()
         self.detail.show(self.target())
         self.context.redraw_frame()
@@ -395,7 +395,7 @@ class BoardPane(TaskPane):
             self._moves.end_drag()
         elif self.quick_add.is_open:
             self.quick_add.close()
-        elif self.detail.has_focus_within and not foot_line.is_compact(self.app.size):
+        elif self.detail.has_focus_within and not layout.is_compact(self.app.size):
             self.focus_rows()
         elif self.is_open:
             self.remove_class("-open")
@@ -407,7 +407,7 @@ class BoardPane(TaskPane):
 
     @override
     def uncover(self) -> None:
-        if self.is_open and foot_line.is_compact(self.app.size):
+        if self.is_open and layout.is_compact(self.app.size):
             self.do_back()
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:

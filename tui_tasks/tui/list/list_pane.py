@@ -14,6 +14,7 @@ from tui_tasks.core.operations.tasks import MoveTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.tui import layout
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
@@ -25,7 +26,6 @@ from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
-from tui_tasks.tui.widgets import foot_line
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
@@ -132,7 +132,7 @@ class ListPane(TaskPane):
         """Show the App's list."""
         self._lay_out()
         self.refreshed()
-        if not foot_line.is_compact(self.app.size):
+        if not layout.is_compact(self.app.size):
             # Read now, so that the first paint includes it.
             self.detail.show_now(self.row_list.cursor)
 
@@ -147,7 +147,7 @@ class ListPane(TaskPane):
         """Return the lines of the detail below the rows: a quarter, less what is shown above the pane in its place; up
         to half of the pane of those that the rows leave.
         """
-        height = self.app.size.height - foot_line.AROUND
+        height = self.app.size.height - layout.AROUND
         most, home = _most_detail(height), self.context.state.current_list
         taken = height - self.size.height if self.size.height else self._lines_above()
         rows = home.total if home is not None else 0
@@ -190,7 +190,7 @@ class ListPane(TaskPane):
         self._detail_lines = self._detail_height()
         self._side.styles.height = "1fr" if side or self.is_open else self._detail_lines
         self.detail.brief = self.detail.is_below = not side and not self.is_open
-        self.screen.set_class(self.is_open and foot_line.is_compact(self.app.size), "-opened")
+        self.screen.set_class(self.is_open and layout.is_compact(self.app.size), "-opened")
         self._lines.redraw()
 
     @property

@@ -13,6 +13,7 @@ from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, count
+from tui_tasks.tui import layout
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
@@ -33,7 +34,6 @@ from tui_tasks.tui.tasks.task_text import (
     reason,
     standstill_lasts,
 )
-from tui_tasks.tui.widgets import foot_line
 from tui_tasks.tui.widgets.agent_line import one_line
 from tui_tasks.tui.widgets.screen_head import changed_parts
 
@@ -52,7 +52,7 @@ _SIDE = 5 / 12
 
 def side_width(shown: TaskList | None, size: Size) -> int:
     """Return the width of the detail in cells; 0 when it is not beside the list, which gets what it needs first."""
-    if size.width < _BESIDE or foot_line.is_compact(size) or shown is None or not shown.total:
+    if size.width < _BESIDE or layout.is_compact(size) or shown is None or not shown.total:
         return 0
     return max(_LEAST_SIDE, min(size.width - _LIST, round(size.width * _SIDE)))
 
@@ -167,7 +167,7 @@ class ListLines:
     def _rule(self, width: int) -> Sequence[Part]:
         """`─ Plan   9 tasks ──── 2/9 done ███░░░ ─`, with a tee where the divider to the detail meets it."""
         context, home = self._context, self._context.state.current_list
-        if home is None or not home.total or foot_line.is_compact(self._size()):
+        if home is None or not home.total or layout.is_compact(self._size()):
             return rule_parts(context, width)
         side = side_width(home, self._size())
         room = width - side

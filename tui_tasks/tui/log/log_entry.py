@@ -18,6 +18,7 @@ from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.text.times import moment
+from tui_tasks.tui import layout
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
@@ -26,7 +27,6 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.task_detail import Detail
-from tui_tasks.tui.widgets import foot_line
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
         self._text.redraw()
         self._scroll.scroll_home(animate=False)
         has_task = line is not None and line.task is not None and not line.gone
-        self._task_detail.display = has_task and foot_line.is_wide(self.app.size)
+        self._task_detail.display = has_task and layout.is_wide(self.app.size)
         self._task_detail.show(line.task if line is not None else None)
 
     def changed(self, changes: StateChanges) -> None:

@@ -17,6 +17,7 @@ from tui_tasks.core.read.pages.log_lines import KINDS, LogLine
 from tui_tasks.dialects.requests.filter_syntax import Language
 from tui_tasks.text.safe import safe_copy
 from tui_tasks.text.times import count, moment
+from tui_tasks.tui import layout
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.log.log_actions import LogActions
@@ -28,7 +29,6 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets import foot_line
 from tui_tasks.tui.widgets.bases import Pane
 
 OF_LOG: Final = Language(("who", "kind", "list", "project", "number"), {"kind": tuple(KINDS)})
@@ -208,7 +208,7 @@ class LogPane(Pane):
 
     def _draw_rule(self, width: int) -> Sequence[Part]:
         """`─ all agents · all kinds · all new since 19:58 ────────── following ↓ newest last ─`."""
-        what = "" if self.only or width < foot_line.NARROW else "all agents · all kinds"
+        what = "" if self.only or width < layout.NARROW else "all agents · all kinds"
         if alone := self.context.state.projects.alone_parts():
             what = alone[0][0].strip()
         what = what.replace(" · ", " - ") if self.context.ascii_only else what
@@ -228,7 +228,7 @@ class LogPane(Pane):
 
     def _rule_state(self, width: int) -> Part:
         """Return whether the newest entry is followed, else how many have been added below the screen."""
-        is_narrow = width < foot_line.NARROW
+        is_narrow = width < layout.NARROW
         down = "v" if self.context.ascii_only else "↓"
         if self.following:
             return (f"following {down}" if is_narrow else f"following {down} newest last"), "$muted"
@@ -281,7 +281,7 @@ class LogPane(Pane):
         # The opened entry stays when new ones arrive.
         self._follow(False)
         self._entry.show(row)
-        if foot_line.is_compact(self.app.size):
+        if layout.is_compact(self.app.size):
             self._entry.focus_text()
         self.context.redraw_frame()
 

@@ -18,12 +18,12 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
+from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, name_and_text, text_of, who_of
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.app_state import AppState
-from tui_tasks.tui.widgets.foot_line import NARROW, WIDE
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

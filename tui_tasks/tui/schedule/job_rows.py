@@ -16,13 +16,13 @@ from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, HOUR, SECOND, clock, count
+from tui_tasks.tui.layout import WIDE
 from tui_tasks.tui.painting import charts
 from tui_tasks.tui.painting.line_painter import rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, wrapped
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.widgets.foot_line import WIDE
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

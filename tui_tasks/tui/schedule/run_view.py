@@ -18,6 +18,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count, size
 from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
+from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
@@ -27,7 +28,7 @@ from tui_tasks.tui.schedule.run_rows import RunOutput, RunRows, RunsOfJob
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.foot_line import NARROW, FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine
 
 # Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
 _FOOT: Final = ("run_output", "run_follow", "run_stop", "run_copy", "back", "help")

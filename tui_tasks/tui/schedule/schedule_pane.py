@@ -17,6 +17,7 @@ from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.dialects.requests.filter_syntax import Language, Parsed
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
+from tui_tasks.tui import layout
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, confirm
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
@@ -30,7 +31,6 @@ from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, titled_rule
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets import foot_line
 from tui_tasks.tui.widgets.bases import Pane
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 
@@ -176,14 +176,14 @@ class SchedulePane(Pane):
 
     def _title_of_job(self, width: int) -> Sequence[Part]:
         """Return the rule above the detail, with number and name of the job if there is room."""
-        line = None if foot_line.is_compact(self.app.size) else self.line
+        line = None if layout.is_compact(self.app.size) else self.line
         title = f"S{self._drawing.number(line.job.uid)} {line.job.name}" if line is not None else ""
         return titled_rule(self.context, title, width, "bold")
 
     def _show(self) -> None:
         line, number = self.line, self._drawing.number
         of_line = number(line.job.uid) if line is not None else 0
-        is_titled = line is not None and not foot_line.is_compact(self.app.size)
+        is_titled = line is not None and not layout.is_compact(self.app.size)
         self._detail_title.redraw()
         self._job_detail.put(line, of_line, is_titled=is_titled)
         self._detail.redraw()

@@ -19,8 +19,9 @@ from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
 from tui_tasks.text.times import SECOND, age, age_lasts
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.layout import WIDE
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.widgets.foot_line import WIDE, Group, GroupLine
+from tui_tasks.tui.widgets.foot_line import Group, GroupLine
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine

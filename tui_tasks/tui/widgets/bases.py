@@ -14,8 +14,9 @@ from typing_extensions import override
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
 from tui_tasks.tui.keys.actions import Actor, Sentence
+from tui_tasks.tui.layout import is_compact
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.foot_line import FootLine, is_compact
+from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, ResilientMessages, TransparentContainer
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
 from tui_tasks.text.times import DAY, age, age_lasts, due
+from tui_tasks.tui.layout import NARROW, is_compact
 from tui_tasks.tui.widgets import needs
 from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, one_line
-from tui_tasks.tui.widgets.foot_line import NARROW, Act, Group, GroupLine, as_of_words, is_compact
+from tui_tasks.tui.widgets.foot_line import Act, Group, GroupLine, as_of_words
 from tui_tasks.tui.widgets.needs import Need, Needs, counted, is_new, late_number, tally, visit
 
 if TYPE_CHECKING:

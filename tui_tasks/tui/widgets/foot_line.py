@@ -1,5 +1,5 @@
-"""The line below every pane and screen, with its keys; lines of groups that are clicked; and the sizes of the terminal
-at which the layout changes. `screen_head` has the lines above.
+"""The line below every pane and screen, with its keys; and lines of groups that are clicked. `screen_head` has the
+lines above.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.timer import Timer
 from typing_extensions import override
@@ -16,6 +16,7 @@ from typing_extensions import override
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
+from tui_tasks.tui.layout import NARROW, is_compact
 from tui_tasks.tui.painting.line_painter import FrameLine, strip_of
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.painting.text_lines import wrapped
@@ -23,30 +24,6 @@ from tui_tasks.tui.painting.text_lines import wrapped
 if TYPE_CHECKING:
     from tui_tasks.core.maintenance.moments import Moment
     from tui_tasks.tui.state.context import Context
-
-NARROW: Final = 60
-"""Columns under which there is room for one thing only."""
-WIDE: Final = 100
-"""Columns from which two things stand side by side."""
-SHORT: Final = 16
-"""Rows under which there is room for one thing only."""
-
-AROUND: Final = 5
-"""Lines around a pane where there is room for more than one thing: three above it, two at the foot."""
-
-HORIZONTAL: Final = [(0, "-narrow"), (NARROW, "-stacked"), (WIDE, "-wide")]
-VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
-
-
-def is_compact(size: Size) -> bool:
-    """Return whether there is room only for one line and one pane."""
-    return size.width < NARROW or size.height < SHORT
-
-
-def is_wide(size: Size) -> bool:
-    """Return whether there is room for two things side by side."""
-    return not is_compact(size) and size.width >= WIDE
-
 
 # In cells: what stands between two hints.
 _HINT_GAP: Final = 2

@@ -11,10 +11,11 @@ from textual.geometry import Size
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
+from tui_tasks.tui.layout import WIDE, is_compact
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.widgets.agent_line import WHO
-from tui_tasks.tui.widgets.foot_line import WIDE, Act, is_compact
+from tui_tasks.tui.widgets.foot_line import Act
 from tui_tasks.tui.widgets.needs import (
     AGENTS,
     ALL,

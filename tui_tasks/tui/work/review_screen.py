@@ -22,6 +22,7 @@ from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.tui.asks.reading import Reading
 from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.layout import is_wide
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider, TextLines
@@ -30,7 +31,7 @@ from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.foot_line import FootLine, is_wide
+from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs import ALL, REVIEW
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.screen_head import ScreenHead

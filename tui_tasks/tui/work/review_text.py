@@ -14,10 +14,10 @@ from tui_tasks.text.glyphs import PROOF_LOOKS
 from tui_tasks.text.safe import cell_len, failed_test, fit, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, ago, count
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, quoted
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.foot_line import NARROW
 from tui_tasks.tui.work.review_rows import shown_path
 
 if TYPE_CHECKING:
