@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -15,13 +16,16 @@ from tests.hooks.playing import claude
 from tests.hooks.screens import asking
 from tests.started import DEADLINE
 from tests.tui.driving import by_agent, said, settle, shown, until
+from tests.tui.evening import with_agents
 from tests.tui.fleet.test_fleet_sessions import _waits_for_permission, go_to
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import Sessions, asks_permission, hook_waits, with_sessions
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import intake, screen_presence
 from tui_tasks.hooks.replies import answer_file
 from tui_tasks.hooks.replies.outbox import Outbox
@@ -422,3 +426,50 @@ async def test_a_question_that_takes_several_options_sends_those_that_were_chose
             await press(app, pilot, "y", LATE)
             assert ask_queries.open_asks(store.db) == []
         assert answer_of(store, process)["updatedInput"]["answers"] == {"Which checks?": "lint, types"}
+
+
+async def at_once(app: Any, pilot: Any, key: str) -> None:
+    """Press a key just now."""
+    event = events.Key(key, key if len(key) == 1 else None)
+    event.time = monotonic()
+    await app.on_event(event)
+    await settle(pilot)
+
+
+async def test_agents_that_others_have_just_moved_are_written_to_after_another_enter(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        await press(app, pilot, "j", LATE)
+        name = app.screen.agent_here()
+        by_agent(plan, "new-1", OpenAsk("Sure?"))
+        await until(pilot, lambda: "new-1" in shown(app))
+        await at_once(app, pilot, "j")
+        assert app.screen.agent_here() not in (name, None)
+        for key in ("P", "P"):
+            await at_once(app, pilot, key)
+            assert said(app).endswith("came under the cursor just now: look, and press the key again.")
+        app.key_queue.clock = lambda: 1e9
+        other = app.screen.agent_here()
+        await at_once(app, pilot, "m")
+        await settle(pilot, *"stop", "enter")
+        assert f"{other} came under the cursor just now. Message to {other}" in shown(app) and "stop" in shown(app)
+        assert not ask_queries.newest(app.link.db, other, 1)
+        await settle(pilot, "enter")
+        assert ask_queries.newest(app.link.db, other, 1)[0].message.text == "stop"
+
+
+async def test_an_agent_stays_under_the_cursor_when_it_leaves_or_no_longer_matches(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        app.screen._filter_by("watcher")
+        await settle(pilot)
+        assert [row.name for row in app.screen.listed.rows] == ["watcher"]
+        app.screen._filter_by("idle")
+        await settle(pilot)
+        assert app.screen.agent_here() == "watcher"
+        with Store(plan.path) as store, store.db.transaction(write=True):
+            connections.end(store.db, "watcher", Process(), NOW)
+        await until(pilot, lambda: "gone" in shown(app) or "finished" in shown(app))
+        assert app.screen.agent_here() == "watcher"

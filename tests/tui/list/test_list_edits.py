@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, opened, place_of, press, said, settle, shown, task, until, write
-from tests.tui.plan import NOW, SECOND
+from tests.tui.driving import SIZES, by_agent, opened, order, place_of, press, said, settle, shown, task, until, write
+from tests.tui.plan import NOW, SECOND, connect
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, SetListRule
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inputs.dialogs import WordLine
+from tui_tasks.tui.inputs.dialogs import AnswerLine, WordLine
 from tui_tasks.tui.inputs.form_screen import ConflictScreen
 from tui_tasks.tui.inputs.task_form import EditScreen
 
@@ -326,13 +326,17 @@ async def test_undo_takes_back_a_newer_change_before_it_passes_over_one_again(ja
 
 async def test_a_note_goes_into_the_log_and_a_message_to_the_agent(app, plan):
     async with opened(app) as pilot:
-        await pilot.press("j", "m", "n")
+        await pilot.press("j", "m")
         await write(pilot, "look at eu")
+        assert "Note into the log of #2 “Audit CloudFlare WAF rules”" in shown(app)
         await press(app, pilot, "enter")
+        assert said(app) == "Logged: #2 “Audit CloudFlare WAF rules”. u undoes it."
         entry = task_records.log_page(app.link.db, plan[2], 1)[0]
         assert (entry.agent, entry.message) == ("human", "look at eu")
-        await pilot.press("m", "m")
+        await pilot.press("m")
         await write(pilot, "hurry")
+        await settle(pilot, "tab")
+        assert "Message to claude-2" in shown(app) and "hurry" in shown(app)
         await press(app, pilot, "enter")
         newest = overview.changes(app.link.db, 0, 1_000)[-1]
         assert newest.kind == "message.sent"
@@ -406,3 +410,30 @@ async def test_marked_tasks_are_edited_together_in_one_line_and_undone_together(
         assert {(each.priority, each.agent, each.due) for each in (first, second)} == {(2, "claude-2", "2026-11-24")}
         await settle(pilot, "u")
         assert (task(app, plan[8]).tags, task(app, plan[9]).tags) == (("old", "kept"), ())
+
+
+async def test_a_text_for_a_task_that_an_agent_works_on_goes_to_the_agent(app, plan):
+    async with opened(app) as pilot:
+        with Store(plan.path) as store:
+            connect(store, "claude-1")
+        app.context.navigation.go_to(plan[5])
+        await settle(pilot, "m", *"hi")
+        assert "Message to claude-1" in shown(app)
+        await settle(pilot, "enter")
+        assert overview.changes(app.link.db, 0, 1_000)[-1].kind == "message.sent"
+
+
+async def test_what_was_typed_comes_back_after_esc(app, plan):
+    async with opened(app) as pilot:
+        await settle(pilot, "m", *"look", "escape")
+        assert said(app) == "Kept what you typed: the same key brings it back."
+        await settle(pilot, "m", "escape")
+        assert said(app) == ""
+        await settle(pilot, "m", "enter")
+        assert task_records.log_page(app.link.db, app.pane.target(), 1)[0].message == "look"
+        await settle(pilot, "m")
+        assert app.screen.query_one(AnswerLine).value == ""
+        await settle(pilot, "escape", "n", *"half", "escape")
+        assert said(app) == "Kept what you typed: n brings it back, ^u there clears it."
+        await settle(pilot, "n", *"way", "enter")
+        assert "halfway" in order(app)

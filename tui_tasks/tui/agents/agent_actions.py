@@ -10,16 +10,29 @@ from typing_extensions import override
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.pages import change_summaries
+from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
-from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, confirm
+from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, MessageDialog, Recipient, confirm
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.state.context import Context
+
+
+def came_just_now(name: str) -> str:
+    """Return that the human could not know which agent a key was for."""
+    return f"{agent_text.who(name, 30)} came under the cursor just now"
+
+
+def why_not_yet(name: str) -> Sentence:
+    """Return why a key does not act on that agent yet."""
+    return Sentence(f"{came_just_now(name)}: look, and press the key again.")
+
 
 _STATUS: Final = {"p": "pending", "d": "done", "f": "failed"}
 
@@ -50,17 +63,76 @@ async def send_message(context: Context, name: str, text: str) -> None:
     context.say(f"Sent to {shown}." if until is None else f"Queued: {shown} reads it when {until}.")
 
 
-class AgentActions(Controller):
-    """Writes to the agent that `agent_here` names, or pauses it; None: there is no agent here."""
+async def write(
+    context: Context,
+    agent: str | None,
+    tasks: Sequence[str],
+    named: str,
+    *,
+    is_at_work: bool = True,
+    note: str = "",
+) -> None:
+    """Ask for a text, and send it to an agent, or log it with tasks: `named` names them, and the prompt says which.
 
-    def __init__(self, context: Context, agent_here: Callable[[], str | None]) -> None:
+    The agent comes first if it is there and `is_at_work` on the tasks; else the log. With a `note`, which says why the
+    human could not know the recipient when the key was pressed, the text goes there only after another Enter.
+    """
+    recipients: list[Recipient] = []
+    if agent is not None:
+        member = next((one for one in context.state.members if one.name == agent), None)
+        who_ = agent_text.who(agent, 40)
+        asks = ", not an answer to its question" if member is not None and member.ask is not None else ""
+        recipients.append(Recipient(f"Message to {who_}{asks}", "Send", f"To {who_}"))
+        is_at_work = is_at_work and member is not None and member.state != "gone"
+    if tasks:
+        recipients.append(Recipient(f"Note into the log of {named}", "Log", "Into the log"))
+        recipients = recipients if is_at_work else recipients[::-1]
+    dialog = MessageDialog(context, recipients)
+    text = await context.ask(dialog)
+    if text and text.strip() and note:
+        dialog = MessageDialog(context, [dialog.to], text, note=f"{note} ")
+        text = await context.ask(dialog)
+    if not text or not text.strip():
+        return
+    if dialog.to.done == "Send":
+        assert agent is not None
+        await send_message(context, agent, text.strip())
+        return
+    await context.link.commit(*(LogTask(uid, text.strip()) for uid in tasks))
+    context.say(f"Logged: {named}. {context.keymap.key_of('undo')} undoes it.")
+
+
+class AgentActions(Controller):
+    """Writes to the agent that `agent_here` names, or pauses it; None: there is no agent here.
+
+    Nothing that writes acts on an agent that has come under the cursor just now.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        agent_here: Callable[[], str | None],
+        has_stood: Callable[[], bool],
+        task_here: Callable[[], TaskLine | None] = lambda: None,
+    ) -> None:
+        """`has_stood` returns whether the human could know which agent is there when the key was pressed; `task_here`
+        returns its task.
+        """
         self._context = context
         self._agent_here = agent_here
+        self._has_stood = has_stood
+        self._task_here = task_here
 
     @override
     def why_not(self, action: Action) -> str | None:
         """Most actions need an agent."""
-        return "no agent here" if action.needs == "agent" and self._agent_here() is None else None
+        name = self._agent_here()
+        if action.needs == "agent" and name is None:
+            return "no agent here"
+        # A message is typed first, and then asks by itself.
+        if name is not None and action.writes and action.id != "agent_message" and not self._has_stood():
+            return why_not_yet(name)
+        return None
 
     @override
     def title(self, action: Action) -> str:
@@ -86,9 +158,9 @@ class AgentActions(Controller):
         name = self._agent_here()
         if name is None:
             return
-        text = await self._context.ask(LineDialog(self._context, f"Message to {agent_text.who(name, 30)}", done="Send"))
-        if text is not None and text.strip():
-            await self.message(name, text.strip())
+        task, note = self._task_here(), "" if self._has_stood() else f"{came_just_now(name)}."
+        named = f"#{task.number} “{safe_line(task.name, 40)}”" if task is not None else ""
+        await write(self._context, name, [task.uid] if task is not None else [], named, note=note)
 
     async def message(self, name: str, text: str) -> None:
         """Send a message, and say whether the agent reads it now or when it will."""

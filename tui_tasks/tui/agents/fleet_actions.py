@@ -17,7 +17,7 @@ from tui_tasks.hooks.transcript_view import Source
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_actions import ask_status, take_back
+from tui_tasks.tui.agents.agent_actions import ask_status, take_back, why_not_yet
 from tui_tasks.tui.asks.answer_keys import no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import READ_FIRST
@@ -60,7 +60,7 @@ class FleetActions(Controller):
                 return Sentence(f"{name} is {member.state}: it has no turn to end.")
         if action.id == "agent_give_back" and member.task is None:
             return f"{name} has no task"
-        return None
+        return why_not_yet(member.name) if action.writes and not self._fleet.has_stood() else None
 
     async def do_agent_stop(self) -> None:
         """End its turn, with a message of why."""

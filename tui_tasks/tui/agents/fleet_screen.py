@@ -12,6 +12,7 @@ from tui_tasks.core.agent_snapshots import Ask, Work
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import activity, agent_states
 from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.safe import cell_len, safe_line
@@ -89,7 +90,7 @@ class Fleet(Overlay):
         self._note_title = FrameLine(context, self._note_text.title, id="under")
         self._note = TextLines(context, self._note_text, id="note")
         answers = FleetAnswers(self)
-        self._agent_actions = AgentActions(context, self.agent_here)
+        self._agent_actions = AgentActions(context, self.agent_here, self.has_stood, self._task_here)
         self.controllers = (
             RowMoves(lambda: self.window),
             answers,
@@ -101,6 +102,8 @@ class Fleet(Overlay):
         self.listed: InMemorySource[FleetRow] = InMemorySource(lambda row: row.name, self._order)
         self.members: list[Member] = []
         self.reading = Reading(context)
+        # What stands on screen: the agent under the cursor, and the order of the lines, by how often others moved them.
+        self._agent_stands, self._rows_stand, self._row_moves = Reading(context), Reading(context), 0
         # The question that is drawn.
         self._shown: AskView | None = None
         # Whether the foot has the key that opens it in place of those that answer it.
@@ -135,7 +138,8 @@ class Fleet(Overlay):
         self.set_interval(LOOK_SECONDS, self._look_at_hook)
         self._show()
 
-    def _read(self) -> list[FleetRow]:
+    def _read(self, kept: str | None = None) -> list[FleetRow]:
+        """Read the agents that are listed; that of the name `kept`, which is under the cursor, stays listed."""
         members = self.context.state.members
         # What the order of the rows follows from changes with them alone.
         now, seen_at = self.context.clock.now(), self.context.state.seen.put_away_at
@@ -143,11 +147,17 @@ class Fleet(Overlay):
         self._left = {member.name for member in members if member.left_task(now, self._quiet_after) is not None}
         self.members = [member for member in members if self.context.state.projects.shows_member(member)]
         if words := self.filter.casefold().split():
-            return [one for one in self.members if all(word in self._rows.says(one) for word in words)]
+            return [
+                one for one in self.members if one.name == kept or all(word in self._rows.says(one) for word in words)
+            ]
         gone = [
             one
             for one in self.members
-            if one.state == "gone" and one.task is None and one.ask is None and one.name not in self._left
+            if one.name != kept
+            and one.state == "gone"
+            and one.task is None
+            and one.ask is None
+            and one.name not in self._left
         ]
         if len(gone) < 2:
             return [*self.members]
@@ -201,6 +211,7 @@ class Fleet(Overlay):
     def _filter_by(self, text: str) -> None:
         self.filter = text
         self.release()
+        self.window.change(self.listed.replace(self._read()))
         self._take()
         self._show()
 
@@ -295,8 +306,19 @@ class Fleet(Overlay):
         if self.is_active and self.is_mounted:
             version = self._note_text.drawn if not self.small else None
             self.reading.painted(version, to_end=self._note_text.has_whole(version) and bool(self._note.size.height))
+            self._agent_stands.painted(self.agent_here(), to_end=False)
+            self._rows_stand.painted(self._row_moves, to_end=False)
             if self._must_be_opened(self._shown) != self._offers_to_open:
                 self._show_keys()
+
+    def has_stood(self) -> bool:
+        """Return whether the human could know which agent is under the cursor when the key was pressed: it stood there,
+        or no line had moved, so that moves of the cursor have led where they seemed to.
+        """
+        return self._agent_stands.has_stood(self.agent_here()) or self._rows_stand.has_stood(self._row_moves)
+
+    def _task_here(self) -> TaskLine | None:
+        return self.member.task if self.member is not None else None
 
     def on_screen_resume(self) -> None:
         """Note what can be read again."""
@@ -367,9 +389,11 @@ class Fleet(Overlay):
 
     def _take(self) -> set[str]:
         """Read all agents, and draw the lines of those that changed; return their names."""
-        changed = self.listed.replace(self._read())
+        before = self.window.keys_on_screen
+        changed = self.listed.replace(self._read(self.window.cursor))
         self._head_height = self._head.height(self.size)
         self.window.change(changed)
+        self._row_moves += self.window.keys_on_screen != before
         if self._rows.fit(self.members):
             self.window.redraw()
             self._titles.redraw()

@@ -85,7 +85,7 @@ class Inbox(Overlay):
         self._both = RowsAndDetail(context, self.window, self._detail)
         self.reading = Reading(context)
         self._rows_read = RowsRead(self.reading, self.sources, self.window, self._both)
-        agents_here = AgentActions(context, self.agent_here)
+        agents_here = AgentActions(context, self.agent_here, self._agent_has_stood)
         self._answers = AskAnswers(self, agents_here)
         self._reply = Reply(context, self._why_not_sent, self.unsent.drafts, id="reply")
         answers = self._answers
@@ -290,6 +290,12 @@ class Inbox(Overlay):
         if self.is_active and self.is_mounted:
             self._both.painted()
             self._rows_read.painted(self.item, self._shown, self._asked)
+
+    def _agent_has_stood(self) -> bool:
+        if self.item is not None:
+            return self._has_stood(self.item)
+        view = self.view
+        return view is None or view.ask.state != "open" or self.reading.has_stood(view.version)
 
     def _has_stood(self, item: InboxItem) -> bool:
         return self._rows_read.has_stood(item)

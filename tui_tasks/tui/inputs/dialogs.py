@@ -17,6 +17,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
+from typing_extensions import override
 
 from tui_tasks.dialects.requests.quick_add_syntax import lines_of
 from tui_tasks.text.safe import one_to_one
@@ -217,7 +218,10 @@ class Menu(Dialog[str | None]):
 
 
 class LineDialog(Dialog[str | None]):
-    """A dialog with one line of text. Result: the text, or None."""
+    """A dialog with one line of text. Result: the text, or None.
+
+    Esc keeps what was typed for the next dialog with the same title.
+    """
 
     AUTO_FOCUS = "AnswerLine"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
@@ -228,14 +232,15 @@ class LineDialog(Dialog[str | None]):
         self._value = value
         self._done = done
         self._hint = hint
+        self._draft_key = title
 
     def compose(self) -> ComposeResult:
         """Compose title and input, at the foot."""
         with Vertical(classes="foot"):
             yield rule(self.context)
-            yield Static(plain(self._title, "bold"))
+            yield Static(plain(self._title, "bold"), id="title")
             yield AnswerLine(
-                self._value,
+                self.context.drafts.get(self._draft_key, self._value),
                 id="answer",
                 placeholder=self._hint,
                 keys={"enter": self.submit, "escape": self.action_leave},
@@ -244,15 +249,76 @@ class LineDialog(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Show the keys."""
+        self._show_keys()
+
+    def _show_keys(self) -> None:
         self.query_one(FootLine).hint(("Enter", self._done, ""), ("Esc", "Back", ""))
+
+    @property
+    def _text(self) -> str:
+        return self.query_one(AnswerLine).value
 
     def submit(self) -> None:
         """End with the typed text."""
-        self.dismiss(self.query_one(AnswerLine).value)
+        self.context.drafts.pop(self._draft_key, None)
+        self.dismiss(self._text)
 
     def action_leave(self) -> None:
         """Leave without a result."""
+        drafts, text = self.context.drafts, self._text
+        is_kept = bool(text.strip()) and text != self._value
+        is_new = is_kept and text != drafts.pop(self._draft_key, None)
+        if is_kept:
+            drafts[self._draft_key] = text
         self.dismiss(None)
+        if is_new:
+            self.context.say("Kept what you typed: the same key brings it back.")
+
+
+class Recipient(msgspec.Struct, frozen=True):
+    """Where typed text can go.
+
+    Attributes:
+        prompt: names it above the text.
+        done: the word for Enter.
+        word: the word for the key that goes there from another.
+    """
+
+    prompt: str
+    done: str
+    word: str
+
+
+class MessageDialog(LineDialog):
+    """A dialog with a text for one of several recipients; Tab goes to the next. Result: as `LineDialog`."""
+
+    def __init__(self, context: Context, recipients: Sequence[Recipient], value: str = "", *, note: str = "") -> None:
+        """`note` stands before each prompt."""
+        super().__init__(context, "", value)
+        self._recipients = recipients
+        self._note = note
+        self.to = recipients[0]
+        """The recipient; the first one before Tab is pressed."""
+        self._draft_key = "\n".join(sorted(one.prompt for one in recipients))
+
+    def take_key(self, event: events.Key) -> bool:
+        """Go to the next recipient."""
+        if event.key != "tab" or len(self._recipients) == 1:
+            return False
+        self.to = self._next
+        self._show_keys()
+        return True
+
+    @property
+    def _next(self) -> Recipient:
+        return self._recipients[(self._recipients.index(self.to) + 1) % len(self._recipients)]
+
+    @override
+    def _show_keys(self) -> None:
+        """And the recipient."""
+        self.query_one("#title", Static).update(plain(self._note + self.to.prompt, "bold"))
+        others = [("Tab", self._next.word, "")] if len(self._recipients) > 1 else []
+        self.query_one(FootLine).hint(("Enter", self.to.done, ""), *others, ("Esc", "Back", ""))
 
 
 def _word_of(choice: Choice) -> str:

@@ -88,7 +88,7 @@ class Actor:
             refused = why
         doer = self._doer(id)
         if action.takes_words and (refused or not isinstance(doer, Controller) or doer.opens_input(action)):
-            self.context.expect_words(refused)
+            self.context.expect_words(refused, id)
         if refused:
             self.context.say(refused)
             return

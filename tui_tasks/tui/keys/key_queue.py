@@ -109,6 +109,7 @@ class KeyQueue:
         self._typed_at = 0.0
         self._refused = ""
         self._has_dropped = False
+        self._tried = ""
         self._opens_again = ""
         self.clock: Callable[[], float] = time.monotonic
         self._rest = RestOfWord(lambda: self.clock(), self._is_harmless)
@@ -137,9 +138,11 @@ class KeyQueue:
         if not self._is_lost(event) and not self._is_rest(event):
             await self._take(event)
 
-    def expect_words(self, refused: str) -> None:
-        """Note that an action opens an input, or why not. If none opens, what is typed until a pause is dropped."""
-        self._refused, self._opens_again, self._has_dropped = refused, "", False
+    def expect_words(self, refused: str, action: str = "") -> None:
+        """Note that an action opens an input, or why not. If none opens, what is typed until a pause is dropped, but
+        not the key of the `action` when it comes again.
+        """
+        self._refused, self._opens_again, self._has_dropped, self._tried = refused, "", False, action
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
 
     def expect_more(self, action: str, refused: str) -> None:
@@ -161,8 +164,7 @@ class KeyQueue:
         if has_opened or has_left or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
-        if self._link.read_only and not self._has_dropped and self._moves(event.key):
-            # The key before it was a slip, and nobody writes here: the human goes on looking.
+        if not self._has_dropped and (self._goes_on_looking(event.key) or self._action(event.key) == self._tried):
             return False
         self._typed_at = now
         if self._opens_again:
@@ -199,9 +201,10 @@ class KeyQueue:
         action = ACTIONS.get(self._action(key))
         return action is not None and not action.writes and not action.takes_words
 
-    def _moves(self, key: str) -> bool:
+    def _goes_on_looking(self, key: str) -> bool:
+        """Return whether a key moves the cursor where nobody can write: the key before it was a slip."""
         action = ACTIONS.get(self._action(key))
-        return action is not None and action.moves
+        return self._link.read_only and action is not None and action.moves
 
     @contextlib.asynccontextmanager
     async def pasting(self) -> AsyncIterator[None]:

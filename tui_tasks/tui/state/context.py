@@ -97,12 +97,14 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     """Draws only the keys at the foot again, for what is under the cursor."""
     run: Callable[[Coroutine[Any, Any, None]], None]
     """Runs an action that waits for a write or an answer; shows its refusal, if any."""
-    expect_words: Callable[[str], None]
+    expect_words: Callable[[str, str], None]
     """Announces that an action opens an input, or why it cannot. If none opens, what is typed on is dropped."""
     expect_more: Callable[[str, str], None]
     """Announces that a key has closed an input: what is typed on must not run as keys; see `KeyQueue.expect_more`."""
     expect_rest: Callable[[str], None]
     """Announces that a word was chosen by its first letter: others of it that are typed on must not run as keys."""
+    drafts: dict[str, str]
+    """What was typed in dialogs that were left by Esc, by their titles."""
     open_in_turn: Callable[[Coroutine[Any, Any, None]], None]
     """Runs a coroutine that makes and shows widgets, after earlier ones; the next key is handled when it has ended."""
     do: Callable[[str], None]

@@ -107,6 +107,8 @@ class QuickAdd(ResilientMessages, Vertical):
         self._known = known
         self._place = AddPlace()
         self._description = ""
+        # What Esc has kept for the next time: the line and the description.
+        self._kept = "", ""
         self._parts: Sequence[Part] = ()
         # How the typed line is understood.
         self._preview_line = FrameLine(context, lambda width: [("   ", ""), *self._parts])
@@ -129,7 +131,7 @@ class QuickAdd(ResilientMessages, Vertical):
         from tui_tasks.tui.inputs.dialogs import AddWords
 
         if self._words is None:
-            keys = {"escape": self.close, "enter": self.add, "tab": self.complete}
+            keys = {"escape": self.leave, "enter": self.add, "tab": self.complete}
             keys |= {"ctrl+n": self.add_and_go_on, "ctrl+o": self.more, "ctrl+e": self.describe}
             words = AddWords(keys=keys, pasted=self._paste_lines)
             await self.mount(Horizontal(Static(plain(" +", "$key bold")), words), self._preview_line)
@@ -141,7 +143,8 @@ class QuickAdd(ResilientMessages, Vertical):
         self._place = place
         if not self.is_open:
             self.add_class("-open")
-            self._write("")
+            self._write(*self._kept)
+            self._kept = "", ""
         self._words.focus()
 
     def _write(self, text: str, description: str = "") -> None:
@@ -176,8 +179,17 @@ class QuickAdd(ResilientMessages, Vertical):
         if len(candidates) > 1:
             self.context.say("  ".join(candidates[:20]))
 
+    def leave(self) -> None:
+        """Close the line, and keep its text for the next time."""
+        assert self._words is not None
+        if self._words.value.strip() or self._description:
+            self._kept = self._words.value, self._description
+            new = self.context.keymap.key_of("new")
+            self.context.say(f"Kept what you typed: {new} brings it back, ^u there clears it.")
+        self.close()
+
     def close(self) -> None:
-        """Close the line, and drop its text."""
+        """Close the line."""
         self.remove_class("-open")
         self.post_message(self.Closed())
 

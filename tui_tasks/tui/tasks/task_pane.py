@@ -129,8 +129,10 @@ class TaskActions(Controller):
         named = count(len(tasks), "task") if len(tasks) > 1 else self._named(tasks)
         await self._context.link.commit(*operations)
         undo = f"{self._context.keymap.key_of('undo')} undoes it."
-        if len(tasks) > 1 or early or not is_seen:
+        if len(tasks) > 1 or not is_seen:
             self._context.say(f"{named}: {LOOKS[status].word}.{early and f' {early}.'} {undo}")
+        elif early:
+            self._context.say(f"{early}.")
         return True
 
     # Checks
@@ -251,32 +253,19 @@ class TaskActions(Controller):
         context.say(f"Moved to {safe_line(home.name, 40)}. {context.keymap.key_of('undo')} brings it back.")
 
     async def do_note(self) -> None:
-        """Write a note into the log, or a message to the agent."""
-        from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
+        """Write a message to the agent of the tasks, or a note into their log."""
+        from tui_tasks.tui.agents.agent_actions import write
 
-        tasks, context = self._tasks(), self._context
+        tasks = self._tasks()
         agents = sorted({task.who for task in tasks} - {"human", "system"})
-        if not tasks:
-            return
-        kind: str | None = "n"
-        if len(agents) == 1:
-            choices = [
-                Choice("n", "note into the log"),
-                Choice("m", f"message to {agent_text.who(agents[0], 40)}"),
-            ]
-            kind = await context.ask(Menu(context, self._named(tasks), choices))
-        if kind is None:
-            return
-        title = f"Note for {self._named(tasks)}" if kind == "n" else f"Message to {agent_text.who(agents[0], 40)}"
-        text = await context.ask(LineDialog(context, title, done="Log" if kind == "n" else "Send"))
-        if text is None or not text.strip():
-            return
-        if kind == "n":
-            await context.link.commit(*(LogTask(task.uid, text.strip()) for task in tasks))
-        else:
-            from tui_tasks.tui.agents.agent_actions import send_message
-
-            await send_message(context, agents[0], text.strip())
+        if tasks:
+            named = f"#{tasks[0].number} {self._named(tasks)}" if len(tasks) == 1 else self._named(tasks)
+            uids = [task.uid for task in tasks]
+            is_at_work = all(
+                task.status == "in_progress" or (task.agent is not None and task.status == "pending") for task in tasks
+            )
+            agent = agents[0] if len(agents) == 1 else None
+            await write(self._context, agent, uids, named, is_at_work=is_at_work)
 
     async def do_copy(self) -> None:
         """Copy ids, titles, or tasks as Markdown."""
