@@ -37,7 +37,7 @@ from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting import line_painter
 from tui_tasks.tui.painting.styles import StyleCache
-from tui_tasks.tui.state.app_state import AppState
+from tui_tasks.tui.state.seen import Seen
 from tui_tasks.tui.widgets import changes_text
 from tui_tasks.tui.widgets.agent_line import AgentEntries, agent_groups
 from tui_tasks.tui.widgets.foot_line import GroupLine
@@ -657,7 +657,7 @@ async def test_no_task_is_read_to_say_that_thousands_have_changed(make_app, plan
     async with opened(app, (120, 40)):
         read = []
         monkeypatch.setattr(list_pages, "line", lambda db, uid: read.append(uid))
-        monkeypatch.setattr(AppState, "named_changes", lambda _: read.append("all"))
+        monkeypatch.setattr(Seen, "named_changes", lambda _: read.append("all"))
         assert changes_text.what_changed(app.context, {plan[3]}) == ["1 started, 5,000 new, 2 noted"]
         assert read == []
 
