@@ -64,7 +64,7 @@ def _text(ask: Ask) -> str:
 
 def of_ask(ask: Ask, project: str, nonces: Mapping[str, str], reply_address: str, *, titles: bool) -> dict[str, Any]:
     """Return the message for a question; `nonces` are the nonces of the offered answers, by answer."""
-    who = agent_names.shown(ask.agent, _NAME_CHARS) + (
+    who = agent_names.display_name(ask.agent, _NAME_CHARS) + (
         f" ({safe_line(project, _NAME_CHARS)})" if project and titles else ""
     )
     what = "wants a permission" if (ask.request or {}).get("kind") == "permission" else "asks"
@@ -98,7 +98,7 @@ def of_failures(alerts: Sequence[Alert], *, titles: bool) -> dict[str, Any]:
 
 def too_late(ask: Ask | None, *, titles: bool) -> dict[str, Any]:
     """Return the message for an answer that was not accepted."""
-    who = agent_names.shown(ask.agent, _NAME_CHARS) if ask is not None else "an agent"
+    who = agent_names.display_name(ask.agent, _NAME_CHARS) if ask is not None else "an agent"
     question = f"\n{safe_line(ask.question, 200)}" if ask is not None and titles else ""
     return {"title": "Too late", "message": f"Your answer to {who} was not taken.{question}", "priority": _DEFAULT}
 

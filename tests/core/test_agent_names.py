@@ -78,7 +78,7 @@ def test_what_reads_as_the_human_is_the_humans_name(name):
     assert agent_names.reserved(name) == "human"
     with pytest.raises(ReservedName):
         agent_name(name)
-    assert name == "human" or agent_names.shown(name)[0] == '"'
+    assert name == "human" or agent_names.display_name(name)[0] == '"'
 
 
 @pytest.mark.parametrize("name", [*OF_THE_PROGRAM, *OF_IMPORTS], ids=ascii)
@@ -95,14 +95,14 @@ def test_a_name_of_an_import_is_refused_by_what_it_reads_as():
 @pytest.mark.parametrize("name", FREE, ids=ascii)
 def test_what_reads_otherwise_is_nobodys(name):
     assert agent_name(name) == name
-    assert agent_names.shown(name) == name
+    assert agent_names.display_name(name) == name
 
 
 @pytest.mark.parametrize("name", MIXED, ids=ascii)
 def test_a_word_of_two_alphabets_is_no_name(name):
     with pytest.raises(InvalidRequest, match="mixes two alphabets"):
         agent_name(name)
-    assert agent_names.shown(name) == f'"{name}"'
+    assert agent_names.display_name(name) == f'"{name}"'
 
 
 def test_each_character_of_unicodes_table_is_read_as_the_letter_it_looks_like():
@@ -161,11 +161,11 @@ def test_you_stands_for_the_human_alone():
 
 @pytest.mark.parametrize("name", sorted(vocab.RESERVED_AGENTS))
 def test_an_imported_author_is_shown_as_imported(name):
-    assert agent_names.shown(agent_names.IMPORTED + name) == f"imported:{name}"
-    assert agent_names.shown(agent_names.IMPORTED + name + "\u2060") == f'imported:"{name}<U+2060>"'
+    assert agent_names.display_name(agent_names.IMPORTED + name) == f"imported:{name}"
+    assert agent_names.display_name(agent_names.IMPORTED + name + "\u2060") == f'imported:"{name}<U+2060>"'
     assert agent_text.who(agent_names.IMPORTED + "claude") == "imported:claude"
 
 
 def test_a_name_with_a_gap_in_it_stands_in_quotes_as_it_looks_like_two() -> None:
-    assert agent_names.shown("x   \u25d0 claude-2") == '"x   \u25d0 claude-2"'
-    assert agent_names.shown("Mar\u00eda L\u00f3pez") == "Mar\u00eda L\u00f3pez"
+    assert agent_names.display_name("x   \u25d0 claude-2") == '"x   \u25d0 claude-2"'
+    assert agent_names.display_name("Mar\u00eda L\u00f3pez") == "Mar\u00eda L\u00f3pez"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW, bring, counts, filled, lost, names, out, read
-from tui_tasks.core.agent_names import shown
+from tui_tasks.core.agent_names import display_name
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.operations import Undo
@@ -279,7 +279,7 @@ def test_authors_of_imported_logs_are_shown_as_imported_and_go_out_as_they_were(
     found = {entry.agent for entry in logs}
     expected = {"taskwarrior"} if format_.name == "taskwarrior" else set(AUTHORS)
     assert found == {f"imported:{author}" for author in expected}
-    assert all(shown(author).startswith("imported:") for author in found)
+    assert all(display_name(author).startswith("imported:") for author in found)
     if format_.name != "taskwarrior":
         again = exporting.rows(empty.db, None, None).logs.values()
         assert sorted(entry.agent for log in again for entry in log) == sorted(AUTHORS)

@@ -268,7 +268,7 @@ def left_text(left: LeftTask, now: int) -> str:
     from tui_tasks.core import agent_names
     from tui_tasks.core.read.agents import agent_states
 
-    return agent_states.left_text(left, agent_names.shown(left.agent, 16), now)
+    return agent_states.left_text(left, agent_names.display_name(left.agent, 16), now)
 
 
 def declare_new(command: argparse.ArgumentParser) -> None:

@@ -309,7 +309,7 @@ def task_lines(db: Database, task: Task, *, with_log: bool = True) -> list[str]:
             *quoted(dependency.name if dependency else uid),
         ]
     for entry in task_records.logs(db, task.uid) if with_log else ():
-        lines += [f"Logged by {agent_names.shown(entry.agent)}:", *quoted(entry.message)]
+        lines += [f"Logged by {agent_names.display_name(entry.agent)}:", *quoted(entry.message)]
     return lines
 
 

@@ -218,9 +218,8 @@ def _change_tokens(options: argparse.Namespace) -> int:
     if options.action == "list":
         for token in tokens.all():
             made = datetime.fromtimestamp(token.created_at)
-            print(
-                f"{agent_names.shown(token.agent):24} {'read-only' if token.read_only else 'agent':10} {made:%Y-%m-%d}"
-            )
+            rights = "read-only" if token.read_only else "agent"
+            print(f"{agent_names.display_name(token.agent):24} {rights:10} {made:%Y-%m-%d}")
         return 0
     if options.name is None:
         print(f"tui-tasks token {options.action}: name the agent", file=sys.stderr)
@@ -233,7 +232,7 @@ def _change_tokens(options: argparse.Namespace) -> int:
     agent = request_fields.agent_name(request_fields.name("NAME", options.name))
     assert agent is not None
     what = "to read" if options.read_only else "to write"
-    _record(options, f"Let {agent_names.shown(agent)} use this database over HTTP, {what}")
+    _record(options, f"Let {agent_names.display_name(agent)} use this database over HTTP, {what}")
     print(tokens.add(agent, read_only=options.read_only, now=int(time.time())))
     return 0
 

@@ -215,7 +215,7 @@ class Lookalikes:
 
 
 @lru_cache(16_384)
-def shown(name: str, limit_cells: int | None = None) -> str:
+def display_name(name: str, limit_cells: int | None = None) -> str:
     """Return a name as outputs show it, in one line that is safe to print, at most `limit_cells` wide.
 
     A name that is not what it looks like stands in quotes, with every invisible character as its code point. An author
@@ -223,7 +223,7 @@ def shown(name: str, limit_cells: int | None = None) -> str:
     """
     if name.startswith(IMPORTED):
         author = name.removeprefix(IMPORTED)
-        return safe_line(IMPORTED + (author if author in vocab.RESERVED_AGENTS else shown(author)), limit_cells)
+        return safe_line(IMPORTED + (author if author in vocab.RESERVED_AGENTS else display_name(author)), limit_cells)
     if name not in vocab.RESERVED_AGENTS and _is_deceptive(name):
         name = f'"{whole_text(name)}"'
     return safe_line(name, limit_cells)

@@ -87,7 +87,7 @@ def _line(agent: dict[str, Any], word: str, more: str) -> str:
     is_waiting = word == "waiting" and agent["waiting_for"]
     state = f"waiting ({agent['waiting_for']})" if is_waiting else ": ".join(filter(None, (word, more)))
     at = agent["tool"] or agent["last_message"] or agent["last_prompt"] or ""
-    words = [agent_names.shown(agent["agent"]), state, agent["project"] or agent["cwd"] or "", at]
+    words = [agent_names.display_name(agent["agent"]), state, agent["project"] or agent["cwd"] or "", at]
     return "  ".join(safe_line(word, _WORDS) for word in words if word)
 
 
@@ -103,9 +103,9 @@ def _commit_action(
             delivery = {"state": "sent" if until is None else "queued", "until": until} if is_message else {}
             print_json({"agent": options.name, "action": options.action, **delivery})
         elif is_message and until is not None:
-            print(f"queued: {agent_names.shown(options.name)} reads it when {until}")
+            print(f"queued: {agent_names.display_name(options.name)} reads it when {until}")
         else:
-            print(f"{word}: {agent_names.shown(options.name)}")
+            print(f"{word}: {agent_names.display_name(options.name)}")
 
     return run
 
@@ -138,7 +138,9 @@ def _commit_and_pass_on(
     from tui_tasks.hooks import screen_presence
     from tui_tasks.hooks.replies.outbox import Outbox, reads_when
 
-    person.commit(options, store, operation, what=[f"{options.action.capitalize()} {agent_names.shown(options.name)}"])
+    person.commit(
+        options, store, operation, what=[f"{options.action.capitalize()} {agent_names.display_name(options.name)}"]
+    )
     Outbox(store).look(clock.now())
     has_screen = screen_presence.is_open(store.path)
     is_prompted = work_queries.is_prompted(store.db, agent["agent"])

@@ -113,7 +113,8 @@ def to_json(ask: Ask) -> dict[str, Any]:
 def _lines(store: Store, ask: Ask) -> Iterator[str]:
     task = task_queries.any_task(store.db, ask.task_uid) if ask.task_uid else None
     about = f", about #{task.number} {safe_line(task.name, 60)}" if task is not None else ""
-    yield f"{ask.uid[:SHORT_ID]}  {agent_names.shown(ask.agent, 30)} asks{about}  [{ago(ask.opened_at, clock.now())}]"
+    who = agent_names.display_name(ask.agent, 30)
+    yield f"{ask.uid[:SHORT_ID]}  {who} asks{about}  [{ago(ask.opened_at, clock.now())}]"
     yield from (f"  {line}" for line in safe_text("\n".join(ask_lines(ask))).splitlines())
     if (why := _why_not_here(store, ask)) is not None:
         yield f"  {safe_line(why)}"
@@ -141,7 +142,7 @@ def _answer(options: argparse.Namespace) -> None:
                 f"not all of question {ask.uid[:SHORT_ID]} can be shown: answer it in words of your own, or deny it"
             )
         given = None if options.input is None else _edited(ask, answer, options.input)
-        what = [f"{agent_names.shown(ask.agent)} asks:", *(f"│ {line}" for line in ask_lines(ask))]
+        what = [f"{agent_names.display_name(ask.agent)} asks:", *(f"│ {line}" for line in ask_lines(ask))]
         what += ["The answer:", *quoted(answer, is_prose=False)]
         what += ["The tool is given instead:", *quoted(json.dumps(given), is_prose=False)] if given is not None else []
         operation = AnswerAsk(ask.uid, answer, given, choices)
@@ -149,7 +150,7 @@ def _answer(options: argparse.Namespace) -> None:
         if options.json:
             print_json(to_json(ask))
         else:
-            print(f"answered {ask.uid[:SHORT_ID]}  {agent_names.shown(ask.agent, 30)}: {safe_line(answer)}")
+            print(f"answered {ask.uid[:SHORT_ID]}  {agent_names.display_name(ask.agent, 30)}: {safe_line(answer)}")
 
 
 def _found(store: Store, reference: str) -> Ask:
@@ -364,7 +365,7 @@ def _decide_held(name: str, options: argparse.Namespace) -> int:
         session = session_of(options, store, TOOLS)
         task = find_task(session, options.task)
         other = find_task(session, options.into) if name == "join" else None
-        head = f"#{task.number}, version {task.version}, of {agent_names.shown(task.created_by)}:"
+        head = f"#{task.number}, version {task.version}, of {agent_names.display_name(task.created_by)}:"
         what = [head, *task_lines(store.db, task)]
         if name == "accept":
             _agree(options, store, task, what)

@@ -100,7 +100,7 @@ def lines(found: Digest, now: int) -> Iterator[str]:
             more = f" and {len(line.entries) - _NAMED:,} more" if len(line.entries) > _NAMED else ""
             where = f"  [{entries}{more}]" if entries else ""
             name = "" if line.name == line.who else f"{safe_line(line.title, _WORDS)}: "
-            who = f"{agent_names.shown(line.who, 30)}  " if line.who else ""
+            who = f"{agent_names.display_name(line.who, 30)}  " if line.who else ""
             text = line.words(lambda at: moment(at, None))
             yield f"  {who}{name}{safe_line(text, _WORDS)}  {ago(line.at, now)}{where}"
     if not found.lines:
@@ -155,7 +155,7 @@ def _wait(watch: Watch) -> None:
 
 def sentence(db: Database, entry: Entry) -> str:
     """Return one journal entry in plain words, with the local time."""
-    who = "You" if entry.actor == HUMAN else agent_names.shown(entry.actor, CELLS)
+    who = "You" if entry.actor == HUMAN else agent_names.display_name(entry.actor, CELLS)
     at = datetime.fromtimestamp(entry.at // 1_000_000)
     return f"{at:%H:%M:%S} {who} {_deed_text(entry)}{_holder_text(db, entry)}."
 
@@ -174,7 +174,7 @@ def _deed_text(entry: Entry) -> str:
 def _holder_text(db: Database, entry: Entry) -> str:
     """Return whose claim has lapsed; empty for other entries."""
     claim = task_records.find(db, entry.uid) if entry.kind == "claim.lapsed" else None
-    return f" of {agent_names.shown(claim.agent, CELLS)}" if claim is not None else ""
+    return f" of {agent_names.display_name(claim.agent, CELLS)}" if claim is not None else ""
 
 
 def _name(entry: Entry) -> str:

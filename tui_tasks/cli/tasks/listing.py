@@ -136,7 +136,7 @@ def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, _Why]:
     db = session.store.db
     about = asked_tasks.asked_about(db, asks, activity.working(db))
     asked = reversed([ask for ask in asks if ask.uid in about])
-    who = {about[ask.uid]: _Why(f"{agent_names.shown(ask.agent, 16)} asks") for ask in asked}
+    who = {about[ask.uid]: _Why(f"{agent_names.display_name(ask.agent, 16)} asks") for ask in asked}
     left = left_now(db, session.clock())
     texts = {
         uid: _Why(left_text(one, session.clock()), is_for_you=not one.has_lapsed)
@@ -201,7 +201,7 @@ def _line(
     style = look(
         "needs_you" if needs.is_for_you else waits if task.blocked and task.status == "pending" else task.status
     )
-    who = needs.words or ("you" if task.who == vocab.HUMAN else agent_names.shown(task.who, 16))
+    who = needs.words or ("you" if task.who == vocab.HUMAN else agent_names.display_name(task.who, 16))
     when = ago(task.updated_at, now)
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
     text += "".join(f", {words}" for words in facts)
@@ -263,7 +263,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     print(f"{titled(task.number, task.name)}\n{task.uid}  {task.status}  in {safe_line(home.name)}")
     from tui_tasks.dialects.requests import quick_add_syntax
 
-    words = quick_add_syntax.fields(task.tags, task.priority, task.agent and agent_names.shown(task.agent), ())
+    words = quick_add_syntax.fields(task.tags, task.priority, task.agent and agent_names.display_name(task.agent), ())
     if words:
         print(safe_line(words))
     for text in field_texts(task, session.clock(), long=True):
@@ -279,7 +279,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         print("", *task_lines(db, task, with_log=False), sep="\n")
         print(f"`tui-tasks accept {task.number} --version {task.version}` accepts exactly this")
     for entry in log:
-        who = safe_ends(agent_names.shown(entry.agent), 30)
+        who = safe_ends(agent_names.display_name(entry.agent), 30)
         print(f"\n{ago(entry.at, session.clock())}  {who}  {safe_text(entry.message)}", end="")
     print()
 

@@ -67,7 +67,7 @@ _PART = Statement(
 )
 _NUMBER = Statement(lambda: TaskRow.select(TaskRow.id).where(TaskRow.uid == slot("task")))
 _ONE = Statement(lambda: J.select(*COLUMNS).where(J.seq == slot("seq")))
-_said = itemgetter(*_HASHED)
+_hashed_values = itemgetter(*_HASHED)
 
 _read = reader(Entry, J)
 UNREADABLE: Final = (AttributeError, LookupError, OverflowError, TypeError, ValueError)
@@ -125,7 +125,7 @@ def link(previous: bytes, values: tuple[Any, ...]) -> bytes:
 
 def append(db: Database, previous: bytes, values: dict[str, Any]) -> bytes:
     """Write one entry and return its hash. `values` are the columns, JSON ones as text."""
-    hashed = link(previous, _said(values))
+    hashed = link(previous, _hashed_values(values))
     # sqlite3 binds these exact types, but not None, without searching for an adapter.
     values["hash"] = bytearray(hashed)
     db.run(_insert(tuple([name for name, value in values.items() if value is not None])), values)

@@ -174,10 +174,10 @@ def refusing(path: str) -> Iterator[None]:
             raise DatabaseRefused(
                 f"no database at {path}: `tui-tasks add` makes one, or name another with --db"
             ) from error
-        raise DatabaseRefused(f"cannot use the database {path}: {_said(error)}; it was left as it is") from error
+        raise DatabaseRefused(f"cannot use the database {path}: {_reason(error)}; it was left as it is") from error
 
 
-def _said(error: Exception) -> str | None:
+def _reason(error: Exception) -> str | None:
     if isinstance(error, UnicodeDecodeError):
         # SQLite's message quotes a damaged name.
         return error.object.decode(errors="replace")

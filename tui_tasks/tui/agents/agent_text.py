@@ -31,7 +31,7 @@ ENDED: Final = ("gone", "finished")
 
 def who(name: str, limit_cells: int | None = None) -> str:
     """Return an actor's name for people: "you" is the human alone; others as `names.shown` has them."""
-    return "you" if name == vocab.HUMAN else agent_names.shown(name, limit_cells)
+    return "you" if name == vocab.HUMAN else agent_names.display_name(name, limit_cells)
 
 
 _YES: Final = frozenset(

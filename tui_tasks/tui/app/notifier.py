@@ -45,7 +45,7 @@ _FIRST: Final = ("terminal", "ask")
 def summary(found: Sequence[Alert], *, ascii_only: bool = False) -> str:
     """Return one safe line on the events `found`, in their order: the first, and how many more."""
     first = found[0]
-    who = safe_line(agent_names.shown(first.who), 24, ascii_only=ascii_only)
+    who = safe_line(agent_names.display_name(first.who), 24, ascii_only=ascii_only)
     words = f"{who}: " if first.kind == "terminal" else _WORDS.get(first.kind, f"{who} asks: ")
     more = f" (and {count(len(found) - 1, 'more', 'more')})" if len(found) > 1 else ""
     return f"tui-tasks: {words}{safe_line(first.text, _CELLS, ascii_only=ascii_only)}{more}"

@@ -64,7 +64,7 @@ class PastActions(Controller):
         more = f"  (and {count(newest - before - 1, 'more', 'more')})" if newest - before > 1 else ""
         if line is None:
             # Entries that the log does not show are internal to the scheduler.
-            return f"{clock.time_of(entry.at)}  {agent_names.shown(entry.actor)}  {entry.kind}{more}"
+            return f"{clock.time_of(entry.at)}  {agent_names.display_name(entry.actor)}  {entry.kind}{more}"
         name = f"{safe_line(line.name or '', 40)}: " if names_task(line) else ""
         text = text_of(line, ascii_only=self._context.ascii_only)
         return f"{clock.time_of(entry.at)}  {who_of(line)}  {line.word}  {name}{text}{more}"

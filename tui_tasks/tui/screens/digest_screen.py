@@ -94,7 +94,7 @@ _AROUND: Final = 6
 _MOST_LINES: Final = 3
 
 
-def _said(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]:
+def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]:
     """Return what is said beside the name of a line, if that does not say it all, and its style."""
     if line.part == "needs_you":
         return "" if line.kind == "ask" else line.text, ""
@@ -169,7 +169,7 @@ class DigestRows(RowDrawing[DigestRow]):
             parts += [(f" {look.word:<{_TITLE}}", "")]
             parts += [(f"{fit(agent_text.who(line.who), self.longest_who, ascii_only=ascii_only)} ", "$muted")]
         name = "" if line.name == line.who and width >= 60 else line.title
-        text, style = _said(line, self.context.clock.time_of)
+        text, style = _text_of(line, self.context.clock.time_of)
         if not name or not text:
             return [*parts, (f"{' ' * (width < 60)}{name or text}", style)]
         if width < 60:
@@ -336,7 +336,7 @@ class DigestScreen(Overlay):
         self._late = list(self._late_lines())
         lines = (*self._digest.lines, *self._late) if self._digest is not None else ()
         time_of = self.context.clock.time_of
-        names = (safe_line(line.title, _WIDEST) for line in lines if _said(line, time_of)[0])
+        names = (safe_line(line.title, _WIDEST) for line in lines if _text_of(line, time_of)[0])
         self._drawing.longest_name = max(map(cell_len, names), default=0)
         whos = (cell_len(agent_text.who(line.who)) + 1 for line in lines)
         self._drawing.longest_who = min(_WHO, max(whos, default=0))

@@ -109,7 +109,7 @@ class _Said(msgspec.Struct):
         return self.message or self.question or self.status or result or self.outcome or ""
 
 
-_said = msgspec.json.Decoder(_Said).decode
+_decode_message = msgspec.json.Decoder(_Said).decode
 _WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated": "status", "run.finished": "ran"}
 
 
@@ -180,7 +180,7 @@ def words(db: Database, name: str, limit: int) -> list[Word]:
         if kind not in _WORDS:
             continue
         try:
-            entry = _said(db.one(_NEW, seq=seq)[0] or "{}")
+            entry = _decode_message(db.one(_NEW, seq=seq)[0] or "{}")
         except msgspec.DecodeError:
             continue
         if entry.text:

@@ -193,7 +193,7 @@ _COLUMNS = (
 )
 
 
-def _shown() -> Any:
+def _is_shown() -> Any:
     """Return the condition that an entry is shown: entries of mere bookkeeping are not."""
     kept = fn.IIF(J.kind == "job.decided", fn.COALESCE(journal.value_of(J.new, "decision"), "ran"), "") != "ran"
     return J.kind.not_in(HIDDEN) & kept
@@ -210,12 +210,12 @@ def is_shown_with_previous() -> Any:
 
 def lines_query() -> Any:
     """Return the query for the rows that `read_line` reads, of all entries that are shown."""
-    return J.select(*_COLUMNS).join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task)).where(_shown())
+    return J.select(*_COLUMNS).join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task)).where(_is_shown())
 
 
 def numbers_query() -> Any:
     """Return the query for the numbers of all entries that are shown."""
-    return J.select(J.seq).where(_shown())
+    return J.select(J.seq).where(_is_shown())
 
 
 _TASK = Statement(

@@ -244,12 +244,12 @@ def _of_reason(word: str) -> Any:
     reasons = (fn.NULLIF(fn.NULLIF(journal.value_of(J.why, name), ""), "[]") for name in task_records.REASONS)
     result = fn.COALESCE(*(fn.NULLIF(journal.value_of(values, "result"), "") for values in (J.new, J.image)))
     worker = fn.COALESCE(journal.value_of(J.image, "agent"), J.actor)
-    said = (_said(agent, is_before=is_before) for agent in (J.actor, worker) for is_before in (True, False))
+    said = (_message_of(agent, is_before=is_before) for agent in (J.actor, worker) for is_before in (True, False))
     ended = (J.kind == "task.updated") & _value(J.new, "status").in_(["failed", "skipped"])
     return contains(fn.IIF(ended, fn.COALESCE(*reasons, given, result, *said, ""), ""), word)
 
 
-def _said(agent: Any, *, is_before: bool) -> Any:
+def _message_of(agent: Any, *, is_before: bool) -> Any:
     """Return the query for the last message of an agent in the task's log before an entry, or the first after it."""
     other = J.alias()
     of_agent = (other.task == J.task) & (other.actor == agent) & (other.kind == "task.logged")

@@ -138,7 +138,7 @@ class ReportHandler:
         if key != self._activity.request:
             self._activity.request = None
 
-    def _tell(self, kind: str, /, **changes: Any) -> None:
+    def _emit(self, kind: str, /, **changes: Any) -> None:
         """Emit an entry with what was learned since the last; none if there is nothing new."""
         activity, session = self._activity, self._session
         details = {**activity.news, **changes}
@@ -160,7 +160,7 @@ class ReportHandler:
         fields = {} if message is None else {"last_message": _cut(message)}
         if self._session.task is not None:
             session_tasks.end_task(self._tx, self._session.task, ends_as, fields.get("last_message"))
-        self._tell(kind, state=state, waiting_for=None, **fields)
+        self._emit(kind, state=state, waiting_for=None, **fields)
 
     # What each event does
 
@@ -174,7 +174,7 @@ class ReportHandler:
         if session.state == session_queries.GONE or session.session != report.session:
             session_rows.forget_tool(self._activity)
             self._activity.busy = False
-            self._tell("session.started", session=report.session, state="idle", ended_at=None, ended_by=None)
+            self._emit("session.started", session=report.session, state="idle", ended_at=None, ended_by=None)
         elif event.source != "compact":
             self._over("session.idle", "idle", ends_as="cancelled")
 
@@ -186,7 +186,7 @@ class ReportHandler:
         words = _cut(event.text)
         details = {"last_prompt": words, "task": self._task_of(event, words), "ended_at": None, "ended_by": None}
         self._activity.turn = event.turn
-        self._tell("session.prompted", state="working", waiting_for=None, **details)
+        self._emit("session.prompted", state="working", waiting_for=None, **details)
 
     def _task_of(self, event: PromptSubmitted, words: str) -> str | None:
         """Return the task of a prompt: a new one, or that of the turn that goes on."""
@@ -251,7 +251,7 @@ class ReportHandler:
         self._activity.request = key
         ask = session_rows.open_asked(self._tx, self._report, event, key, self._project)
         if ask.rule is None:
-            self._tell("session.waiting", state="waiting", waiting_for=session_queries.waiting_for(ask))
+            self._emit("session.waiting", state="waiting", waiting_for=session_queries.waiting_for(ask))
 
     def input_still_requested(self, event: InputStillRequested) -> None:
         """It waits for a person, for what it has asked before or for something that the payload does not name."""
