@@ -277,7 +277,7 @@ class TaskApp(Actor, ResilientApp):
         """Pass changes to the shared state, then to what is on screen; hidden panes read when they are shown."""
         changes = _joined(self._pending)
         self._pending.clear()
-        if changes is None:
+        if changes is None or not self.screen_stack:  # it is closing
             return
         try:
             self._apply(changes)
