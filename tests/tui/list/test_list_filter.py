@@ -6,12 +6,14 @@ import pytest
 
 from tests.tui.driving import below, lines, named, opened, order, press, said, settle, shown, task, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteList, EditTask
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteList, EditTask, LogTask
 from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.dialogs import FilterWords
+from tui_tasks.tui.tasks.filter_actions import ShownWords
 
 # The filter
 
@@ -563,3 +565,23 @@ async def test_the_foot_shows_the_words_of_the_filter_while_it_is_open(plan, mak
         assert "^s Save as view   status:   agent:   tag:   due:   priority:" in lines(app)[-1]
         await press(app, pilot, "escape")
         assert "status:" not in lines(app)[-1]
+
+
+async def test_a_filter_reads_the_words_of_the_changed_tasks_alone_again(app, plan, agent, monkeypatch):
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "zstd")
+        read = []
+        note = ShownWords._note
+        monkeypatch.setattr(ShownWords, "_note", lambda self, task: read.append(task.uid) or note(self, task))
+        agent(LogTask(plan[5], "zstd is missing"))
+        await until(pilot, lambda: [row.uid for row in app.pane.row_list.rows_on_screen] == [plan[5]])
+        assert set(read) == {plan[5]}
+        agent(OpenAsk("zstd or gzip?", task_uid=plan[8]))
+        await until(pilot, lambda: [row.uid for row in app.pane.row_list.rows_on_screen] == [plan[5], plan[8]])
+        agent(EditTask(plan[5], {"status": "pending"}))
+        await until(pilot, lambda: [row.uid for row in app.pane.row_list.rows_on_screen] == [plan[8]])
+        agent(EditTask(plan[5], {"status": "failed"}))
+        await until(pilot, lambda: [row.uid for row in app.pane.row_list.rows_on_screen] == [plan[5], plan[8]])
+        asking = app.state.asking
+        assert set(read) <= {plan[5], plan[6], plan[8]} | asking

@@ -63,6 +63,26 @@ NOTICED: Final = 0.7
 TOLD_EVERY: Final = 0.25
 
 
+def changes_since(db: Database, since: int) -> StateChanges | None:
+    """Return the changes after an entry of the journal; None when there are none."""
+    from tui_tasks.core.commit import rank  # the first paint goes without
+
+    entries = overview.changes(db, since, MAX_ENTRIES + 1)
+    if not entries:
+        return None
+    # Dropped entries cannot be read. Rebalancing changes the ranks by which pages are cached; a check's definition
+    # concerns all tasks of a list.
+    is_too_much = len(entries) > MAX_ENTRIES or entries[0].seq != since + 1
+    if is_too_much or any(entry.kind in (rank.KIND, "check.defined") for entry in entries):
+        return StateChanges(since, journal.newest(db), (), all=True)
+    changed = {entry.uid for entry in entries if entry.entity == "task"}
+    waiting = overview.waiting_on(db, changed) if changed else set()
+    for entry in entries:
+        if entry.entity == "check_run":
+            waiting.update(check_queries.tasks_of(db, entry.uid))
+    return StateChanges(since, entries[-1].seq, tuple(entries), waiting=frozenset(waiting))
+
+
 class DatabaseLink:
     """A screen's link to one database. It is used from the screen's thread only; the writer has its own thread."""
 
@@ -174,23 +194,10 @@ class DatabaseLink:
 
     def _changes(self) -> StateChanges | None:
         """Return the changes since the last call; None when there are none."""
-        from tui_tasks.core.commit import rank  # the first paint goes without
-
-        since, is_other = self.seq, self.db.file != self._file
-        entries = overview.changes(self.db, since, MAX_ENTRIES + 1)
-        if not entries and not is_other:
-            return None
-        # Another file may differ in anything, and dropped entries cannot be read.
-        is_too_much = is_other or len(entries) > MAX_ENTRIES or entries[0].seq != since + 1
-        # Rebalancing changes the ranks by which pages are cached; a check's definition concerns all tasks of a list.
-        if is_too_much or any(entry.kind in (rank.KIND, "check.defined") for entry in entries):
-            return StateChanges(since, journal.newest(self.db), (), all=True)
-        changed = {entry.uid for entry in entries if entry.entity == "task"}
-        waiting = overview.waiting_on(self.db, changed) if changed else set()
-        for entry in entries:
-            if entry.entity == "check_run":
-                waiting.update(check_queries.tasks_of(self.db, entry.uid))
-        return StateChanges(since, entries[-1].seq, tuple(entries), waiting=frozenset(waiting))
+        if self.db.file != self._file:
+            # Another file may differ in anything.
+            return StateChanges(self.seq, journal.newest(self.db), (), all=True)
+        return changes_since(self.db, self.seq)
 
     async def commit(self, *operations: Operation, why: dict[str, Any] | None = None) -> list[Any]:
         """Write as one change of the human's; return the operations' results once it is durable and announced.

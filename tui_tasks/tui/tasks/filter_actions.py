@@ -8,7 +8,7 @@ several tasks at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -27,9 +27,11 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import changes_since
 from tui_tasks.tui.tasks import task_text
 
 if TYPE_CHECKING:
+    from tui_tasks.core.engine.database import Database
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
 # The most tasks that can be marked, and changed as one change.
@@ -331,14 +333,14 @@ _ADDED: Final = ("needs_you", "reviewable")
 
 
 class ShownWords:
-    """Searches the notes of a list's tasks, which it reads once for each state of the journal."""
+    """Searches the notes of a list's tasks. They are read once; then, of each task that has changed, again."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._read_at: tuple[int, int] | None = None
+        # The database, the list, and the entry of the journal up to which the notes were read.
+        self._read_at: tuple[Database, int, int] | None = None
+        self._marked: Set[str] = frozenset()
         self._notes: dict[str, tuple[str, str]] = {}
-        # What was said last of tasks that are over, each with the task as it was then.
-        self._ended: dict[str, tuple[TaskLine, str]] = {}
 
     def on_screen(self, word: str) -> list[str]:
         """Return the uids of those tasks of the current list: `Filter.shown`."""
@@ -346,12 +348,36 @@ class ShownWords:
 
     def of_list(self, list_id: int, word: str) -> list[str]:
         """Return the uids of those tasks of a list."""
-        now = self._context.link.seq, list_id
+        now = self._context.db, list_id, self._context.link.seq
         if now != self._read_at:
+            self._read(list_id)
             self._read_at = now
-            self._notes = {task.uid: self._note(task) for task in self._tasks(list_id)}
         part = word.casefold()
         return [uid for uid, (state, text) in self._notes.items() if part in text or says(state, part)]
+
+    def _read(self, list_id: int) -> None:
+        """Read the notes of the tasks that have changed; of another list, those of all."""
+        state, was_marked, touched = self._context.state, self._marked, self._touched(list_id)
+        self._marked = state.needing | state.asking | state.standing_still | state.work_failed.keys()
+        if touched is None:
+            self._notes = {task.uid: self._note(task) for task in self._tasks(list_id)}
+            return
+        for uid in touched | (was_marked ^ self._marked):
+            task = list_pages.line(self._context.db, uid)
+            if task is not None and task.list_id == list_id and not task.deleted:
+                self._notes[uid] = self._note(task)
+            else:
+                self._notes.pop(uid, None)
+
+    def _touched(self, list_id: int) -> Set[str] | None:
+        """Return the tasks that the journal says have changed; None where all are to be read."""
+        context = self._context
+        if self._read_at is None or self._read_at[:2] != (context.db, list_id) or context.link.as_of is not None:
+            return None
+        changes = changes_since(context.db, self._read_at[2])
+        if changes is None or changes.all:
+            return None
+        return changes.tasks() | (context.state.asking if changes.touches("ask") else set())
 
     def _tasks(self, list_id: int) -> Iterator[TaskLine]:
         from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, page  # the first screen has no filter
@@ -366,13 +392,6 @@ class ShownWords:
         """Return the state that the screen adds, and the note as the row shows it."""
         context, state = self._context, self._context.state.status_of(task)
         why, failed = task_text.reason(context, task, state), task_text.failed_check(context, task)
-        texts = [why[0] if why is not None else "", failed or "", self._last_words(task, state) if why is None else ""]
+        said = task_text.last_word(context, task, state) if why is None else ""
+        texts = [why[0] if why is not None else "", failed or "", said]
         return look(state).word if state in _ADDED else "", "\n".join(texts).casefold()
-
-    def _last_words(self, task: TaskLine, state: str) -> str:
-        if not task.finished_at:
-            return task_text.last_word(self._context, task, state)
-        known = self._ended.get(task.uid)
-        if known is None or known[0] != task:
-            known = self._ended[task.uid] = task, task_text.last_word(self._context, task, state)
-        return known[1]
