@@ -21,7 +21,7 @@ from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.dialects import events, long_replies
-from tui_tasks.runner.scheduler import SchedulerService
+from tui_tasks.runner.scheduler_service import SchedulerService
 
 LONG = 400_000
 MEGABYTE = 1024 * 1024

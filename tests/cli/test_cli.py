@@ -285,7 +285,7 @@ needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subproce
 needless |= {"argparse", "typing_extensions", "pathlib", "tempfile", "shutil", "platformdirs", "urllib.parse"}
 # The tables of Unicode, which the look of agents' names needs.
 needless |= set() if "tui_tasks.core.agent_names" in sys.modules else {"unicodedata"}
-others = ("core.schedule.cron", "runner.scheduler", "runner.processes", "dialects.plans")
+others = ("core.schedule.cron", "runner.scheduler_service", "runner.processes", "dialects.plans")
 # Of questions, messages, jobs, runs and standing answers, which this database has none of.
 others += ("core.read.ask_queries", "core.schema.agent_tables", "core.schema.job_tables", "core.operations.jobs")
 others += ("core.rules.agents.standing_answers", "core.unjournaled.run_heartbeats", "core.read.pages.list_pages")

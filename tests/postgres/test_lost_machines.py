@@ -36,7 +36,7 @@ from tui_tasks.hooks.follower import LostMachines
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.postgres.replica_files import replica_of
 from tui_tasks.runner import processes
-from tui_tasks.runner.scheduler import SchedulerService
+from tui_tasks.runner.scheduler_service import SchedulerService
 
 SECOND = 1_000_000
 

@@ -17,7 +17,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
 from tui_tasks.runner import runner_settings
-from tui_tasks.runner.scheduler import SchedulerService
+from tui_tasks.runner.scheduler_service import SchedulerService
 from tui_tasks.runner.supervisor_launch import Launcher
 
 ROOT = Path(__file__).parent.parent.parent

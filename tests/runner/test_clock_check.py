@@ -23,7 +23,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.runner.clock_check import CONTRADICTED, HOLD
-from tui_tasks.runner.scheduler import SchedulerService
+from tui_tasks.runner.scheduler_service import SchedulerService
 
 DAY = 24 * HOUR
 

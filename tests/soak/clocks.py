@@ -25,7 +25,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.runner.scheduler import SchedulerService
+from tui_tasks.runner.scheduler_service import SchedulerService
 
 SECOND = 1_000_000
 DAY = 24 * 3600 * SECOND

@@ -3,7 +3,7 @@
 Eight clients write through processes of their own (five `serve`, one with the screen, one `mcp`, one with `TodoTool`)
 that are killed one by one or all at once: while they open, recover, commit, checkpoint. What was not answered is sent
 again under the same key. Each round begins with no database, which is held to its invariants whenever all are dead.
-(Schedulers and supervisors are killed at each of their steps by `tests/runner/test_scheduler.py`.)
+(Schedulers and supervisors are killed at each of their steps by `tests/runner/test_scheduler_service.py`.)
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_heartbeats, run_output
-from tui_tasks.runner.scheduler import SchedulerService
+from tui_tasks.runner.scheduler_service import SchedulerService
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

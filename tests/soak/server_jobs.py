@@ -30,7 +30,7 @@ from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.postgres.replica_files import replica_of
-from tui_tasks.runner.scheduler import SchedulerService
+from tui_tasks.runner.scheduler_service import SchedulerService
 
 MACHINES: Final = 2
 _DAY: Final = 24 * 60 * MINUTE

@@ -17,7 +17,7 @@ from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.store import Store
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.run_marks import inside_run
-from tui_tasks.runner.scheduler import SchedulerService
+from tui_tasks.runner.scheduler_service import SchedulerService
 from tui_tasks.settings import config, paths
 from tui_tasks.settings.live_settings import CheckSettings, answer_rules, ask_limits, review_settings, runners
 

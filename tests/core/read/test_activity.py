@@ -23,7 +23,7 @@ from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import intake
-from tui_tasks.runner.scheduler import EVERY, StuckWatch
+from tui_tasks.runner.scheduler_service import EVERY, StuckWatch
 
 LIMITS = Thresholds()
 

@@ -18,8 +18,9 @@ NEEDLESS = (
     {f"tui_tasks.hooks.replies.{name}" for name in ("answer_file", "mailbox", "outbox")}
     | {f"tui_tasks.tui.{name}" for name in ("board", "schedule", "log", "inbox", "asks", "agents.fleet_screen")}
     | {"tui_tasks.tui.inputs.dialogs", "tui_tasks.core.rules.agents.request_text"}
-    | {"tui_tasks.channel.session", "tui_tasks.dialects.base", "tui_tasks.runner.scheduler", "tui_tasks.runner.git"}
-    | {"tui_tasks.core.schedule", "tui_tasks.core.operations.jobs", "tui_tasks.runner.processes"}
+    | {"tui_tasks.channel.session", "tui_tasks.dialects.base", "tui_tasks.core.schedule"}
+    | {f"tui_tasks.runner.{name}" for name in ("scheduler_service", "git", "processes")}
+    | {"tui_tasks.core.operations.jobs"}
     | {"argparse", "ctypes"}
     | {"zoneinfo", "dateutil", "croniter", "cron_descriptor"}
     | {"pygments", "sysconfig", "urllib.request"}

@@ -22,7 +22,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.runner.scheduler import StuckWatch
+from tui_tasks.runner.scheduler_service import StuckWatch
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.agents.fleet_rows import Filled, columns
 from tui_tasks.tui.agents.fleet_screen import Fleet

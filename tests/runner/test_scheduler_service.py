@@ -19,7 +19,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.holder_check import Leases
-from tui_tasks.runner.scheduler import SchedulerService
+from tui_tasks.runner.scheduler_service import SchedulerService
 
 LEASE = 1.0
 
