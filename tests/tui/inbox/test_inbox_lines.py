@@ -57,7 +57,7 @@ async def test_number_text_agent_and_age_of_all_kinds_stand_in_the_same_columns(
         rows = [line for line in in_list(app) if "#" in line[:6]]
         assert len(rows) == len(app.screen.listed.rows)
         assert {line.index("#") for line in rows} == {4}
-        titles = ("jose is", "Approve:", "Write integration", "Rewrite", "Old cookie", "Ship auth", "Fix flaky")
+        titles = ("jose is", "Approve:", "Write integration", "held: Rewrite", "Old cookie", "Ship auth", "Fix flaky")
         assert {line.index(title) for line, title in zip(rows, titles, strict=True)} == {9}
         names = ("claude-1", "claude-2", "claude-1", "codex-12", "robot-1", "claude-1", "claude-2")
         assert len({line.rindex(name) for line, name in zip(rows, names, strict=True)}) == 1
@@ -129,7 +129,7 @@ async def test_an_inbox_of_many_entries_has_a_line_for_each(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert len(in_list(app)) == 8 and all("?" in line[:4] for line in in_list(app))
+        assert len(in_list(app)) == 10 and all("?" in line[:4] for line in in_list(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -202,3 +202,18 @@ async def test_no_question_moves_when_an_agent_begins_to_wait_for_its_answer(pla
             connections.end(store.db, "claude-1", Process(), NOW)
         await until(pilot, lambda: "claude-1" not in {one.name for one in app.state.members if one.is_there})
         assert [row.uid for row in app.screen.listed.rows][: len(before)] == before
+
+
+async def test_a_question_in_one_line_shows_its_answers_and_a_proposal_its_keys(every_kind, make_app):
+    app = make_app(every_kind.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        (row,) = (line for line in in_list(app) if "#7" in line)
+        assert re.search(r"Approve: delete the old GA property +approve or deny  claude-2 ", row)
+        await settle(pilot, "j")
+        (row,) = (line for line in in_list(app) if "#7" in line)
+        assert "approve or deny" not in row, "the detail of the row under the cursor has them"
+        app.screen.window.move_to(next(row.uid for row in app.screen.listed.rows if "held" in row.uid))
+        await settle(pilot)
+        detail = lines(app)[len(in_list(app)) + 5 :]
+        assert re.search(r" filed it .*, for Plan   y Accept   x Decline$", detail[1])

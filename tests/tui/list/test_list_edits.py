@@ -235,7 +235,7 @@ async def test_a_task_that_comes_under_the_cursor_as_an_agent_deletes_another_is
         await until(pilot, lambda: app.pane.target() not in (None, first))
         under = app.pane.target()
         await settle(pilot, "d")
-        assert not task(app, under).deleted and "as well?" in shown(app)
+        assert not task(app, under).deleted and "The cursor moved here by itself." in shown(app)
 
 
 async def test_deleting_several_asks_once(app, plan):

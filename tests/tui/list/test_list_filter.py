@@ -240,7 +240,7 @@ async def test_a_task_that_leaves_the_filter_hands_no_key_to_the_one_that_takes_
         agent(EditTask(plan[4], {"status": "in_progress"}))
         await until(pilot, lambda: app.pane.row_list.cursor == plan[6])
         await settle(pilot, "d")
-        assert "Delete “Write integration tests” as well?" in shown(app)
+        assert "Delete “Write integration tests”? The cursor moved here by itself." in shown(app)
         await settle(pilot, "n", "s")
         assert "Status of “Write integration tests”" in shown(app)
         assert task(app, plan[6]).status == "pending"

@@ -319,7 +319,7 @@ async def test_a_key_for_a_job_to_which_the_cursor_came_by_itself_asks_before_it
         await until(pilot, lambda: pane.line is not None and pane.line.job.uid != jobs[2])
         landed = pane.line.job.uid
         await settle(pilot, "r")
-        assert "as well?" in shown(app) and not job_queries.open_runs(app.link.db, landed)
+        assert "The cursor moved here by itself." in shown(app) and not job_queries.open_runs(app.link.db, landed)
         await settle(pilot, "n", "r")
         await until(pilot, lambda: len(job_queries.open_runs(app.link.db, landed)) == 1)
 

@@ -93,7 +93,7 @@ async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(p
         )
     async with opened(make_app(plan.path)) as pilot:
         await press(pilot.app, pilot, "D")
-        assert lines(pilot.app)[0].startswith(" While you were away   last 8h ")
+        assert lines(pilot.app)[0].startswith(" While you were away   last 8h, since 12:15 ")
         assert "test_dst_gap: expected 02:30" in shown(pilot.app)
 
 
@@ -209,3 +209,13 @@ async def test_enter_on_a_late_job_puts_the_cursor_of_the_schedule_on_it(evening
 
 def test_a_space_stands_between_each_part_and_the_agent() -> None:
     assert max(len(look.word) for look in digest_screen._LOOKS.values()) < digest_screen._TITLE
+
+
+async def test_a_job_has_its_number_and_failures_come_in_the_order_of_the_inbox(plan, jobs, make_app):
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await press(app, pilot, "D")
+        await until(pilot, lambda: "smtp: 535" in shown(app))
+        failed = [line for line in lines(app) if "✗ failed" in line]
+        assert "#3 Fix flaky" in failed[0] and "S4 Digest mail" in failed[1]
+        assert re.search(r"◷ late +S3 Restore test +due 19:50, no scheduler has started it", shown(app))

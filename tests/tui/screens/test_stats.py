@@ -196,7 +196,7 @@ async def test_what_has_failed_in_the_list_does_not_deny_what_the_counts_above_s
         await settle(pilot, "S")
         await until(pilot, lambda: "failed here" in shown(app))
         assert re.search(r"^ failed|  failed  ", "\n".join(below(app))) is None
-        assert re.search(r"failed here +0 of 0 finished", shown(app))
+        assert re.search(r"failed here +0 of 0, 1 elsewhere", shown(app))
 
 
 async def test_jobs_are_counted_as_above_and_are_not_all_schedules(plan, make_app):

@@ -53,8 +53,8 @@ async def test_no_screen_leaves_out_failures_and_what_is_late(plan, jobs, make_a
         *others, digest, _ = await heads(app, pilot)
         rows = [" ".join(line.split()) for line in digest[3:]]
         assert sum("test_dst_gap: expected 02:30" in line for line in rows) == 1, "once, among its lines"
-        assert sum("Digest mail smtp: 535" in line for line in rows) == 1
-        assert sum("late Restore test" in line for line in rows) == 1
+        assert sum("S4 Digest mail smtp: 535" in line for line in rows) == 1
+        assert sum("late S3 Restore test" in line for line in rows) == 1
         for head in others:
             # The inbox lists them itself, with the mark of what is new.
             said = [" ".join(line.strip(" >•").split()) for line in head[2 : 16 if "Inbox" in head[0] else 9]]
@@ -174,7 +174,8 @@ async def test_the_statistics_keep_above_a_reason_that_their_line_cuts(plan, mak
 
 
 @pytest.mark.parametrize(
-    ("hours", "title"), [(2, " While you were away   last 8h "), (30, " While you were away   since you looked ")]
+    ("hours", "title"),
+    [(2, " While you were away   last 8h, since 12:15 "), (30, " While you were away   since you looked at ")],
 )
 async def test_the_digest_says_what_it_covers_apart_from_what_changed_since_the_human_looked(
     plan, make_app, hours, title

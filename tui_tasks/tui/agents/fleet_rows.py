@@ -97,6 +97,7 @@ class Matter(NamedTuple):
     color: str
 
 
+_TROUBLE: Final = ("stuck", "stopped", "failed", "left")
 # How many agents are looked at for the widths of columns.
 _LOOKED_AT: Final = 500
 
@@ -305,9 +306,10 @@ class FleetRows(RowDrawing[FleetRow]):
         return AGENT_LOOKS[self.state_of(row)]
 
     def _flag(self, row: Member) -> str:
-        """Return the mark of an agent whose state or task has changed since the human looked."""
-        task, state = self._task_of(row), self.context.state
-        is_new = (row.since or 0) > state.seen.looked.at or (task is not None and task.uid in state.seen.new)
+        """Return the mark of an agent that has come to need the human since they looked: it asks, or is in trouble."""
+        state = self.context.state
+        has_asked = row.ask is not None and state.seen.is_new(row.ask.opened_at, row.ask.task_uid)
+        is_new = has_asked or (self.state_of(row) in _TROUBLE and state.seen.is_new(_trouble_since(row)))
         return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
 
     def _task(self, row: Member) -> str:
@@ -350,6 +352,13 @@ def _began(row: Member, state: str) -> int | None:
     if state == "stuck" and row.stuck is not None:
         return row.stuck.since
     return row.task.started_at if state == "asking" and row.task is not None else row.since
+
+
+def _trouble_since(row: Member) -> int | None:
+    """Return since when an agent is stuck, has failed or is gone."""
+    if row.stuck is not None and row.stuck.since is not None:
+        return row.stuck.since
+    return row.since if row.state == "failed" else row.left_at
 
 
 def _spent(row: Member) -> str:

@@ -22,13 +22,14 @@ from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.rules.agents.request_text import decided_line, decided_lines
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.snapshots import Task
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.ask_detail import decided_prose
 from tui_tasks.tui.asks.reading import Standing
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.schedule import job_text
@@ -68,13 +69,13 @@ def held_lines(context: Context, row: HeldTask, room: int, when: str) -> tuple[l
         return [], []
     shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
     who = f"{safe_line(row.maker, 40)} filed it {when}, for {row.list_name}"
-    lines = shown(task.name, style="bold") + shown(who, style="$muted")
+    lines = shown(task.name, style="bold") + _with_keys(context, shown(who, style="$muted"), room)
     if why := held_queries.why(context.db, row.uid):
-        lines += [[], *shown(f"Why: {why}", style="$changed")]
+        lines += shown(f"Why: {why}", style="$changed")
     if task.description:
-        lines += [[], *shown(task.description)]
+        lines += shown(task.description)
     if fields := _fields(task):
-        lines += [[], *shown(fields, style="$muted")]
+        lines += shown(fields, style="$muted")
     depends = _named("Waits for", _depends_on(context, task), len(task.depends_on), room)
     waiting = [line.name for line in overview.dependents(context.db, row.uid, MAX_NAMED)]
     return lines, [*depends, *_named("Wait for it", waiting, row.waiting, room)]
@@ -83,16 +84,25 @@ def held_lines(context: Context, row: HeldTask, room: int, when: str) -> tuple[l
 def _job(context: Context, row: HeldTask, job: Job, room: int, when: str) -> list[Drawn]:
     shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
     who = f"{safe_line(row.maker, 40)} made this job {when}"
-    lines = shown(job.name, style="bold") + shown(who, style="$muted")
+    lines = shown(job.name, style="bold") + _with_keys(context, shown(who, style="$muted"), room)
     if why := held_queries.why_job(context.db, row):
-        lines += [[], *shown(f"Why: {why}", style="$changed")]
+        lines += shown(f"Why: {why}", style="$changed")
     times = ", ".join(part for part in (job_text.raw(job), job_text.when(job)) if part)
     facts = (times, job_text.who_runs(job), job_text.settings(job))
-    lines += [[], *(line for fact in facts if fact for line in shown(fact, style="$muted"))]
+    lines += [line for fact in facts if fact for line in shown(fact, style="$muted")]
     for head, text in (("Prompt", job.prompt), ("System prompt", job.system_prompt)):
         if text.strip():
-            lines += [[], [(f" {head}:", "$muted")], *shown(text)]
+            lines += [[(f" {head}:", "$muted")], *shown(text)]
     return lines
+
+
+def _with_keys(context: Context, lines: list[Drawn], room: int) -> list[Drawn]:
+    """Return the line of who filed it with the keys that decide, where they fit behind it."""
+    keys: list[Part] = []
+    for action in ("review_accept", "review_decline"):
+        keys += [(f"   {context.keymap.key_of(action)}", "$key bold"), (f" {ACTIONS[action].short}", "")]
+    size = sum(cell_len(text) for text, _ in (*lines[-1], *keys))
+    return [[*lines[0], *keys]] if len(lines) == 1 and size <= room and not context.link.read_only else lines
 
 
 def _fields(task: Task) -> str:
@@ -121,7 +131,6 @@ def _named(head: str, names: list[str], total: int, room: int) -> list[Drawn]:
         return []
     more = [f"and {total - len(names)} more"] if total > len(names) else []
     return [
-        [],
         [(f" {head}:", "$muted")],
         *([(f"   {safe_line(decided_line(name, is_prose=True), room - 3)}", "")] for name in (*names, *more)),
     ]
@@ -174,7 +183,7 @@ class HeldTasks(RowSource[HeldTask]):
         for need in needs:
             if (row := need.row) is None:
                 continue  # too many to list each
-            title = decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)
+            title = f"held: {decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)}"
             number = "" if row.is_job else f"#{row.id}"
             yield InboxItem(need, self.KIND, row, "held", title, number, row.maker, row.list_name)
 

@@ -70,13 +70,14 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
 
 
 def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
-    """Return what fits on a small screen: `1-9 pick  y/n  r  z later  Esc`."""
+    """Return what fits on a small screen: `1-9 pick  y/n yes/no  m reply  Esc`."""
     key_of = inbox.context.keymap.key_of
     pick = [("1-9", "pick", "")] if view.options else []
     keys = "/".join(map(key_of, answer_keys(view)))
-    both = [(keys, "", "")] if keys else []
-    later = inbox.hint_of("ask_later", "later")
-    return *pick, *both, (key_of("ask_reply"), "", "ask_reply"), later, (key_of("back"), "", "back")
+    word = "send" if view.takes_several else "yes/no" if "/" in keys else "yes"
+    both = [(keys, word, "")] if keys else []
+    reply, later = inbox.hint_of("ask_reply", "reply"), inbox.hint_of("ask_later", "later")
+    return *pick, *both, reply, (key_of("back"), "", "back"), later
 
 
 class RowActions(Controller):

@@ -25,9 +25,11 @@ from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook, nothing_matches
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.needs import is_new
 
-# In cells: cursor, mark and the spaces around them; the narrowest text; an age; a project.
+# In cells: cursor, mark and the spaces around them; the narrowest text, and of a question with its answers beside it;
+# an age; a project.
 _HEAD: Final = 4
 _LEAST: Final = 8
+_LEAST_QUESTION: Final = 36
 _AGE: Final = 4
 _WHERE: Final = 8
 # In cells: the longest name of an agent, and that on a narrow screen.
@@ -116,9 +118,10 @@ class InboxRows(RowDrawing[InboxLine]):
         tall = self.heights.get(row.uid, 1)
         room = self._room(look_.width)
         shown, style = self._shown_line(text, tall, line, room if line < text.title else self._room_below(look_.width))
-        if tall == 1 < text.title and isinstance(row, Ask) and not agent_text.is_permission(row):
+        answers = self._answers_beside(row, room) if tall == 1 < len(text.lines) and not look_.cursor else ""
+        if tall == 1 and (answers or text.title > 1) and isinstance(row, Ask) and not agent_text.is_permission(row):
             title = agent_text.request_line(row, ascii_only=self.context.ascii_only)
-            shown = safe_question(title, room, ascii_only=self.context.ascii_only)
+            shown = safe_question(title, room - cell_len(answers), ascii_only=self.context.ascii_only)
         if line:
             return [(" " * indent, ""), (shown, style)]
         if isinstance(row, InboxItem):
@@ -130,7 +133,8 @@ class InboxRows(RowDrawing[InboxLine]):
             (self._flag(row), "$changed"),
             ("+" if look_.marked else mark, "$changed bold" if look_.marked else color),
             (f"{number}{'  ' if number else ' '}", "$muted"),
-            (fit(shown, room, ascii_only=self.context.ascii_only), style),
+            (fit(shown, room - cell_len(answers), ascii_only=self.context.ascii_only), style),
+            (answers, "$muted"),
             (right, "$muted"),
         )
 
@@ -177,6 +181,14 @@ class InboxRows(RowDrawing[InboxLine]):
         # Last, as a title gives way to what is asked.
         texts += [f"about {safe_line(task.name, 60)}"] if task is not None else []
         return [("   ".join(texts), "$muted")] if texts else []
+
+    def _answers_beside(self, row: InboxLine, room: int) -> str:
+        """Return `  approve or deny`, for a question that has one line and leaves that much room."""
+        if not isinstance(row, Ask) or row.request is not None or row.state != "open" or row.uid in self._later:
+            return ""
+        options = ask_options(row, row.options, ascii_only=self.context.ascii_only)
+        answers = f"  {' or '.join(options)}" if options else ""
+        return answers if room - cell_len(answers) >= _LEAST_QUESTION else ""
 
     def _shown_line(self, text: RowText, tall: int, line: int, room: int) -> Part:
         """Return a line of a text of which `tall` lines are shown; the last of those says that more follows."""
@@ -307,15 +319,15 @@ class InboxList(VirtualList[InboxLine]):
         self._inbox_rows = drawing
         self._high = 0
 
-    def fit(self, most: int) -> None:
-        """Take the lines that all rows need, up to `most`."""
+    def fit(self, most: int, most_rows: int) -> None:
+        """Take the lines that all rows need, up to `most`, or a line for each row up to `most_rows`."""
         rows = self._inbox_rows.rows
         # Of more rows than lines none is looked at.
         wanted = len(rows) or EMPTY_LINES
         if 0 < len(rows) < most:
             # The list stays as high wherever the cursor is.
             wanted = sum(map(self._lines_of, rows)) - min(self._lines_of(row) - self._least_of(row) for row in rows)
-        high = max(1, min(most, wanted))
+        high = max(1, min(max(most, min(len(rows), most_rows)), wanted))
         if high != self._high:
             self._high = high
             self.styles.height = high

@@ -50,6 +50,8 @@ KEPT: Final = "inbox"
 """Under this key `local_values` keeps what was put off, and answers typed half."""
 # The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
 _AROUND: Final = 3
+# The lines that the detail keeps.
+_LEAST_DETAIL: Final = 7
 
 
 class Inbox(Overlay):
@@ -164,11 +166,14 @@ class Inbox(Overlay):
         self._show()
 
     def _fit_rows(self) -> None:
-        """Give the list the lines that its rows need, at most half of those that there are."""
+        """Give the list the lines that its rows need: at most half of those that there are, or one for each row where
+        the detail keeps enough.
+        """
         self._drawing.is_small = self.small
         room = self.size.height - self._head.height(self.size) - _AROUND
         says_no_match = bool(self.filter) and not self.listed.rows
-        self.window.fit(1 if self.small and not says_no_match else room // 2)
+        is_one = self.small and not says_no_match
+        self.window.fit(1 if is_one else room // 2, 1 if is_one else room - _LEAST_DETAIL)
 
     # State
 

@@ -28,6 +28,8 @@ from tui_tasks.tui.state.app_state import AppState
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
+# The style of what stands back.
+_QUIET: Final = "$muted"
 # In cells: the column of names before the text, and what is between columns.
 _NAME: Final = 30
 _GAP: Final = 2
@@ -186,8 +188,9 @@ class LogRows(RowDrawing[LogLine]):
         else:
             text = text_of(row, ascii_only=ascii_only)
         cells = max(0, room - cell_len(before + many))
-        said = (fit(text, cells, ascii_only=ascii_only), self._text_ink(row))
-        return [*head, (before, ""), (many, "$muted"), said, (where, "$muted")]
+        style = self._text_style(row)
+        said = (fit(text, cells, ascii_only=ascii_only), style)
+        return [*head, (before, style if style == _QUIET else ""), (many, "$muted"), said, (where, "$muted")]
 
     def _head(self, row: LogLine, width: int) -> list[Part]:
         """Return when it happened, to the second where there is room, its kind, and who did it."""
@@ -215,10 +218,14 @@ class LogRows(RowDrawing[LogLine]):
         many = f"{row.words - 1}+" if row.words == log_lines.MAX_WORDS else f"{row.words}"
         return f"{many} messages, last: " if width >= WIDE else f"({many}) "
 
-    def _text_ink(self, row: LogLine) -> str:
-        """Return the style of what happened: a failure has its colour, and a question while it is open."""
+    def _text_style(self, row: LogLine) -> str:
+        """Return the style of what happened: a failure has its colour, and a question while it is open; a run that went
+        well stands back.
+        """
         if row.word == "fail":
             return "$state-failed"
+        if row.word == "run":
+            return _QUIET
         is_open = row.entity == "ask" and any(ask.uid == row.uid for ask in self.context.state.asks)
         return "$state-needs-you" if is_open and row.word == "ask" else ""
 

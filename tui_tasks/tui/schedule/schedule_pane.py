@@ -280,7 +280,9 @@ class JobActions(Controller):
         if line.job.uid != self._landed:
             return True
         self._landed = None
-        return await confirm(self._context, f"{verb} {self._named(line)} as well?", verb.casefold())
+        return await confirm(
+            self._context, f"{verb} {self._named(line)}? The cursor moved here by itself.", verb.casefold()
+        )
 
     def _named(self, line: JobLine) -> str:
         return f"S{self._number(line.job.uid)} {safe_line(line.job.name, 40)}"

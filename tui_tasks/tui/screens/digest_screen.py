@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar, Final
 
@@ -19,6 +19,7 @@ from typing_extensions import override
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.agents.fleet import LeftTask
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import GROUPS, PARTS, STATES, DigestLine
@@ -128,6 +129,13 @@ class DigestRows(RowDrawing[DigestRow]):
     """The widths in cells of the longest name, and of the longest agent's, cut."""
     heights: Mapping[str, int] = MappingProxyType({})
     """How many lines each row has on screen; one if it is not there."""
+    job_numbers: Mapping[str, int] = MappingProxyType({})
+    """The numbers of jobs on screen, by the uids of their lines."""
+
+    def title(self, line: DigestLine) -> str:
+        """Return the name of a line with the number of its task or job: `S4 Digest mail`."""
+        number = self.job_numbers.get(line.uid) if line.kind in ("run", "job") else None
+        return f"S{number} {line.name}" if number else line.title
 
     def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
         """`> ? needs you   claude-1   #4 jose or pyjwt?   9m`; below it the rest of a text that is too long."""
@@ -168,7 +176,7 @@ class DigestRows(RowDrawing[DigestRow]):
         if width >= 60:
             parts += [(f" {look.word:<{_TITLE}}", "")]
             parts += [(f"{fit(agent_text.who(line.who), self.longest_who, ascii_only=ascii_only)} ", "$muted")]
-        name = "" if line.name == line.who and width >= 60 else line.title
+        name = "" if line.name == line.who and width >= 60 else self.title(line)
         text, style = _text_of(line, self.context.clock.time_of)
         if not name or not text:
             return [*parts, (f"{' ' * (width < 60)}{name or text}", style)]
@@ -263,9 +271,11 @@ class DigestScreen(Overlay):
         if digest is None:
             return parts
         clock = self.context.clock
-        is_span = self._since_words == "last"
-        since = duration(clock.now() - self._since, 1) if is_span else clock.time_of(self._since)
-        parts.append((f"   {self._since_words} {since}", "$muted"))
+        since, words = clock.time_of(self._since), self._since_words
+        covers = f"{words} at {since}"
+        if words == "last":
+            covers = f"last {duration(clock.now() - self._since, 1)}" + (f", since {since}" if width >= WIDE else "")
+        parts.append((f"   {covers}", "$muted"))
         more = [f"{digest.needed_before:,} more from before"] if digest.needed_before else []
         more += ["older ones were compacted away"] if digest.is_cut else []
         room = width - _NEXT - sum(cell_len(text) for text, _ in parts)
@@ -336,18 +346,27 @@ class DigestScreen(Overlay):
         self._late = list(self._late_lines())
         lines = (*self._digest.lines, *self._late) if self._digest is not None else ()
         time_of = self.context.clock.time_of
-        names = (safe_line(line.title, _WIDEST) for line in lines if _text_of(line, time_of)[0])
+        self._drawing.job_numbers = dict(self._numbers_of_jobs(lines))
+        names = (safe_line(self._drawing.title(line), _WIDEST) for line in lines if _text_of(line, time_of)[0])
         self._drawing.longest_name = max(map(cell_len, names), default=0)
         whos = (cell_len(agent_text.who(line.who)) + 1 for line in lines)
         self._drawing.longest_who = min(_WHO, max(whos, default=0))
         self.window.change(self.listed.replace(self._rows()))
+
+    def _numbers_of_jobs(self, lines: Iterable[DigestLine]) -> Iterator[tuple[str, int]]:
+        """Yield the uid of each line about a job, a late one's name, with the number that the schedule shows."""
+        yield from ((job.name, job.number) for job in self.context.state.next_jobs)
+        for line in lines:
+            if line.kind == "run" and (job := job_queries.any_job(self.context.db, line.uid)) is not None:
+                yield line.uid, job_lines.place(self.context.db, job.id)
 
     def _late_lines(self) -> Iterator[DigestLine]:
         """Yield a line for each job that is late, and for the first tasks whose due dates are over."""
         context = self.context
         for name, when, _ in context.state.next_jobs:
             if when < context.clock.now():
-                yield DigestLine("late", "job", name, name, "", "a job that no scheduler has started", when)
+                text = f"due {context.clock.time_of(when)}, no scheduler has started it"
+                yield DigestLine("late", "job", name, name, "", text, when)
         now, field = task_fields.local_time(context.clock.now(), context.clock.zone), task_fields.FIELDS["due"]
         late = [(uid, due) for uid, due in context.state.due if due_dates.is_overdue(due, now)]
         for uid, due in late[:_MAX_LATE]:
@@ -362,7 +381,9 @@ class DigestScreen(Overlay):
         assert self._digest is not None
         ordered = [line for lines in self._digest.groups.values() for line in lines]
         urgent = sum(line.part in PARTS[:2] or line.state in _LOUD for line in ordered)
-        for number, line in enumerate([*ordered[:urgent], *self._late, *ordered[urgent:]]):
+        # Tasks that failed come before jobs, as in the inbox.
+        first = sorted(ordered[:urgent], key=lambda line: line.state in _LOUD and line.kind == "run")
+        for number, line in enumerate([*first, *self._late, *ordered[urgent:]]):
             yield DigestRow((number, 0), line)
             if line.key == self._open:
                 lines = log_pages.find(self.context.db, line.entries[-_MAX_ENTRIES:])

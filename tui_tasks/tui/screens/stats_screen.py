@@ -29,7 +29,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.foot_line import FootLine
-from tui_tasks.tui.widgets.needs import ALL, FAILED
+from tui_tasks.tui.widgets.needs import ALL, FAILED, Needs
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 # The most failed tasks that are named, and the most cells of a name.
@@ -219,8 +219,14 @@ class Stats(Overlay):
             zone=self.context.clock.zone,
             cut=self._cut,
             failures=tuple(self._failures()),
+            failed_elsewhere=self._failed_elsewhere(),
             proven=check_queries.counts(self.context.db, home, self._tally.done_tasks) if home is not None else {},
         )
+
+    def _failed_elsewhere(self) -> int:
+        """Return how many of the failed tasks that are counted above are of other lists."""
+        failed = [need for need in Needs(self.context).all() if need.kind == FAILED]
+        return sum(need.count for need in failed if need.row is None or need.row.list_id != self._list_id)
 
     def _failures(self) -> Iterator[Failure]:
         assert self._tally is not None

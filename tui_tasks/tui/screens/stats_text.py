@@ -64,6 +64,8 @@ class Figures:
     zone: tzinfo
     cut: bool
     failures: Sequence[Failure] = ()
+    failed_elsewhere: int = 0
+    """How many tasks of other lists have failed, of those that the human has not put away."""
     proven: Mapping[str, int] = field(default_factory=dict)
     """How many done tasks were checked, by result."""
 
@@ -116,7 +118,11 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     done = sum(tally.done)
     finished = done + tally.failed
     arrow = "->" if ascii_only else "→"
-    share = f"{tally.failed} of {finished} finished" + (f" ({tally.failed / finished:.0%})" if finished else "")
+    share = f"{tally.failed} of {finished}"
+    if figures.failed_elsewhere:
+        share += f", {figures.failed_elsewhere:,} elsewhere"
+    elif finished:
+        share += f" finished ({tally.failed / finished:.0%})"
     of_jobs = [
         *_counted(jobs.failing, "failed", "failed", ascii_only),
         *_counted(jobs.late, "overdue", "late", ascii_only),
@@ -131,7 +137,7 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
         _number("longest silence", _span(quiet or None)),
     ]
     right = [
-        # The counts above the figures are of all lists.
+        # The counts above the figures are of all lists; both add up with what failed elsewhere.
         _number("failed here", share, _RIGHT_LABEL),
         _number("longest wait", longest, _RIGHT_LABEL),
         [*_number("jobs", str(jobs.total), _RIGHT_LABEL), *of_jobs],

@@ -190,9 +190,10 @@ class TaskActions(Controller):
         named = self._named(tasks)
         has_more = self._more_than_title(tasks[0]) if len(tasks) == 1 else ""
         is_elsewhere = [task.uid for task in tasks] != [self._pane.target()]
-        again = " as well" if [task.uid for task in tasks] == [self._landed] else ""
-        question = f"Delete {self._listed(tasks)}{again}?{has_more and f' {has_more}.'}"
-        if (is_elsewhere or has_more or again) and not await confirm(
+        has_landed = [task.uid for task in tasks] == [self._landed]
+        why = ["The cursor moved here by itself."] * has_landed + [f"{has_more}."] * bool(has_more)
+        question = " ".join((f"Delete {self._listed(tasks)}?", *why))
+        if (is_elsewhere or why) and not await confirm(
             context, question, "delete them" if len(tasks) > 1 else "delete it"
         ):
             return
