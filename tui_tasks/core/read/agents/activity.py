@@ -172,7 +172,17 @@ def words(db: Database, name: str, limit: int) -> list[Word]:
 
     Without any of these among its newest entries, return the newest thing that it did.
     """
+    return words_of(db, newest_entries(db, name), limit)
+
+
+def newest_entries(db: Database, name: str) -> list[Any]:
+    """Return seq, instant, kind, task and uid of an agent's newest entries, the newest first: `LOOKED_AT` at most."""
     newest: list[Any] = db.all(_NEWEST, actor=name, limit=LOOKED_AT)
+    return newest
+
+
+def words_of(db: Database, newest: Sequence[Any], limit: int) -> list[Word]:
+    """Return what `words` does of an agent whose newest entries are known."""
     spoken: list[Word] = []
     for seq, at, kind, task, uid in newest:
         if len(spoken) == limit:

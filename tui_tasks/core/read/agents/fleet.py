@@ -7,13 +7,13 @@ whole: agents are found by steps in its index on (actor, seq), and an agent's la
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.agents.activity import Word
@@ -22,7 +22,6 @@ from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSessi
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.agent_tables import AgentRow
-from tui_tasks.core.schema.tables import JournalRow
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.core.unjournaled.connections import AgentConnection
 
@@ -30,10 +29,6 @@ MINUTE: Final = 60_000_000
 DAY: Final = 24 * 60 * MINUTE
 PULSE_MINUTES: Final = 12
 
-J = JournalRow
-_NEWEST = Statement(
-    lambda: J.select(J.at, J.kind).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit"))
-)
 _PAUSED = Statement(lambda: AgentRow.select(AgentRow.uid, AgentRow.message).where(AgentRow.paused == SQL("1")))
 # The kinds of a session's own entries by which it enters a state.
 _BEGINS: Final = {
@@ -46,7 +41,7 @@ _BEGINS: Final = {
 
 class NewestEntries(msgspec.Struct, frozen=True, gc=False):
     """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's;
-    `acted_at` is the instant of the newest that does more than renew a lease.
+    `acted_at` is the instant of the newest that does more than renew a lease; `has_steps`: it may have set a status.
     """
 
     seq: int
@@ -55,6 +50,7 @@ class NewestEntries(msgspec.Struct, frozen=True, gc=False):
     began: dict[str, int]
     pulse: tuple[int, ...]
     acted_at: int = 0
+    has_steps: bool = False
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
@@ -368,7 +364,7 @@ class _Found:
         """
         if (sign := self._signs.get(name)) is not None and sign.waits_for is not None:
             return True
-        uid = self._last.unfinished_task(self._db, name, newest.seq)
+        uid = self._last.unfinished_task(self._db, name, newest.seq) if newest.has_steps else None
         left = list_pages.line(self._db, uid) if uid is not None else None
         if left is None or left.updated_at <= self._heard_at(name, newest):
             return False
@@ -414,19 +410,20 @@ class _Found:
 
 
 def _read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
-    newest: list[Any] = db.all(_NEWEST, actor=name, limit=activity.LOOKED_AT)
+    newest = activity.newest_entries(db, name)
     began: dict[str, int] = {}
     counts = [0] * PULSE_MINUTES
-    acted_at = max((when for when, kind in newest if kind != "claim.extended"), default=0)
-    for when, kind in newest:
+    acted_at = max((when for _, when, kind, *_ in newest if kind != "claim.extended"), default=0)
+    for _, when, kind, *_ in newest:
         for state, kinds in _BEGINS.items():
             if kind in kinds:
                 began.setdefault(state, when)
         minutes = at // MINUTE - when // MINUTE
         if 0 <= minutes < PULSE_MINUTES:
             counts[-1 - minutes] += 1
-    word = next(iter(activity.words(db, name, 1)), None)
-    return NewestEntries(seq, at, word, began, tuple(counts), acted_at)
+    word = next(iter(activity.words_of(db, newest, 1)), None)
+    has_steps = len(newest) == activity.LOOKED_AT or any(kind == "task.updated" for _, _, kind, *_ in newest)
+    return NewestEntries(seq, at, word, began, tuple(counts), acted_at, has_steps)
 
 
 def pulse_at(member: Member, now: int, minutes: int) -> list[int]:
