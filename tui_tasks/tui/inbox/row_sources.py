@@ -71,7 +71,8 @@ class FailedChecks(RowSource[FailedTask]):
 
     @override
     def version(self, row: FailedTask) -> Hashable:
-        return row.task.version, row.at
+        """Return what the human decides about, without the log, which an agent may go on writing."""
+        return row.task.name, row.task.description, row.task.status, row.at
 
     def lines(self, row: FailedTask, room: int) -> list[Drawn]:
         """Return title, who reported it, its checks with the output of failed ones, and the description."""
