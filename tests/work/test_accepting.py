@@ -16,7 +16,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.work import clean_up, interrupted_steps, starting
+from tui_tasks.work import clean_up, interrupted_steps, progress, starting
 from tui_tasks.work.comments import LineComment
 from tui_tasks.work.git.merging import Moved
 from tui_tasks.work.starting import Request
@@ -153,6 +153,76 @@ def test_an_agent_goes_on_in_its_worktree_after_a_merge(store, clock, repo, conf
     assert task_queries.task(store.db, task).status == "in_progress"
     assert git(worktree(store), "rev-parse", "HEAD") == git(repo, "rev-parse", "main")
     assert acceptance.review(outcome.work).ahead == 0
+
+
+def test_merged_work_whose_agent_goes_on_and_ends_stays_merged(
+    store, clock, repo, configure, starter, task, acceptance
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.accept(work, acceptance.review(work), go_on=True)
+    assert progress.look(store, clock()) == 1
+    assert work_queries.find(store.db, work.uid).state == "merged"
+    assert task_queries.task(store.db, task).status == "done"
+    interrupted_steps.recover(store, clock())
+    assert not worktree(store).exists() and branches(repo) == ["main"]
+    assert list(interrupted_steps.orphans(store)) == []
+    assert acceptance.take_back(work).state == "ready"
+    assert titles(repo) == ["First"] and worktree(store).exists()
+
+
+def test_the_merge_of_an_agent_that_goes_on_is_taken_back_while_it_does(
+    store, repo, configure, starter, task, acceptance
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.accept(work, acceptance.review(work), go_on=True)
+    restored = acceptance.take_back(work)
+    assert (restored.state, restored.merged_at, restored.kept) == ("working", None, None)
+    assert titles(repo) == ["First"] and acceptance.review(restored).ahead == 1
+    with pytest.raises(Conflict, match="nothing to undo"):
+        acceptance.take_back(work)
+    assert acceptance.redo(restored).work.state == "working"
+    assert titles(repo) == ["Rotate API keys!", "First"]
+
+
+def test_a_discard_keeps_what_takes_an_earlier_merge_back(store, repo, configure, starter, task, acceptance):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.accept(work, acceptance.review(work), go_on=True)
+    acceptance.discard(work)
+    assert acceptance.take_back(work).state == "ready" and titles(repo) == ["Rotate API keys!", "First"]
+    assert acceptance.take_back(work).state == "ready" and titles(repo) == ["First"]
+
+
+@pytest.mark.parametrize("is_discard", [False, True], ids=["a merge", "a discard"])
+def test_what_was_taken_back_is_done_again(store, repo, configure, starter, task, acceptance, is_discard):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    if is_discard:
+        acceptance.discard(work)
+    else:
+        acceptance.accept(work, acceptance.review(work), message="Add it")
+    merged = git(repo, "rev-parse", "main")
+    acceptance.take_back(work)
+    again = acceptance.redo(work_queries.find(store.db, work.uid))
+    assert again.work.state == again.state == ("discarded" if is_discard else "merged")
+    assert git(repo, "rev-parse", "main") == merged
+    with pytest.raises(Conflict, match="was undone"):
+        acceptance.redo(again.work)
+
+
+def test_a_merge_is_not_done_again_once_the_base_or_the_work_has_changed(
+    store, repo, configure, starter, task, acceptance
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.accept(work, acceptance.review(work))
+    work = acceptance.take_back(work)
+    (worktree(store) / "b.txt").write_text("three\n")
+    with pytest.raises(Conflict, match="its files or main have changed since: review it, then merge it again"):
+        acceptance.redo(work)
+    assert titles(repo) == ["First"] and work_queries.find(store.db, work.uid).state == "ready"
 
 
 def test_work_in_the_checkout_itself_is_accepted_without_a_merge(store, repo, configure, starter, task, acceptance):

@@ -35,8 +35,8 @@ class Outcome(NamedTuple):
     """The result of accepting a work.
 
     Attributes:
-        state: `merged`; `conflict`: it does not merge cleanly; `unproven`: a gating check has not passed. In the
-            last two nothing has moved.
+        state: `merged`; `discarded`; `conflict`: it does not merge cleanly; `unproven`: a gating check has not
+            passed. In the last two nothing has moved.
         work: the work as it is now.
         merge: what was merged; None: nothing, or the work is on its base branch already.
         files: the paths in conflict.
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
         notes: what else the human must know, a line each.
     """
 
-    state: Literal["merged", "conflict", "unproven"]
+    state: Literal["merged", "discarded", "conflict", "unproven"]
     work: Work
     merge: Merge | None = None
     files: tuple[str, ...] = ()
@@ -190,12 +190,34 @@ class Acceptance:
         """
         work_queries.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
-        if work.state not in ("merged", "discarded", "failed"):
+        is_merged = work_queries.stands(work, "work.merged")
+        if not is_merged and work.state not in ("discarded", "failed"):
             raise Conflict(f"the work is {work.state}: nothing to undo", state=work.state)
         with _one_line():
-            if work.state == "merged":
+            if is_merged:
                 return merge_steps.take_back(self._store, work, actor=HUMAN, clock=self._clock, is_revert=is_revert)
             return merge_steps.restore(self._store, work, actor=HUMAN, clock=self._clock)
+
+    def redo(self, work: Work) -> Outcome:
+        """Merge or discard a work again, as it was before `take_back`.
+
+        Raises:
+            Conflict: nothing was taken back, or its files or its base branch have changed since.
+        """
+        before = merge_steps.taken_back(self._store.db, work)
+        if before is None:
+            raise Conflict(f"no merge or discard of the work of {work.agent} was undone")
+        if before.end == "discarded":
+            return Outcome("discarded", self.discard(work))
+        merge, review = before.merge, self.review(work)
+        if merge is None:
+            with _one_line():
+                return self._accept_on_base(work, review)
+        if review.is_dirty or review.head not in (merge.head, merge.new) or review.base_commit != merge.old:
+            raise Conflict(f"its files or {merge.base} have changed since: review it, then merge it again")
+        with _one_line():
+            # The human has merged exactly this before.
+            return self._merge(work, review, merge, go_on=before.goes_on, unproven=True)
 
     def planned_push(self, work: Work, review: Review) -> Push:
         """Return where a pull request would push a work. The human is to be shown it, as agents can change all of it.

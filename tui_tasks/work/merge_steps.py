@@ -11,11 +11,13 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.sessions import Process
@@ -126,6 +128,15 @@ def finish(
     return [one for one in others if one.state != "merging"], notes
 
 
+def ended_after_merge(work: Work) -> Operation:
+    """Return the operation that ends a merged work whose agent went on and has ended without another change; its
+    worktree is cleaned up by `recover`.
+    """
+    merge = merge_of(work)
+    cleaning = msgspec.to_builtins(Intent("clean", merge)) if merge is not None else None
+    return MergeWork(work.uid, work.head or "", work.kept, cleaning)
+
+
 def end_losers(store: Store, now: int) -> list[str]:
     """Discard works here whose task has been merged on another machine since they began; return what was done.
 
@@ -154,6 +165,7 @@ def _go_on(work: Work, merge: Merge) -> list[str]:
         git.run(folder, "update-ref", "--no-deref", f"{REFS}/merged/{work.uid}/{merge.head[:16]}", merge.head)
         if worktrees.commit_of(folder, "HEAD") == merge.head:
             git.run(folder, "reset", "--keep", "--quiet", merge.new)
+        if worktrees.commit_of(folder, "HEAD") == merge.new:
             return []
     except GitFailed as error:
         return [f"{folder} is not on the merged commit: {error}"]
@@ -161,7 +173,8 @@ def _go_on(work: Work, merge: Merge) -> list[str]:
 
 
 def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int], is_revert: bool = False) -> Work:
-    """Take a merge back: the base branch, then the worktree, then the row. The work waits for review again.
+    """Take a merge back: the base branch, then the worktree, then the row. The work waits for review again; an agent
+    that went on after the merge still goes on.
 
     `is_revert`: by a commit that reverts it, as somebody has built on it.
 
@@ -170,7 +183,9 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
         GitFailed: git failed.
     """
     root, merge = Path(work.repository), merge_of(work)
-    _check_restorable(store, work)
+    goes_on = work.state in LIVE_WORK
+    if not goes_on:
+        _check_restorable(store, work)
     if merge is not None:
         if not is_revert and merging.is_built_upon(root, merge):
             raise Conflict(
@@ -200,14 +215,41 @@ def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int]) -
         Conflict: git cannot make the worktree, or another agent is at work on the task.
         GitFailed: git failed.
     """
-    _check_restorable(store, work)
-    kept = clean_up.kept_worktree(work)
-    if kept is not None:
-        worktrees.bring_back(Path(work.repository), kept)
-    else:
-        clean_up.bring_back(work)
-    restored: Work = store.commit(RestoreWork(work.uid), actor=actor, now=clock())[0]
+    earlier = None
+    if work.state not in LIVE_WORK:
+        _check_restorable(store, work)
+        kept = clean_up.kept_worktree(work)
+        if kept is not None:
+            worktrees.bring_back(Path(work.repository), kept)
+        else:
+            clean_up.bring_back(work)
+        earlier = merge_of(work) if work.state != "merged" else None
+    operation = RestoreWork(work.uid, {MERGE: msgspec.to_builtins(earlier)} if earlier is not None else None)
+    restored: Work = store.commit(operation, actor=actor, now=clock())[0]
     return restored
+
+
+class TakenBack(NamedTuple):
+    """What was taken back of a work last: the end that it had, and its merge; None: git has moved nothing."""
+
+    end: Literal["merged", "discarded"]
+    goes_on: bool
+    merge: Merge | None
+
+
+def taken_back(db: Database, work: Work) -> TakenBack | None:
+    """Return the merge or the discard that was taken back of a work last; None: neither was, or a later one stands."""
+    seq = work_queries.last_entry(db, work, "work.restored")
+    ends = (work_queries.last_entry(db, work, f"work.{end}") for end in ("merged", "discarded", "failed"))
+    if seq is None or work.state not in LIVE_WORK or any(end is not None and end > seq for end in ends):
+        return None
+    old = journal.entry(db, seq).old or {}
+    state, merge = old.get("state"), (old.get("kept") or {}).get(MERGE)
+    if state == "discarded":
+        return TakenBack("discarded", goes_on=False, merge=None)
+    if state == "failed":
+        return None
+    return TakenBack("merged", state is None, msgspec.convert(merge, Merge) if merge else None)
 
 
 def _check_restorable(store: Store, work: Work) -> None:

@@ -24,7 +24,7 @@ from tui_tasks.hooks import session_records
 from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
-from tui_tasks.work import clean_up, comments, programs
+from tui_tasks.work import clean_up, comments, merge_steps, programs
 from tui_tasks.work.starting import last_lines
 from tui_tasks.work.starting import settings as read_settings
 
@@ -148,6 +148,8 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
             return None  # it is being started again
         if has_changes:
             return WorkReady(work.uid)
+        if work.merged_at is not None:
+            return merge_steps.ended_after_merge(work)
         if owner is not None:
             return DiscardWork(work.uid, counts["head"], message=f"it has ended, with no commit beside {owner.agent}'s")
         if work.makes_worktree and not Path(work.worktree).is_dir():

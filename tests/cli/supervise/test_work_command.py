@@ -91,7 +91,7 @@ def test_work_is_merged_as_it_was_reviewed_and_taken_back(run: Run, database: Pa
     )
     assert git(place.root, "log", "-1", "--format=%an %s%n%b").splitlines() == ["Ada Rotate keys", "All rotated."]
     assert not place.tree.exists()
-    assert run("work restore 1")[:2] == (0, "back for review\n")
+    assert run("work restore 1")[:2] == (0, "taken out of main again; back for review\n")
     assert git(place.root, "log", "-1", "--format=%s") == "First"
     assert git(place.tree, "rev-parse", "HEAD") == head
 
@@ -226,4 +226,4 @@ def test_without_a_name_the_work_that_goes_on_is_meant_and_then_the_one_that_was
     assert json.loads(run("work show 1 --json")[1])["agent"] == "claude-1"
     assert run(f"work merge 1 {seen(place)}")[0] == 0
     assert json.loads(run("work show 1 --json")[1])["agent"] == "claude-1"
-    assert run("work restore 1")[:2] == (0, "back for review\n")
+    assert run("work restore 1")[:2] == (0, "taken out of main again; back for review\n")

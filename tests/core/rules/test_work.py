@@ -221,6 +221,60 @@ def test_a_merge_is_written_down_before_and_after_and_the_task_is_done(store, hu
     sound(store)
 
 
+def test_taking_a_merge_back_gives_the_task_what_it_had_before(store, human, do, add, task):
+    work = human(start(task))
+    human(WorkReady(work.uid))
+    before = task_queries.task(store.db, task)
+    after = add("Tell the team", depends_on=(task,))
+    human(MergeWork(work.uid, "c1"))
+    assert task_queries.task(store.db, task).claimed_by is None and not task_queries.task(store.db, after).blocked
+    human(RestoreWork(work.uid))
+    now = task_queries.task(store.db, task)
+    names = ("status", "agent", "claimed_by", "finished_at")
+    assert [getattr(now, name) for name in names] == [getattr(before, name) for name in names]
+    assert (now.status, now.claimed_by) == ("in_progress", "claude-1")
+    assert task_queries.task(store.db, after).blocked
+    sound(store)
+
+
+def test_taking_a_merge_back_leaves_a_task_done_that_its_agent_had_set_done(store, human, do, task):
+    work = human(start(task))
+    do(EditTask(task, {"status": "done"}), actor="claude-1")
+    human(MergeWork(work.uid, "c1"))
+    human(RestoreWork(work.uid))
+    assert status(store, task) == "done"
+
+
+def test_an_undo_passes_over_a_merge_that_was_taken_back_and_what_that_did_to_the_task(store, human, add, task):
+    human(EditTask(task, {"name": "Mine"}))
+    work = human(start(task))
+    human(WorkReady(work.uid))
+    human(MergeWork(work.uid, "c1"))
+    human(RestoreWork(work.uid))
+    with pytest.raises(CannotUndo, match="has started an agent"):
+        human(Undo())
+
+
+def test_comments_that_an_agent_has_are_not_taken_back(human, task):
+    work = human(start(task))
+    human(WorkReady(work.uid))
+    human(CommentWork(work.uid, "what if put fails?"))
+    with pytest.raises(CannotUndo, match="has sent comments to an agent"):
+        human(Undo())
+
+
+@pytest.mark.parametrize("end", ["fails", "ends"])
+def test_work_that_was_merged_stays_so_when_its_agent_goes_on_and_ends(store, human, do, task, end):
+    work = human(start(task))
+    human(WorkReady(work.uid))
+    human(MergeWork(work.uid, "c1", {"merge": {}}, goes_on=True))
+    assert status(store, task) == "in_progress"
+    operation = FailWork(work.uid, "it has ended") if end == "fails" else MergeWork(work.uid, "c1", {"merge": {}})
+    merged = do(operation, actor="system")[0]
+    assert (merged.state, merged.kept, status(store, task)) == ("merged", {"merge": {}}, "done")
+    sound(store)
+
+
 def test_discarding_makes_the_task_pending_and_restoring_brings_it_back(store, human, do, task):
     work = human(start(task))
     do(EditTask(task, {"status": "done"}), actor="claude-1")

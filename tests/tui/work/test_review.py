@@ -443,6 +443,41 @@ async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(pl
         assert state_of(plan, work) == "ready"
 
 
+async def test_redo_merges_and_discards_again_what_undo_has_brought_back(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y", "enter")
+        await until(pilot, lambda: "Merged into main" in said(app))
+        merged = git(place.root, "rev-parse", "main")
+        await settle(pilot, "u")
+        await until(pilot, lambda: "^r merges it again" in said(app))
+        await settle(pilot, "ctrl+r")
+        await until(pilot, lambda: "Merged into main again" in said(app))
+        assert state_of(plan, work) == "merged" and git(place.root, "rev-parse", "main") == merged
+        await settle(pilot, "u")
+        await until(pilot, lambda: "^r merges it again" in said(app))
+        assert state_of(plan, work) == "ready" and git(place.root, "rev-parse", "main") != merged
+        commit(place.root, "Later", later_txt="x\n")
+        await settle(pilot, "ctrl+r")
+        await until(pilot, lambda: "main have changed since" in said(app))
+    assert state_of(plan, work) == "ready"
+
+
+async def test_undo_reaches_the_merge_of_an_agent_that_goes_on(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    with Store(plan.path) as store:
+        acceptance = Acceptance(store, lambda: NOW)
+        acceptance.accept(work, acceptance.review(work), go_on=True)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "u")
+        await until(pilot, lambda: "Taken out of main again" in said(app))
+        assert "continues" in said(app)
+    assert state_of(plan, work) == "working" and git(place.root, "log", "--format=%s", "-1", "main") == "First"
+
+
 async def test_undo_offers_a_revert_where_others_have_built_on_a_merge(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     app = make_app(plan.path)

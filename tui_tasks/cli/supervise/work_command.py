@@ -25,6 +25,7 @@ from tui_tasks.cli.supervise.work_agents import (
 )
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.command_tools import SHELL as TOOLS
@@ -152,13 +153,13 @@ def _merge(options: argparse.Namespace) -> None:
             sent = acceptance.comment(work, conflict_text(outcome.work, outcome.files))
             message = f"it conflicts in {safe_line(', '.join(outcome.files))}; {_sent_text(sent)}"
         else:
-            message = _merged_text(outcome, review, task.number, is_over=not options.go_on)
+            message = _merged_text(outcome, review, task.number)
         for note in outcome.notes:
             print(safe_line(note), file=sys.stderr)
         print_changed(options, store, work, message)
 
 
-def _merged_text(outcome: Outcome, review: Review, number: int, *, is_over: bool) -> str:
+def _merged_text(outcome: Outcome, review: Review, number: int) -> str:
     """Return what was merged, as a line.
 
     Raises:
@@ -173,9 +174,7 @@ def _merged_text(outcome: Outcome, review: Review, number: int, *, is_over: bool
     parts = [f"merged into {safe_line(review.base)}"]
     if outcome.discarded:
         parts.append(f"discarded the work of {', '.join(one.agent for one in outcome.discarded)}")
-    if is_over:
-        parts.append(f"`tui-tasks work restore {number}` undoes it")
-    return "; ".join(parts)
+    return "; ".join([*parts, f"`tui-tasks work restore {number}` undoes it"])
 
 
 def _size(review: Review) -> str:
@@ -242,8 +241,11 @@ def _restore(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         _, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
         person.record(options, store)
-        acceptance_of(options, store).take_back(work, is_revert=options.revert)
-        print_changed(options, store, work, "back for review")
+        is_merged = work_queries.stands(work, "work.merged")
+        restored = acceptance_of(options, store).take_back(work, is_revert=options.revert)
+        was = f"taken out of {safe_line(work.base or '')} again; " if is_merged else ""
+        now = f"{work.agent} continues" if restored.state == "working" else "back for review"
+        print_changed(options, store, work, was + now)
 
 
 def _declare_clean(command: argparse.ArgumentParser) -> None:

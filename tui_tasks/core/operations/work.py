@@ -58,7 +58,10 @@ class RunWork(Operation, frozen=True):
 
 
 class FailWork(Operation, frozen=True):
-    """Record that a work cannot go on, and why. Its task is pending again. Result: the work."""
+    """Record that a work cannot go on, and why. Its task is pending again, or done if the work was merged before.
+
+    Result: the work.
+    """
 
     uid: str
     message: str
@@ -160,9 +163,14 @@ class DiscardWork(Operation, frozen=True):
 
 
 class RestoreWork(Operation, frozen=True):
-    """Record that a work that was merged or discarded is back for review. Result: the work, `ready`."""
+    """Record that a work that was merged, discarded or failed is back for review, or that the merge after which its
+    agent went on was taken back. Result: the work.
+
+    `kept`: what takes back a merge from before it was discarded.
+    """
 
     uid: str
+    kept: dict[str, Any] | None = None
 
 
 class SetWork(Operation, frozen=True):

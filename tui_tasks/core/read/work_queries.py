@@ -202,6 +202,21 @@ def commented_at(db: Database, work: Work) -> tuple[int, int] | None:
     return (rows[0][0], rows[0][1]) if rows else None
 
 
+def last_entry(db: Database, work: Work, kind: str) -> int | None:
+    """Return the seq of the newest entry of a kind about a work; None if there is none, or it was compacted away."""
+    row = db.sql(
+        "SELECT max(seq) FROM journal WHERE task = ? AND uid = ? AND kind = ?", (work.task_uid, work.uid, kind)
+    ).fetchone()
+    return None if row is None or row[0] is None else int(row[0])
+
+
+def stands(work: Work, kind: str) -> bool:
+    """Return whether the last merge of a work (`work.merged`), or its discard (`work.discarded`), stands."""
+    if kind == "work.discarded":
+        return work.state == "discarded"
+    return work.merged_at is not None and work.state in ("merged", "working", "ready", "conflict")
+
+
 def has_ended_turn(db: Database, work: Work) -> bool:
     """Return whether the agent of a work has ended, or has ended a turn, since the human's last comments on it."""
     commented = commented_at(db, work)

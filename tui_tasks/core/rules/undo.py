@@ -50,8 +50,9 @@ _NOT_BY_UNDO: Final = {
     "work.merged": "has merged work: undo it by `tui-tasks work restore`",
     "work.discarded": "has discarded work: bring it back by `tui-tasks work restore`",
     "work.restored": "has brought work back: discard it instead",
+    "work.commented": "has sent comments to an agent, which nothing takes back",
 }
-_STATE_AFTER: Final = {"work.merged": "merged", "work.discarded": "discarded"}
+_ENDS: Final = ("work.merged", "work.discarded")
 _UNDONE_BY = Statement(lambda: J.select(J.change).where(J.undoes == slot("change")).distinct())
 _TASK_LATER = Statement(
     lambda: J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
@@ -173,12 +174,14 @@ def _is_reported_by_hooks(db: Database, change: int) -> bool:
 
 
 def _is_brought_back(db: Database, change: int) -> bool:
-    """Return whether a change has ended work that git has brought back since."""
+    """Return whether a change has ended work that git has brought back since, or has brought work back itself."""
     if not work_queries.has_any(db):
         return False
-    parts = (part for parts in journal.of_change(db, change) for part in parts)
-    states = [(part.uid, _STATE_AFTER[part.kind]) for part in parts if part.kind in _STATE_AFTER]
-    return bool(states) and all(work_queries.find(db, uid).state != state for uid, state in states)
+    parts = [part for parts in journal.of_change(db, change) for part in parts]
+    if any(part.kind == "work.restored" for part in parts):
+        return True
+    ended = [part for part in parts if part.kind in _ENDS]
+    return bool(ended) and not any(work_queries.stands(work_queries.find(db, one.uid), one.kind) for one in ended)
 
 
 def _is_within(db: Database, change: int, list_uid: str) -> bool:

@@ -9,6 +9,8 @@ from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.commit import journal
+from tui_tasks.core.commit.rank import Reranks
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, RecordReport, SessionReport
@@ -38,6 +40,7 @@ from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.rules.agents.ask_rules import send_message
 from tui_tasks.core.rules.agents.session_rules import end_session, record_report
+from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.record_rules import log_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
@@ -201,9 +204,11 @@ def run_work(tx: Transaction, op: RunWork) -> Work:
 
 @rule(FailWork)
 def fail_work(tx: Transaction, op: FailWork) -> Work:
-    """Record the failure, and give the task back."""
+    """Record the failure, and give the task back; where an earlier merge of the work stands, the work is merged."""
     require_human(tx)
     work = in_state(tx, op.uid, "starting", "working")
+    if work.merged_at is not None:
+        return _be_merged(tx, work, {"message": op.message})
     work = set_columns(tx, work, "work.failed", state="failed", message=op.message)
     session = session_queries.find(tx.db, work.agent)
     if session is not None and not session.pid:
@@ -346,14 +351,22 @@ def give_up_merge(tx: Transaction, op: GiveUpMerge) -> Work:
 def merge_work(tx: Transaction, op: MergeWork) -> Work:
     """Record a merge; the task is done, or goes on."""
     require_human(tx)
-    work = in_state(tx, op.uid, "merging", "ready", "conflict")
-    state, status = ("working", "in_progress") if op.goes_on else ("merged", "done")
-    changes = {"state": state, "merged_at": tx.now, "head": op.head, "kept": op.kept, "intent": op.intent}
-    work = set_columns(tx, work, "work.merged", message=None, **changes)
+    work = work_queries.find(tx.db, op.uid)
+    # An agent that went on after a merge may end without another one.
+    states = ("working",) if work.merged_at is not None and not op.goes_on else ()
+    work = in_state(tx, op.uid, "merging", "ready", "conflict", *states)
+    changes = {"merged_at": tx.now, "head": op.head, "kept": op.kept, "intent": op.intent, "message": None}
+    return _be_merged(tx, work, changes, goes_on=op.goes_on)
+
+
+def _be_merged(tx: Transaction, work: Work, changes: dict[str, Any], *, goes_on: bool = False) -> Work:
+    state, status = ("working", "in_progress") if goes_on else ("merged", "done")
+    work = set_columns(tx, work, "work.merged", state=state, **changes)
     task = task_queries.any_task(tx.db, work.task_uid)
     if task is not None and not task.deleted and (task.status, task.agent) != (status, work.agent):
-        # The winner of a race has the task from here on.
-        change_task(tx, task, "task.updated", {"status": status, "agent": work.agent})
+        # The winner of a race has the task from here on. The human has decided it, whichever process records it.
+        with tx.speaking_as(vocab.HUMAN):
+            change_task(tx, task, "task.updated", {"status": status, "agent": work.agent})
     return work
 
 
@@ -378,7 +391,8 @@ def discard_work(tx: Transaction, op: DiscardWork) -> Work:
     else:
         work = in_state(tx, op.uid, *sorted(vocab.LIVE_WORK), "failed")
     message = op.message or work.message
-    changes = {"head": op.head, "kept": op.kept, "message": message}
+    # What takes an earlier merge back stays.
+    changes = {"head": op.head, "kept": op.kept or work.kept, "message": message}
     work = set_columns(tx, work, "work.discarded", state="discarded", intent=None, **changes)
     _give_back(tx, work)
     return work
@@ -386,19 +400,41 @@ def discard_work(tx: Transaction, op: DiscardWork) -> Work:
 
 @rule(RestoreWork)
 def restore_work(tx: Transaction, op: RestoreWork) -> Work:
-    """Record that a work is back, for review; its task is done as its agent said, or in progress."""
+    """Record that a work is back, for review; its task is as it was before the merge, or in progress."""
     require_human(tx)
-    work = in_state(tx, op.uid, "merged", "discarded", "failed")
+    known = work_queries.find(tx.db, op.uid)
+    goes_on = known.state in vocab.LIVE_WORK and known.merged_at is not None
+    work = in_state(tx, op.uid, "merged", "discarded", "failed", *(vocab.LIVE_WORK if goes_on else ()))
     task = task_queries.any_task(tx.db, work.task_uid)
     if task is None or task.deleted:
         raise NotFound("task", work.task_uid)
+    if goes_on:
+        return set_columns(tx, work, "work.restored", merged_at=None, kept=None, intent=None)
     for other in work_queries.of_task(tx.db, task.uid):
         if other.state in vocab.LIVE_WORK:
             raise Conflict(f"{other.agent} is at work on {named(task)} now", id=task.uid)
-    work = set_columns(tx, work, "work.restored", state="ready", merged_at=None, kept=None, intent=None, message=None)
-    if task.status == "pending":
+    merged_at = work.merged_at if op.kept else None
+    was_merged = work.state == "merged"
+    changes = {"state": "ready", "merged_at": merged_at, "kept": op.kept, "intent": None, "message": None}
+    work = set_columns(tx, work, "work.restored", **changes)
+    if was_merged and task.status == "done":
+        _reopen(tx, task, work)
+    elif task.status == "pending":
         change_task(tx, task, "task.updated", {"status": "in_progress", "agent": work.agent})
     return work
+
+
+_NEXT_ENTRIES: Final = 20
+"""How many entries after a merge are searched for the one that set its task done."""
+
+
+def _reopen(tx: Transaction, task: Task, work: Work) -> None:
+    """Give a task the status, agent and claim that it had before its work was merged."""
+    merged = work_queries.last_entry(tx.db, work, "work.merged")
+    later = journal.since(tx.db, merged, _NEXT_ENTRIES, task.uid) if merged is not None else []
+    done = next((one for one in later if one.entity == "task" and (one.new or {}).get("status") == "done"), None)
+    if done is not None:
+        INVERSES["task"](tx, done, Places({}, Reranks(tx.db, done.seq)))
 
 
 @rule(SetWork)

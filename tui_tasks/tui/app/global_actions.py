@@ -236,7 +236,13 @@ class GlobalActions(Controller):
         return f"“{self._described(change)}” cannot be undone: {self._passed_over[change]}"
 
     async def do_redo(self) -> None:
-        """Take back the newest undo."""
+        """Take back the newest undo; work that it has brought back is merged or discarded again."""
+        if self._context.state.has_work:
+            from tui_tasks.tui.work import review_actions
+
+            if (work := review_actions.newest_restored(self._context.db)) is not None:
+                await review_actions.redo(self._context, work)
+                return
         (_, change), *_rest = await self._context.link.commit(Redo())
         self._select_restored(change)
         undone = journal.entry(self._context.db, change).undoes or change

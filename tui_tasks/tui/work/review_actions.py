@@ -30,6 +30,7 @@ from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.work import attaching, review_rows
 from tui_tasks.tui.work.review_rows import Comment
+from tui_tasks.work import merge_steps
 from tui_tasks.work.accepting import Acceptance, Outcome
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from tui_tasks.work.accepting import Acceptance
 
 T = TypeVar("T")
-ENDED: Final = {"work.merged": "merged", "work.discarded": "discarded"}
+ENDED: Final = ("work.merged", "work.discarded")
+RESTORED: Final = ("work.restored",)
 _LOOKED_AT: Final = 200
 _NEWEST: Final = """
 SELECT kind, uid, change, undoes FROM journal WHERE actor = ? ORDER BY seq DESC LIMIT ?
@@ -85,17 +87,30 @@ def newest_ended(db: Database) -> Work | None:
     for kind, uid, change, undoes in db.sql(_NEWEST, (vocab.HUMAN, _LOOKED_AT)).fetchall():
         if kind in ENDED:
             work = work_queries.find(db, uid)
-            if work.state == ENDED[kind]:
+            if work_queries.stands(work, kind):
                 return work
-        elif kind in vocab.UNDOABLE and undoes is None and undo.stands(db, change) and not _has_ended(db, change):
+        elif kind in vocab.UNDOABLE and undoes is None and _stands_alone(db, change, *ENDED, *RESTORED):
             return None
     return None
 
 
-def _has_ended(db: Database, change: int) -> bool:
-    """Return whether a change is the end of a work, with what follows from it for the task."""
+def newest_restored(db: Database) -> Work | None:
+    """Return the work whose merge or discard the human took back last, unless they have changed something since, or
+    have undone another change.
+    """
+    for kind, uid, change, undoes in db.sql(_NEWEST, (vocab.HUMAN, _LOOKED_AT)).fetchall():
+        if kind in RESTORED:
+            work = work_queries.find(db, uid)
+            return work if merge_steps.taken_back(db, work) is not None else None
+        if (undoes is not None or kind in vocab.UNDOABLE) and _stands_alone(db, change, *RESTORED):
+            return None
+    return None
+
+
+def _stands_alone(db: Database, change: int, *kinds: str) -> bool:
+    """Return whether a change stands, and follows for a task from no entry of one of these kinds."""
     rows = db.sql("SELECT kind FROM journal WHERE change = ?", (change,)).fetchall()
-    return any(kind in ENDED for (kind,) in rows)
+    return not any(kind in kinds for (kind,) in rows) and undo.stands(db, change)
 
 
 async def take_back(context: Context, work: Work) -> None:
@@ -106,18 +121,32 @@ async def take_back(context: Context, work: Work) -> None:
     """
     from tui_tasks.tui.inputs.dialogs import confirm
 
-    base = safe_line(work.base or "", 40)
+    base, is_merged = safe_line(work.base or "", 40), work_queries.stands(work, "work.merged")
     try:
-        await decide(context, lambda acceptance: acceptance.take_back(work))
+        restored = await decide(context, lambda acceptance: acceptance.take_back(work))
     except Conflict as refused:
-        if work.state != "merged" or "base" not in refused.data:
+        if not is_merged or "base" not in refused.data:
             raise
         question = f"{base} has moved on since the merge. Revert the merge by a commit?"
         if not await confirm(context, question, "revert it", "leave it"):
             return
-        await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))
-    was = f"Taken out of {base} again" if work.state == "merged" else "Brought back"
-    context.say(f"{was}: the work of {agent_text.who(work.agent, 30)} waits for review.")
+        restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))
+    was, again = (f"Taken out of {base} again", "merges") if is_merged else ("Brought back", "discards")
+    now = "continues" if restored.state == "working" else "waits for review"
+    key = f" {context.keymap.key_of('redo')} {again} it again." if work.state != "failed" else ""
+    context.say(f"{was}: the work of {agent_text.who(work.agent, 30)} {now}.{key}")
+
+
+async def redo(context: Context, work: Work) -> None:
+    """Merge or discard work again whose merge or discard was taken back.
+
+    Raises:
+        Refusal: why it cannot be.
+    """
+    outcome = await decide(context, lambda acceptance: acceptance.redo(work))
+    did = "Discarded" if outcome.state == "discarded" else f"Merged into {safe_line(work.base or '', 40)}"
+    named, key = agent_text.who(work.agent, 30), context.keymap.key_of("undo")
+    context.say(f"{did} again: the work of {named}. {key} undoes it.")
 
 
 def review_hints(screen: ReviewScreen) -> list[Hint]:
