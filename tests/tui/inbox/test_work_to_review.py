@@ -13,6 +13,7 @@ from tui_tasks.core.operations.work import ConflictWork, CountWork, WorkReady
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.inbox.row_sources import WorkFiles
 from tui_tasks.tui.work.review_screen import ReviewScreen
 
 COUNTS = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
@@ -42,6 +43,18 @@ async def test_work_that_is_ready_stands_in_the_inbox_and_enter_reviews_it(plan,
         assert "Enter Review" in lines(app)[-1]
         await settle(pilot, "enter")
         assert isinstance(app.screen, ReviewScreen)
+
+
+async def test_files_that_are_read_after_the_inbox_was_left_draw_nothing(plan, ready, make_app, monkeypatch):
+    come = []
+    init = WorkFiles.__init__
+    monkeypatch.setattr(WorkFiles, "__init__", lambda *given: (come.append(given[-1]), init(*given))[1])
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        await settle(pilot, "escape")
+        assert not isinstance(app.screen, Inbox)
+        come[0]()
 
 
 @pytest.mark.parametrize("size", SIZES)

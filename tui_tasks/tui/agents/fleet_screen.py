@@ -303,7 +303,7 @@ class Fleet(Overlay):
 
     def _note_painted(self) -> None:
         # What changes below a dialog cannot be read.
-        if self.is_active and self.is_mounted:
+        if self.is_active and self.is_open:
             version = self._note_text.drawn if not self.small else None
             self.reading.painted(version, to_end=self._note_text.has_whole(version) and bool(self._note.size.height))
             self._agent_stands.painted(self.agent_here(), to_end=False)

@@ -76,7 +76,7 @@ class Inbox(Overlay):
         self.tasks = AskedTasks(context)
         self._lines = InboxLines(context, self.sources, self.unsent.later, self.tasks)
         self.listed = self._lines.listed
-        self._views = AskViews(context, self.tasks, self.unsent, self._show)
+        self._views = AskViews(context, self.tasks, self.unsent, self._request_comes)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
         self.window = InboxList(context, self._drawing)
         self._head = ScreenHead(context, self._title, id="inbox", kinds=lambda: (), below=ROWS_AND_DETAIL)
@@ -292,7 +292,7 @@ class Inbox(Overlay):
 
     def _note_painted(self) -> None:
         # What changes below a dialog cannot be read.
-        if self.is_active and self.is_mounted:
+        if self.is_active and self.is_open:
             self._both.painted()
             self._rows_read.painted(self.item, self._shown, self._asked)
 
@@ -336,9 +336,14 @@ class Inbox(Overlay):
         """Update after something was hidden, or brought back."""
         self._read_again()
 
+    def _request_comes(self) -> None:
+        """Draw a request that has been read whole."""
+        if self.is_open:
+            self._show()
+
     def _files_come(self) -> None:
         """Draw the files of a work that have been read."""
-        if self.is_mounted:
+        if self.is_open:
             self._drawing.fit()
             self._draw_rows()
             self._show()

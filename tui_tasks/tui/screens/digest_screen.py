@@ -331,7 +331,8 @@ class DigestScreen(Overlay):
             content = await asyncio.to_thread(_read_digest, self.context.link.open_reader, self._since, now, left)
         finally:
             self._is_reading = False
-        self._show(content, began)
+        if self.is_open:
+            self._show(content, began)
 
     def _show(self, found: Digest, began: float) -> None:
         self._digest, self._took = found, time.monotonic() - began

@@ -179,6 +179,8 @@ class Stats(Overlay):
         while True:
             self._again = False
             await self._count_up_to(journal.newest(self.context.db))
+            if not self.is_open:
+                return
             self._drawing.figures = self._figures()
             self._lines.redraw()
             self._head.redraw()

@@ -162,6 +162,13 @@ class CellsScreen(ResilientMessages, Screen[R]):
         super().__init__(classes=classes)
         self._compositor = CellsCompositor()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is composed and has not been left. Work in the background asks before it draws what it has read:
+        Textual removes the parts of a screen before the screen, which stays mounted.
+        """
+        return self.is_mounted and not has_left(self)
+
 
 class ResilientApp(ResilientMessages, App[None]):
     """Keeps running while the database cannot be read: Textual ends the App for errors in workers, timers and

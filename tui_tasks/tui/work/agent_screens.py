@@ -213,7 +213,7 @@ class TranscriptScreen(Overlay):
             is_new, self._problem = True, str(error)
         finally:
             self._is_reading = False
-        if self.is_mounted and (is_new or not self._items):
+        if self.is_open and (is_new or not self._items):
             self._items = list(transcript.items)
             self._draw()
 

@@ -217,7 +217,7 @@ class ReviewScreen(Overlay):
             review, checks = await asyncio.to_thread(read_review, self.context.link.path, self.context.link.clock, work)
         except (GitFailed, OSError, Refusal, DatabaseRefused) as error:
             problem = str(error)
-        if self.work.uid != work.uid or not self.is_mounted:
+        if self.work.uid != work.uid or not self.is_open:
             return
         before = self.version
         work = work_queries.find(self.context.db, work.uid)
@@ -317,13 +317,13 @@ class ReviewScreen(Overlay):
             return
         await asyncio.sleep(SETTLE_SECONDS)
         text = await asyncio.to_thread(read_diff, review, change)
-        if self.review is not review or not self.is_mounted:
+        if self.review is not review or not self.is_open:
             return
         self._texts.put(key, text)
         self._show_read(key)
         if text.lines:
             text.colours = await asyncio.to_thread(diff_lines.colours, change.name, text.lines)
-            if text.colours and self.is_mounted:
+            if text.colours and self.is_open:
                 self._show_read(key)
 
     def _show_read(self, key: str) -> None:
@@ -380,7 +380,7 @@ class ReviewScreen(Overlay):
         self._head_again()
 
     def _note_painted(self) -> None:
-        if self.is_active and self.is_mounted:
+        if self.is_active and self.is_open:
             self.reading.painted(self.version, to_end=False)
             key = self.files.cursor
             if key is not None and key in self._texts and self.diff.size:
