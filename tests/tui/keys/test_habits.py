@@ -156,3 +156,19 @@ async def test_a_key_that_is_refused_lets_the_moves_after_it_through_but_no_word
         await settle(pilot, "n", "q", "j")
         assert app.pane.target() == plan[2] and app.is_running
         assert said(app).endswith("What you typed was dropped.")
+
+
+@pytest.mark.parametrize(("place", "word", "found"), [("A", "claude-2", ["claude-2"]), ("a", "GA property", None)])
+async def test_a_filter_is_applied_as_it_is_typed_and_cleared_by_esc(evening, make_app, place, word, found):
+    app = make_app(evening.path)
+    async with opened(app) as pilot:
+        await settle(pilot, place)
+        every = [row.name if place == "A" else row.uid for row in app.screen.listed.rows]
+        over = app.screen
+        await settle(pilot, "slash", *("space" if letter == " " else letter for letter in word))
+        now = [row.name if place == "A" else row.uid for row in over.listed.rows]
+        assert now == found if found is not None else 0 < len(now) < len(every)
+        await settle(pilot, "escape")
+        assert app.screen is over and len(over.listed.rows) == len(every)
+        await settle(pilot, "slash", *"claude-2", "enter")
+        assert app.screen is over and 0 < len(over.listed.rows) < len(every)

@@ -26,7 +26,7 @@ from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.asks.answer_keys import OptionKeys, answer_keys, answer_word
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import LOOK_SECONDS, Reading
-from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.line_painter import FrameLine
@@ -201,14 +201,13 @@ class Fleet(Overlay):
 
     # The filter
 
-    async def do_review_filter(self) -> None:
+    def do_review_filter(self) -> None:
         """List only the agents whose lines contain some words."""
-        words = LineDialog(self.context, "Show only", self.filter, done="Filter", hint="words, an agent, a task")
-        text = await self.context.ask(words)
-        if text is not None:
-            self._filter_by(text.strip())
+        self.context.push(FilterDialog(self.context, self.filter, self._filter_by, hint="words, an agent, a task"))
 
     def _filter_by(self, text: str) -> None:
+        if text == self.filter:
+            return
         self.filter = text
         self.release()
         self.window.change(self.listed.replace(self._read()))

@@ -15,7 +15,7 @@ from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import CAME_JUST_NOW
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_lines import kind_of
-from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint
@@ -164,11 +164,7 @@ class RowActions(Controller):
         self._inbox.window.mark(keys, on=len(self._inbox.window.marks) < len(keys))
         self._inbox.marks_changed()
 
-    async def do_review_filter(self) -> None:
+    def do_review_filter(self) -> None:
         """List only the rows that contain some words."""
-        prompt = LineDialog(
-            self._inbox.context, "Show only", self._inbox.filter, done="Filter", hint="words, a list, an agent"
-        )
-        text = await self._inbox.context.ask(prompt)
-        if text is not None:
-            self._inbox.filter_by(text.strip())
+        context, inbox = self._inbox.context, self._inbox
+        context.push(FilterDialog(context, inbox.filter, inbox.filter_by, hint="words, a list, an agent"))

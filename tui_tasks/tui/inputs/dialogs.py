@@ -275,6 +275,39 @@ class LineDialog(Dialog[str | None]):
             self.context.say("Kept what you typed: the same key brings it back.")
 
 
+class FilterDialog(LineDialog):
+    """The words of a filter, which is applied at each letter; Enter keeps it, Esc clears it. No result."""
+
+    def __init__(self, context: Context, value: str, apply: Callable[[str], object], *, hint: str) -> None:
+        super().__init__(context, "Show only", value, done="Keep", hint=hint)
+        self._apply = apply
+
+    @override
+    def _show_keys(self) -> None:
+        self.query_one(FootLine).hint(("Enter", self._done, ""), ("Esc", "Clear", ""))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter by what is typed so far."""
+        event.stop()
+        self._apply(event.value.strip())
+
+    @override
+    def submit(self) -> None:
+        self._apply(self._text.strip())
+        self.dismiss(None)
+
+    @override
+    def action_leave(self) -> None:
+        self._apply("")
+        self.dismiss(None)
+
+    def take_key(self, event: events.Key) -> bool:
+        """Go to the rows, as in the list."""
+        if event.key == "down":
+            self.submit()
+        return event.key == "down"
+
+
 class Recipient(msgspec.Struct, frozen=True):
     """Where typed text can go.
 

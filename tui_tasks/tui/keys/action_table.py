@@ -500,7 +500,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _w("inbox", "review_join", "", "Join it to a duplicate", "Join", needs="held", word="join"),
         _a("inbox", "review_mark", "v", "Mark the task", "Mark", needs="held", verb="mark"),
         _a("inbox", "review_mark_all", "V", "Mark all that are shown, or none", needs="held", verb="mark all"),
-        _a("inbox", "review_filter", "slash", "Filter by words", "Filter", verb="filter"),
+        _a("inbox", "review_filter", "slash", "Filter as you type", "Filter", verb="filter"),
         _a("inbox", "review_open", "enter", "Show the task in its list", "Open", needs="held", verb="open"),
         _a("inbox", "failed_open", "enter", "Show the task in its list", "Open", needs="failed", verb="open"),
         _w("inbox", "failed_run", "r", "Run the checks again", "Run again", help="retry", needs="failed", verb="run"),

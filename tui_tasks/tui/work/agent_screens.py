@@ -23,7 +23,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
@@ -279,12 +279,13 @@ class TranscriptScreen(Overlay):
         self._head.redraw()
         self._hint()
 
-    async def do_record_search(self) -> None:
+    def do_record_search(self) -> None:
         """Show only the items that contain some words."""
-        text = await self.context.ask(LineDialog(self.context, "Show only", self._words, done="Search"))
-        if text is not None:
-            self._words = text.strip()
-            self._draw()
+        self.context.push(FilterDialog(self.context, self._words, self._search, hint="words"))
+
+    def _search(self, words: str) -> None:
+        self._words = words
+        self._draw()
 
     def do_record_open(self) -> None:
         """Show all of the item under the cursor, or only its beginning."""
