@@ -172,3 +172,15 @@ async def test_a_filter_is_applied_as_it_is_typed_and_cleared_by_esc(evening, ma
         assert app.screen is over and len(over.listed.rows) == len(every)
         await settle(pilot, "slash", *"claude-2", "enter")
         assert app.screen is over and 0 < len(over.listed.rows) < len(every)
+
+
+@pytest.mark.parametrize("place", ["A", "a", "S"])
+async def test_an_undo_on_a_screen_over_the_panes_asks_before_it_reverts_what_was_done_elsewhere(app, plan, place):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "s", "d", place, "u")
+        assert "Undo “#8 Backup restore drill: pending → done”, now?" in shown(app)
+        await settle(pilot, "escape")
+        assert task(app, plan[8]).status == "done"
+        await settle(pilot, "u", "y")
+        assert task(app, plan[8]).status == "pending"

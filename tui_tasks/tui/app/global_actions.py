@@ -191,8 +191,9 @@ class GlobalActions(Controller):
         return True
 
     async def _agrees_to_undo(self) -> bool:
-        """Ask before an old change is taken back, unless a later one just was, and before one that deletes things is,
-        as the shell does. Say why where there is none, or none is taken back yet.
+        """Ask before an old change is taken back, unless a later one just was; before one that deletes things is, as the
+        shell does; and before one that was not made on the screen that is over the panes. Say why where there is none,
+        or none is taken back yet.
         """
         from tui_tasks.core.rules import undo
         from tui_tasks.tui.inputs.dialogs import confirm
@@ -205,7 +206,10 @@ class GlobalActions(Controller):
         if self._has_answered():
             return False
         goes_on = undo.goes_on(db, HUMAN, now)
-        question = change_summaries.undo_question(db, change, now, goes_on=goes_on, on_screen=True)
+        is_elsewhere = not context.navigation.may_be_done_here(change)
+        question = change_summaries.undo_question(
+            db, change, now, goes_on=goes_on, on_screen=True, is_elsewhere=is_elsewhere
+        )
         return not question or await confirm(context, question, "undo it")
 
     async def _passes_over(self, change: int, before: int) -> bool:

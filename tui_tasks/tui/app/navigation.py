@@ -179,6 +179,11 @@ class Navigation:
         over = [screen for screen in self._app.screen_stack if isinstance(screen, Overlay)]
         return over[-1].OF_LIST if over else self.pane.HAS_TASKS
 
+    def may_be_done_here(self, change: int) -> bool:
+        """Whether the screen over the panes was there already when a change was made; without one, always."""
+        over = [screen for screen in self._app.screen_stack if isinstance(screen, Overlay)]
+        return not over or change > over[-1].opened_at
+
     def made_panes(self) -> list[Pane]:
         """The panes that have been made."""
         return list(self._app.screen_stack[0].walk_children(Pane))

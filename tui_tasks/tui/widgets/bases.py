@@ -163,6 +163,8 @@ class Overlay(ClosesOnce, Actor, CellsScreen[None]):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self.context = context
+        self.opened_at = context.link.seq
+        """The newest entry of the journal when it was made."""
 
     def changed(self, changes: StateChanges) -> None:
         """Handle changes; `context.state` has applied them already."""

@@ -167,18 +167,21 @@ def description(db: Database, change: int, *, undone: bool, on_screen: bool = Fa
     return f"{count(len(subjects), kinds.pop() if len(kinds) == 1 else 'thing')} {did}: {named}{more}"
 
 
-def undo_question(db: Database, change: int, now: int, *, goes_on: bool, on_screen: bool = False) -> str:
+def undo_question(
+    db: Database, change: int, now: int, *, goes_on: bool, on_screen: bool = False, is_elsewhere: bool = False
+) -> str:
     """Return what to ask a person before the undo of a change; empty if it is done at once.
 
-    Asked is what is not of the last minutes, and what deletes a job or an empty list. `goes_on`: the person has just
-    undone a later change, and is not asked about older changes of tasks alone.
+    Asked is what is not of the last minutes, what deletes a job or an empty list, and what was done `is_elsewhere`, not
+    on the screen that is shown. `goes_on`: the person has just undone a later change, and is not asked about older
+    changes of tasks alone.
     """
     kinds = {part.kind for page in journal.of_change(db, change) for part in page}
     # The first task of a list makes the list.
     is_of_tasks = "task.created" in kinds or all(kind.startswith("task.") for kind in kinds)
     deletes = not is_of_tasks and any(kind.endswith(".created") for kind in kinds)
     at = journal.entry(db, change).at
-    if (now - at < _RECENT and not deletes) or (goes_on and is_of_tasks):
+    if (now - at < _RECENT and not deletes and not is_elsewhere) or (goes_on and is_of_tasks):
         return ""
     return f"Undo “{description(db, change, undone=False, on_screen=on_screen)}”, {ago(at, now)}?"
 
