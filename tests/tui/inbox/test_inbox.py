@@ -76,6 +76,16 @@ async def test_enter_goes_back_after_the_last_question(plan, make_app, size):
         assert not isinstance(app.screen, Inbox)
 
 
+async def test_a_number_without_a_question_says_why_and_where_numbers_show_panes(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "1", "y", "2")
+        assert said(app) == "Already answered: approve. Esc goes back to the panes."
+        await settle(pilot, "j", "3")
+        assert said(app) == "No question here takes a number. Esc goes back to the panes."
+        assert isinstance(app.screen, Inbox)
+
+
 async def test_the_human_may_leave_while_an_answer_is_still_being_written(plan, make_app, monkeypatch):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -318,7 +328,7 @@ async def test_a_key_on_what_is_answered_says_the_answer(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "2", "h", "1")
-        assert said(app) == "Already answered: jose."
+        assert said(app) == "Already answered: jose. Esc goes back to the panes."
         assert asks(app)["claude-1"].answer == "jose"
 
 
@@ -613,6 +623,8 @@ async def test_undo_says_once_that_an_answer_stays_before_it_takes_back_the_chan
         assert said(app) == "claude-1 has your answer, which nothing takes back. u again undoes the change before it."
         assert status(app, plan[8]) == "skipped"
         await settle(pilot, "u")
+        assert "Undo “#8 Backup restore drill: pending → skipped”, now?" in shown(app)
+        await settle(pilot, "y")
         await until(pilot, lambda: status(app, plan[8]) == "pending")
         assert said(app).startswith("Undone: #8 Backup restore drill: skipped → pending.")
         await settle(pilot, "ctrl+r")

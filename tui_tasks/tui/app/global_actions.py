@@ -191,8 +191,8 @@ class GlobalActions(Controller):
         return True
 
     async def _agrees_to_undo(self) -> bool:
-        """Ask before an old change is taken back, unless a later one just was; before one that deletes things is, as the
-        shell does; and before one that was not made on the screen that is over the panes. Say why where there is none,
+        """Ask before an old change is taken back, unless a later one just was; before one that deletes things is, as in
+        the shell; and before one that was not made on the screen that is over the panes. Say why where there is none,
         or none is taken back yet.
         """
         from tui_tasks.core.rules import undo

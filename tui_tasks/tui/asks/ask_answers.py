@@ -56,15 +56,19 @@ class AskAnswers(Controller):
         if action.needs != "ask":
             return None
         ask = self._inbox.ask
+        # Elsewhere a number shows a pane.
+        back = f"{self._context.keymap.key_of('back')} goes back to the panes." if action.verb == "number" else ""
         if self._inbox.folded is not None:
             return f"{self._context.keymap.key_of('ask_open')} lists these questions: answer each there"
+        if ask is None and back:
+            return Sentence(f"No question here takes a number. {back}")
         if ask is None:
             return "nothing needs you" if self._inbox.item is None else "no question here"
         if ask.state != "open" and action.id == "ask_after":
             return None
         if ask.state == "answered":
             answer = "; ".join((ask.answer or "").split("\n"))
-            return Sentence(f"Already answered: {safe_line(answer, 60)}.")
+            return Sentence(f"Already answered: {safe_line(answer, 60)}. {back}".rstrip())
         if ask.state != "open":
             return Sentence(f"Not sent: {agent_text.closed(ask, self._context.clock.now())}.")
         if self._inbox.came_just_now:
