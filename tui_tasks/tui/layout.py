@@ -35,11 +35,15 @@ WIDE: Final = 100
 SHORT: Final = 16
 """Rows under which there is room for one thing only."""
 
-AROUND: Final = 5
-"""Lines around a pane where there is room for more than one thing: three above it, two at the foot."""
-
 HORIZONTAL: Final = [(0, "-narrow"), (NARROW, "-stacked"), (WIDE, "-wide")]
 VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
+
+
+def around(size: Size) -> int:
+    """Return how many lines stand around a pane where there is room for more than one thing: three above it, its foot,
+    and on a wide screen an empty one above that.
+    """
+    return 5 if size.width >= WIDE else 4
 
 
 def is_compact(size: Size) -> bool:

@@ -7,9 +7,9 @@ import pytest
 from tests.tui.driving import by_agent, lines, opened, press, settle, shown, until
 from tests.tui.plan import NOW, Plan
 from tests.tui.sessions import with_sessions
-from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
@@ -153,3 +153,23 @@ async def test_the_second_line_of_a_message_is_painted_again_when_another_of_two
         await pilot.pause()
         assert 1 in painted
         assert lines(app)[-1].endswith("another end")
+
+
+@pytest.mark.parametrize(("size", "empty"), [((120, 40), 1), ((80, 24), 0), ((40, 12), 0)])
+async def test_only_a_wide_screen_keeps_a_line_above_the_keys_empty(plan, make_app, size, empty):
+    by_agent(plan, "human", *(AddTask(f"More {number}", plan.list_uid) for number in range(60)))
+    app = make_app(plan.path, pane="log")
+    async with opened(app, size):
+        assert (lines(app)[-2].strip() == "") is bool(empty) and lines(app)[-1].startswith(" a Inbox")
+
+
+async def test_a_message_of_two_lines_hides_no_line_of_a_question(plan, make_app):
+    by_agent(plan, "claude-1", OpenAsk("\n".join(f"line {number}" for number in range(30))))
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        await press(app, pilot, "a")
+        app.context.say(LONG)
+        await settle(pilot)
+        foot = app.screen.query_one(FootLine)
+        assert foot.region.height == 2
+        assert all(not other.region.overlaps(foot.region) for other in app.screen.children if other is not foot)

@@ -128,8 +128,8 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        counted, agents, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line]
-        assert "⇡ 1 to review" in counted
+        agents, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line]
+        assert "⇡ 1 to review" in lines(app)[1]
         assert "robot-1 to review #9" in agents
         assert "3 files +41 -7" in above
         assert "3 files +41 -7" in row

@@ -147,7 +147,7 @@ class ListPane(TaskPane):
         """Return the lines of the detail below the rows: a quarter, less what is shown above the pane in its place; up
         to half of the pane of those that the rows leave.
         """
-        height = self.app.size.height - layout.AROUND
+        height = self.app.size.height - layout.around(self.app.size)
         most, home = _most_detail(height), self.context.state.current_list
         taken = height - self.size.height if self.size.height else self._lines_above()
         rows = home.total if home is not None else 0

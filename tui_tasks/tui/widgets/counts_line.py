@@ -94,7 +94,7 @@ class Counts:
         self._needs = Needs(context, line.lasts)
 
     def groups(self, width: int, *, is_alone: bool) -> list[Group]:
-        """`? 2 ask   ✗ 2 failed   ! 0 stuck   ◷ 1 late   • 6 tasks changed`; alone, what agents do as well."""
+        """`? 2 questions   ✗ 2 failed   ! 0 stuck   ◷ 1 late   • #5 started`; alone, what agents do as well."""
         entries = self._agents.entries()
         if is_alone and width < NARROW:
             return self._in_short(entries, width)
