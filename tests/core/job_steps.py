@@ -3,7 +3,6 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from tests.conftest import SECOND
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance.replay import replay
@@ -11,6 +10,7 @@ from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, CreateJob, Decide
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schema import migrate
 from tui_tasks.core.schema.tables import STATE
+from tui_tasks.text.times import SECOND
 
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE

@@ -16,8 +16,7 @@ from tests.hooks.playing import PAYLOADS
 from tests.postgres.machines import digest
 from tests.postgres.test_commands import added_over_mcp
 from tests.postgres.test_machines import PERMISSION, START, hook, leave, state_of
-from tests.runner.hosting import hosted, runners
-from tests.runner.test_supervisor import shell
+from tests.runner.hosting import hosted, runners, shell
 from tests.started import DEADLINE, Started, until
 from tests.terminals import Terminal
 from tui_tasks import clock

@@ -16,11 +16,18 @@ from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
-from tui_tasks.runner import runner_settings
+from tui_tasks.runner import processes, runner_settings
 from tui_tasks.runner.scheduler_service import SchedulerService
 from tui_tasks.runner.supervisor_launch import Launcher
 
 ROOT = Path(__file__).parent.parent.parent
+STUBBORN = """
+trap '' TERM
+echo $$ >> PIDS
+setsid sh -c 'trap "" TERM; echo $$ >> PIDS; while :; do sleep 1; done' &
+(setsid sh -c 'trap "" TERM; echo $$ >> PIDS; while :; do sleep 1; done' &)
+while :; do sleep 1; done
+"""
 
 
 def runners(**table: object) -> runner_settings.Runners:
@@ -28,6 +35,18 @@ def runners(**table: object) -> runner_settings.Runners:
     made, wrong = runner_settings.read(table, "the file")
     assert not wrong
     return made
+
+
+def shell(text: str, **more: object) -> dict:
+    return {"command": ["sh", "-c", text], "grace": 1, **more}
+
+
+def pids(file: Path) -> list[int]:
+    return [int(word) for word in file.read_text().split()] if file.exists() else []
+
+
+def alive(pid: int) -> bool:
+    return processes.is_alive(processes.identity(pid)) is True
 
 
 class Host:

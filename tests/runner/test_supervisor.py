@@ -11,20 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.runner.hosting import ROOT, Host, hosted, job_of, runners
+from tests.runner.hosting import ROOT, STUBBORN, Host, alive, hosted, job_of, pids, runners, shell
 from tests.started import DEADLINE, until
 from tui_tasks.core.operations.jobs import DeleteJob, EditJob, StopRun
 from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.runner import processes, supervisor_launch
 from tui_tasks.runner.run_commands import private_folder
 
-STUBBORN = """
-trap '' TERM
-echo $$ >> PIDS
-setsid sh -c 'trap "" TERM; echo $$ >> PIDS; while :; do sleep 1; done' &
-(setsid sh -c 'trap "" TERM; echo $$ >> PIDS; while :; do sleep 1; done' &)
-while :; do sleep 1; done
-"""
 LEAVES_A_CHILD = """
 import os, signal, subprocess, sys
 from tui_tasks.runner import processes
@@ -44,18 +37,6 @@ print(inside_run(os.environ, Database(sys.argv[2])))
 @pytest.fixture
 def host(store):
     return Host(store)
-
-
-def shell(text: str, **more: object) -> dict:
-    return {"command": ["sh", "-c", text], "grace": 1, **more}
-
-
-def pids(file: Path) -> list[int]:
-    return [int(word) for word in file.read_text().split()] if file.exists() else []
-
-
-def alive(pid: int) -> bool:
-    return processes.is_alive(processes.identity(pid)) is True
 
 
 def test_context_and_prompt_come_on_standard_input_byte_for_byte(host, store, path):

@@ -22,8 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.core.job_steps import EVERY_MINUTE, Jobs, heartbeat
-from tests.runner.hosting import ROOT, Host, hosted, runners
-from tests.runner.test_supervisor import STUBBORN, alive, pids, shell
+from tests.runner.hosting import ROOT, STUBBORN, Host, alive, hosted, pids, runners, shell
 from tests.soak.budget import Budget
 from tests.soak.speaking import memory
 from tests.started import until
