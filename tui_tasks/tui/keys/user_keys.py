@@ -129,14 +129,15 @@ _EDIT: Final = ("edit", "job_edit", "review_edit", "ask_edit")
 _DELETE: Final = ("delete", "job_delete", "ask_deny", "review_decline", "agent_stop")
 _WANTED: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("o", "O", "N", "plus", "insert", "ctrl+n"), _NEW),
-    **dict.fromkeys(("i", "I", "p", "r", "R", "t", "f2"), _EDIT),
-    **dict.fromkeys(("x", "d", "delete", "minus"), _DELETE),
+    **dict.fromkeys(("i", "I", "r", "R", "t", "f2"), _EDIT),
+    **dict.fromkeys(("x", "d", "delete", "minus", "ctrl+k"), _DELETE),
     **dict.fromkeys(("l", "right", "space", "tab", "shift+tab"), _OPEN),
     **dict.fromkeys(("h", "left", "backspace", "ctrl+g", "ctrl+o"), ("back",)),
     **dict.fromkeys(("Q", "X", "Z", "ctrl+x"), ("quit",)),
     **dict.fromkeys(("f", "f3"), ("filter", "job_filter", "search_all")),
     **dict.fromkeys(("b", "ctrl+b"), ("page_up",)),
     "c": ("status",),
+    "p": ("agent_pause", *_EDIT),
     "n": ("ask_deny", "review_decline"),
     "y": ("asks",),
     "M": ("note", "agent_message"),
