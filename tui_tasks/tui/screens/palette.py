@@ -172,7 +172,7 @@ _AGENT_WORDS: Final = {
     "waiting": "stands still until you answer",
     "stuck": "does not get on; the reason is beside it",
     "quiet": "has a task, and was not heard for long",
-    "gone": "has ended or lost its task, and left something open",
+    "gone": "has ended or lost its task, and left something undone",
     "failed": "an error has ended its turn",
     "idle": "has nothing to do",
     "paused": "you have paused it",
