@@ -128,7 +128,7 @@ def test_known_people_are_read_anew_only_where_they_spoke(plan, monkeypatch):
     with Store(plan.path) as store:
         known = fleet.everyone(store.db, 0)
         asked = []
-        monkeypatch.setattr(activity, "words", lambda db, name, limit: asked.append(name) or [])
+        monkeypatch.setattr(activity, "newest_entries", lambda db, name: asked.append(name) or [])
         fleet.everyone(store.db, 0, known)
         assert asked == []
         store.commit(LogTask(plan[5], "more"), actor="claude-1", now=NOW)
