@@ -146,6 +146,8 @@ async def test_a_question_that_asks_for_words_is_neither_approved_nor_denied(pla
         if place == "a":
             await settle(pilot, "x")
             assert said(app) == "No does not answer this: m replies in your own words."
+            await settle(pilot, "m")
+            assert "Reply to codex-1" in shown(app)
         assert asks(app)["codex-1"].state == "open"
 
 

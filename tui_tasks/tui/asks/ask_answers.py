@@ -85,6 +85,12 @@ class AskAnswers(Controller):
         can_reply = ask is not None and ask.state == "open" and self._inbox.view_of(ask).why_closed is None
         return action.id != "ask_reply" or can_reply
 
+    @override
+    def opens_input(self, action: Action) -> bool:
+        """A question that takes neither yes nor no is not denied; the key that is named instead comes next."""
+        view = self._inbox.view
+        return action.id != "ask_deny" or view is None or view.denying is not None or bool(view.options)
+
     def why_not_sent(self, view: AskView, *, to_end: bool = False) -> str | None:
         """Return why a key cannot answer a question yet, as when it was not read to its end; None if it can."""
         if view.ask.state != "open":
