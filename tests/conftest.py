@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.assertion import rewrite
 from hypothesis import Phase, settings
 
 import tui_tasks
@@ -45,6 +46,19 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(tui_tasks.__path__[0], quiet=1)
         if _has_memory_for_folders():
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+        if config.getoption("numprocesses", 0) and config.getoption("assertmode") == "rewrite":
+            _rewrite_assertions(config)
+
+
+def _rewrite_assertions(config: pytest.Config) -> None:
+    """Do for a fresh clone what else each worker does at the same time, for every test."""
+    state = config.stash[rewrite.assertstate_key]
+    for file in Path(__file__).parent.rglob("*.py"):
+        if file.name.startswith("test_") or file.name == "conftest.py":
+            compiled = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
+            if rewrite._read_pyc(file, compiled) is None and rewrite.try_makedirs(compiled.parent):
+                read, code = rewrite._rewrite_test(file, config)
+                rewrite._write_pyc(state, code, read, compiled)
 
 
 def _has_memory_for_folders() -> bool:
