@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations.work import SetWork
 from tui_tasks.core.read import work_queries
@@ -110,10 +111,10 @@ def end_agent(store: Store, work: Work) -> None:
         Terminals(store.path).end(work.terminal)
 
 
-def is_gone(store: Store, work: Work) -> bool:
+def is_gone(db: Database, work: Work) -> bool:
     """Return whether the agent of a work has ended, so that nobody reads what is sent to it."""
-    session = session_queries.find(store.db, work.agent)
+    session = session_queries.find(db, work.agent)
     if session is None or session.state == session_queries.GONE:
         return True
     process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
-    return processes.is_alive(process, store.db.machine) is False
+    return processes.is_alive(process, db.machine) is False

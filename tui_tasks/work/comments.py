@@ -70,7 +70,7 @@ def send(store: Store, work: Work, comments: str | Sequence[LineComment], clock:
     """
     work_queries.check_here(store.db, work)
     text = comments if isinstance(comments, str) else comments_text(comments)
-    is_gone = clean_up.is_gone(store, work)
+    is_gone = clean_up.is_gone(store.db, work)
     if is_gone:
         Starter(store, Path(work.repository), clock).check_go_on(work_queries.find(store.db, work.uid))
     commented: Work = store.commit(CommentWork(work.uid, text), actor=HUMAN, now=clock())[0]
@@ -88,7 +88,7 @@ def wake(store: Store, work: Work, now: int) -> bool:
     """
     waiting = [message for message in ask_queries.waiting(store.db, work.agent) if not message.ends_turn]
     seen = session_queries.seen(store.db, work.agent)
-    is_gone = clean_up.is_gone(store, work)
+    is_gone = clean_up.is_gone(store.db, work)
     is_at_rest = work.terminal is not None and seen is not None and seen.state in _AT_REST
     if not waiting or not (is_gone or is_at_rest):
         return False

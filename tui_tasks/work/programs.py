@@ -72,6 +72,11 @@ def check(settings: WorkSettings, program: str) -> None:
         raise Conflict(f"{program} cannot be started: no program {word} ({where})", program=program)
 
 
+def is_installed(settings: WorkSettings, program: str) -> bool:
+    """Return whether the command of a program is there."""
+    return shutil.which(_words(settings, program)[0]) is not None
+
+
 def first_question(lines: Sequence[str]) -> str | None:
     """Return what a program asks before it begins, by the last lines of its terminal; None: nothing that is known."""
     text = "\n".join(lines)

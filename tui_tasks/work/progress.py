@@ -139,7 +139,7 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
     )
     if owner is not None:
         # Both agents commit on one branch, so nobody knows whose a commit is.
-        has_changes = has_changes and (work.summary is not None or clean_up.is_gone(store, owner))
+        has_changes = has_changes and (work.summary is not None or clean_up.is_gone(store.db, owner))
     if budget_rules.of(work).ask is not None:
         return None  # the human says whether it goes on
     if session.state == session_queries.GONE:

@@ -532,3 +532,18 @@ async def test_the_form_of_a_job_points_at_the_field_that_takes_what_is_typed(ev
         await settle(pilot, "tab")
         assert [line for line in shown(app).splitlines() if line.startswith(">")] == [">When      0 16 * * *"]
         assert " Settings  e.g. timeout=600" in shown(app)
+
+
+async def test_arrows_and_space_say_where_a_job_runs_and_tab_goes_to_the_next_field(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "n")
+        assert isinstance(app.screen, JobForm)
+        await settle(pilot, "tab", "tab", "tab", "right")
+        assert app.screen.typed.runs == "conversation"
+        await settle(pilot, "space")
+        assert app.screen.typed.runs == "runner"
+        await settle(pilot, "c")
+        assert app.screen.typed.runs == "conversation"
+        await settle(pilot, "left", "tab")
+        assert app.screen.typed.runs == "runner" and app.screen.focused.id == "settings"

@@ -184,7 +184,7 @@ def test_work_that_is_merged_leaves_a_task_that_is_done(plan, make_app, tmp_path
         app.context.navigation.go_to(plan[10])
         await settle(pilot, "enter")
         await until(pilot, lambda: app.screen.review is not None)
-        await settle(pilot, "y", "enter")
+        await settle(pilot, "y", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         await settled(pilot)
 

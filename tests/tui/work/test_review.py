@@ -14,6 +14,7 @@ from tests.tui.work.reviewing import begin, keys_repository, state_of
 from tests.work.repositories import commit, git, write
 from tui_tasks.core.agent_snapshots import Check
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck
+from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
@@ -200,16 +201,43 @@ async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, ma
         await review(app, pilot, plan)
         await settle(pilot, "y")
         assert "Accept #9 into main" in shown(app) and "squash" in shown(app)
-        await settle(pilot, "tab")
+        await settle(pilot, "tab", "right")
         assert "a merge commit on main" in shown(app)
-        await settle(pilot, "shift+tab")
+        await settle(pilot, "tab", "space")
         assert "the agent continues in its worktree" in shown(app)
-        await settle(pilot, "shift+tab", "tab", "tab", "tab", "enter")
+        await settle(pilot, "space", "shift+tab", "left", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         await until(pilot, lambda: not isinstance(app.screen, ReviewScreen))
     assert state_of(plan, work) == "merged"
     assert git(place.root, "log", "--format=%s", "-1") == "Old cookie banner (#9)"
     assert "store.put" in (place.root / "src" / "keys.py").read_text()
+
+
+async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y", "enter")
+        assert "1 of 2 files not opened" in shown(app)
+        assert "Enter again merges 1 file that you have not opened." in said(app)
+        assert state_of(plan, work) == "ready"
+        await settle(pilot, "escape", "j")
+        await until(pilot, lambda: app.screen.unopened == 0)
+        await settle(pilot, "y", "enter")
+        await until(pilot, lambda: "Merged into main" in said(app))
+
+
+async def test_an_agent_that_has_ended_cannot_be_said_to_continue(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    with Store(plan.path) as store:
+        store.commit(EndSession(work.agent, "its process has ended"), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y", "tab", "tab", "space")
+        assert "its worktree and branch are removed  robot-1 has ended" in shown(app)
+        assert "the agent continues" not in shown(app)
 
 
 async def test_a_accepts_too_and_the_foot_shows_y_alone(plan, place, make_app):
@@ -244,7 +272,7 @@ async def test_y_refuses_what_came_up_just_now_and_what_has_moved_since(plan, pl
         monkeypatch.setattr(reading, "READ_SECONDS", 0.0)
         await settle(pilot, "y")
         write(place.tree, src__keys_py="moved\n")
-        await settle(pilot, "enter")
+        await settle(pilot, "enter", "enter")
         await until(pilot, lambda: "look again" in said(app))
         await until(pilot, lambda: "1 not committed" in shown(app))
     assert state_of(plan, work) == "ready"
@@ -261,7 +289,7 @@ async def test_y_merges_nothing_that_was_read_only_while_the_form_was_open(plan,
         commit(place.tree, "Moved", src__keys_py="moved\n")
         screen.read_again()
         await until(pilot, lambda: screen.version != before)
-        await settle(pilot, "enter")
+        await settle(pilot, "enter", "enter")
         await until(pilot, lambda: "look again" in said(app))
     assert state_of(plan, work) == "ready"
     assert git(place.root, "log", "--format=%s", "-1") == "First"
@@ -303,7 +331,7 @@ async def test_uncommitted_work_is_merged_only_with_a_commit_message_of_the_huma
         assert "1 file not committed: committed with this message first" in shown(app)
         await settle(pilot, "ctrl+u", "enter")
         assert "Accept #9" in shown(app)
-        await settle(pilot, *"mine", "enter")
+        await settle(pilot, *"mine", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
     assert git(place.root, "log", "--format=%s", "-1") == "mine"
     assert (place.root / "notes.txt").read_text() == "one\n"
@@ -428,7 +456,7 @@ async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(pl
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "y", "enter")
+        await settle(pilot, "y", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         await settle(pilot, "u")
         await until(pilot, lambda: "Taken out of main again" in said(app))
@@ -448,7 +476,7 @@ async def test_redo_merges_and_discards_again_what_undo_has_brought_back(plan, p
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "y", "enter")
+        await settle(pilot, "y", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         merged = git(place.root, "rev-parse", "main")
         await settle(pilot, "u")
@@ -483,7 +511,7 @@ async def test_undo_offers_a_revert_where_others_have_built_on_a_merge(plan, pla
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "y", "enter")
+        await settle(pilot, "y", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         commit(place.root, "Later", later_txt="x\n")
         await settle(pilot, "u")

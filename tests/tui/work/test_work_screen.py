@@ -21,7 +21,7 @@ from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.work import agent_screens, attaching
 from tui_tasks.tui.work.agent_screens import Peek
 from tui_tasks.tui.work.work_forms import StartForm
-from tui_tasks.work import starting
+from tui_tasks.work import programs, starting
 from tui_tasks.work.starting import Request, Started
 
 
@@ -59,13 +59,24 @@ async def test_w_asks_for_program_place_and_words_and_starts_an_agent(plan, star
         await settle(pilot, "W")
         assert isinstance(app.screen, StartForm)
         assert "claude" in shown(app) and "a new worktree" in shown(app)
-        assert lines(app)[-1].startswith(" Enter Start  Tab Program  Esc Back")
-        await settle(pilot, "tab", "shift+tab", *"now")
+        assert lines(app)[-1].startswith(" Enter Start  Tab Next field")
+        await settle(pilot, "tab", "right", "tab", "space", "tab", *"now")
         assert "codex" in shown(app) and "this checkout" in shown(app)
         await settle(pilot, "enter")
         await until(pilot, lambda: bool(started))
         await until(pilot, lambda: "codex-" in said(app))
     assert started == [(plan[9], Request(program="codex", here=True, words="now"))]
+
+
+async def test_w_offers_the_programs_that_are_installed_first(plan, make_app, monkeypatch):
+    monkeypatch.setattr(programs.shutil, "which", lambda word: word if word == "gemini" else None)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W", "tab")
+        assert "Program   gemini" in shown(app) and "not installed" not in shown(app)
+        await settle(pilot, "right")
+        assert "Program   claude  not installed" in shown(app)
 
 
 async def test_w_on_a_task_that_somebody_has_claimed_says_so_before_the_form(plan, make_app):
@@ -110,7 +121,7 @@ async def test_the_form_of_a_start_that_is_refused_stands_there_again_as_it_was_
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])
-        await settle(pilot, "W", "tab", "shift+tab", *"base:next now", "enter")
+        await settle(pilot, "W", "tab", "c", "down", "left", "down", *"base:next now", "enter")
         await until(pilot, lambda: "in no git repository" in said(app))
         assert isinstance(app.screen, StartForm)
         assert "codex" in shown(app) and "this checkout" in shown(app) and "base:next now" in shown(app)

@@ -22,6 +22,7 @@ from tui_tasks.dialects.requests.job_syntax import Times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.inputs.choice_line import ChoiceLine, Option
 from tui_tasks.tui.inputs.dialogs import WordLine
 from tui_tasks.tui.inputs.editor import LongText
 from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen
@@ -58,6 +59,7 @@ _EXPLAINED: Final = {
 }
 _LONG: Final = ("system_prompt", "prompt")
 RUNNER, CONVERSATION = "runner", "conversation"
+_RUNS: Final = (Option(RUNNER), Option(CONVERSATION))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +150,14 @@ class JobForm(FormScreen[str]):
             yield TextLines(self.context, self._preview_text, id="preview")
             yield FootLine(self.context, id="foot")
 
-    def _field(self, name: str) -> FormLine | LongText:
+    def _field(self, name: str) -> FormLine | LongText | ChoiceLine:
         value = getattr(self._was, name)
         if name in _LONG:
             return LongText(value, id=name)
+        if name == "runs":
+            onwards, back = self.focus_next, self.focus_previous
+            keys = {"tab": onwards, "enter": onwards, "down": onwards, "shift+tab": back, "up": back}
+            return ChoiceLine(_RUNS, value, id=name, keys=keys)
         return FormLine(value, id=name, placeholder=_HINTS.get(name, ""))
 
     @property
@@ -177,6 +183,8 @@ class JobForm(FormScreen[str]):
     def _value(self, name: str) -> str:
         if name in _LONG:
             return self.query_one(f"#{name}", LongText).value
+        if name == "runs":
+            return self.query_one("#runs", ChoiceLine).value
         return self.query_one(f"#{name}", FormLine).value
 
     # The preview
@@ -288,10 +296,6 @@ class JobForm(FormScreen[str]):
                 self.set_focus(self.query_one(f"#{name}"))
                 self.context.say(text)
                 return True
-        if typed.runs.strip() not in (RUNNER, CONVERSATION):
-            self.query_one("#runs").focus()
-            self.context.say(f"it runs in the {RUNNER} or in the {CONVERSATION}")
-            return True
         return False
 
     async def _change(self, base: Job, typed: Typed) -> str | None:

@@ -30,7 +30,7 @@ from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.work import attaching, review_rows
 from tui_tasks.tui.work.review_rows import Comment
-from tui_tasks.work import merge_steps
+from tui_tasks.work import clean_up, merge_steps
 from tui_tasks.work.accepting import Acceptance, Outcome
 
 if TYPE_CHECKING:
@@ -241,7 +241,8 @@ class ReviewActions(Controller):
             return
         # The screen may read another version while the form is open: what was on screen is accepted.
         facts = screen.facts
-        answer = await context.ask(AcceptForm(context, facts, screen.unopened))
+        has_ended = clean_up.is_gone(context.db, facts.work)
+        answer = await context.ask(AcceptForm(context, facts, screen.unopened, has_ended=has_ended))
         if answer is None:
             return
         outcome = await self._accept(facts, answer, unproven=False)

@@ -129,7 +129,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     """
     from tui_tasks.core.store import Store
     from tui_tasks.tui.work.work_forms import StartForm
-    from tui_tasks.work import starting
+    from tui_tasks.work import programs, starting
 
     tasks = task_queries.live_tasks(context.db, uids)
     claimed = next((one for one in tasks if one.claimed_by is not None and _other(context, [one]) is None), None)
@@ -140,13 +140,15 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     with Store(context.link.path, read_only=True) as store:
         settings = starting.settings()
         first = starting.last_program(store, settings)
+    installed = {name: programs.is_installed(settings, name) for name in settings.names()}
+    offered = dict(sorted(installed.items(), key=lambda one: not one[1]))
+    if not installed.get(first) and any(installed.values()):
+        first = next(iter(offered))
     answer: StartAnswer | None = None
     problem = ""
     while tasks:
         named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
-        form = StartForm(
-            context, f"Start an agent on {named}", settings.names(), first, _other(context, tasks), before=answer
-        )
+        form = StartForm(context, f"Start an agent on {named}", offered, first, _other(context, tasks), before=answer)
         answer = await context.ask(form.with_problem(problem))
         if answer is None:
             return False

@@ -6,17 +6,23 @@ between.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
+from typing_extensions import override
 
+from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inputs.choice_line import ChoiceLine, Option
 from tui_tasks.tui.inputs.dialogs import AnswerLine
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.bases import Dialog, plain
@@ -70,79 +76,91 @@ def parted(line: str) -> tuple[str, str]:
     return (bases[-1] if bases else ""), rest.strip()
 
 
-class StartForm(Dialog[StartAnswer | None]):
-    """The form, at the foot. Result: the choice, or None."""
+R = TypeVar("R")
+
+
+class _FootForm(Dialog[R], Generic[R]):
+    """A form of lines at the foot: the last takes words, the others have a few values. Tab goes to the next line."""
 
     AUTO_FOCUS = "AnswerLine"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
+    LABEL_CELLS = 10
+
+    @property
+    def keys(self) -> dict[str, Callable[[], object]]:
+        """The keys of every line."""
+        onwards, back = self.focus_next, self.focus_previous
+        moves = {"tab": onwards, "down": onwards, "shift+tab": back, "up": back}
+        return {"enter": self.submit, "escape": self.action_leave, **moves}
+
+    def line(self, label: str, field: Widget) -> Widget:
+        """Return a field behind its label."""
+        return Horizontal(Static(self._label(label), classes="label", name=label), field, classes="line")
+
+    def _label(self, label: str, *, is_here: bool = False) -> Content:
+        return plain(
+            f" {sign('cursor') if is_here else ' '} {label:<{self.LABEL_CELLS}}", "$key" if is_here else "$muted"
+        )
+
+    def on_descendant_focus(self) -> None:
+        """Mark the line with the focus."""
+        for line in self.query(".line").results(Horizontal):
+            label = line.query_one(".label", Static)
+            label.update(self._label(label.name or "", is_here=self.focused in line.children))
+
+    def submit(self) -> None:
+        """End with what was chosen."""
+        raise NotImplementedError
+
+    def action_leave(self) -> None:
+        """Leave without a result."""
+        self.dismiss(None)
+
+
+class StartForm(_FootForm[StartAnswer | None]):
+    """The form, at the foot. Result: the choice, or None."""
 
     def __init__(
         self,
         context: Context,
         title: str,
-        programs: Sequence[str],
+        programs: Mapping[str, bool],
         first: str,
         other: str | None = None,
         before: StartAnswer | None = None,
     ) -> None:
-        """`other` is the agent that is at work on the task already; `before` is the choice that could not be done."""
+        """`programs`: whether each is installed; `other` is the agent that is at work on the task already; `before` is
+        the choice that could not be done.
+        """
         super().__init__(context)
         self._title = title
-        self._programs = list(programs)
-        self._program = self._programs.index(first) if first in self._programs else 0
-        self._places = places(other)
-        names = [name for name, _ in self._places]
-        self._place = names.index(before.place) if before is not None and before.place in names else 0
+        self._programs = [Option(name, note="" if programs[name] else "not installed") for name in programs]
+        self._first = first
+        self._places = [Option(*place) for place in places(other)]
+        self._place = before.place if before is not None else ""
         self._words = before.typed if before is not None else ""
 
     def compose(self) -> ComposeResult:
         """Compose the choices and the line for words."""
-        keys = {
-            "enter": self.submit,
-            "escape": self.action_leave,
-            "tab": self._next_program,
-            "shift+tab": self._next_place,
-        }
+        words = "more for the agent, base:BRANCH, or nothing"
         with Vertical(classes="foot"):
             yield rule(self.context)
             yield Static(plain(self._title, "bold"))
-            yield Static("", id="start-program")
-            yield Static("", id="start-place")
-            with Horizontal(id="start-words"):
-                yield Static(plain("   Words    ", "$muted"))
-                yield AnswerLine(
-                    self._words, id="answer", placeholder="more for the agent, base:BRANCH, or nothing", keys=keys
-                )
+            yield self.line("Program", ChoiceLine(self._programs, self._first, id="program", keys=self.keys))
+            yield self.line("Place", ChoiceLine(self._places, self._place, id="place", keys=self.keys))
+            yield self.line("Words", AnswerLine(self._words, id="answer", placeholder=words, keys=self.keys))
             yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Show the choices and the keys."""
-        self.query_one(FootLine).hint(
-            ("Enter", "Start", ""), ("Tab", "Program", ""), ("Esc", "Back", ""), ("Shift+Tab", "Place", "")
-        )
-        self._show()
+        """Show the keys."""
+        hints = ("Enter", "Start", ""), ("Tab", "Next field", ""), ("←→", "Change", ""), ("Esc", "Back", "")
+        self.query_one(FootLine).hint(*hints)
 
-    def _show(self) -> None:
-        program, place = self._programs[self._program], self._places[self._place][1]
-        self.query_one("#start-program", Static).update(plain("   Program  ", "$muted") + plain(program, "bold"))
-        self.query_one("#start-place", Static).update(plain("   Place    ", "$muted") + plain(place, "bold"))
-
-    def _next_program(self) -> None:
-        self._program = (self._program + 1) % len(self._programs)
-        self._show()
-
-    def _next_place(self) -> None:
-        self._place = (self._place + 1) % len(self._places)
-        self._show()
-
+    @override
     def submit(self) -> None:
-        """End with what was chosen."""
         base, words = parted(self.query_one(AnswerLine).value)
-        self.dismiss(StartAnswer(self._programs[self._program], self._places[self._place][0], base, words))
-
-    def action_leave(self) -> None:
-        """Leave without a start."""
-        self.dismiss(None)
+        program, place = (self.query_one(f"#{name}", ChoiceLine).value for name in ("program", "place"))
+        self.dismiss(StartAnswer(program, place, base, words))
 
 
 _METHODS: Final[dict[Method, str]] = {
@@ -151,7 +169,10 @@ _METHODS: Final[dict[Method, str]] = {
     "rebase": "its commits, rebased onto {base}",
     "ff": "{base} moves forward to it",
 }
-_AFTER: Final = ("its worktree and branch are removed", "the agent continues in its worktree")
+_ENDS, _GOES_ON = (
+    Option("ends", "its worktree and branch are removed"),
+    Option("on", "the agent continues in its worktree"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,47 +184,45 @@ class AcceptAnswer:
     goes_on: bool
 
 
-class AcceptForm(Dialog[AcceptAnswer | None]):
+class AcceptForm(_FootForm[AcceptAnswer | None]):
     """The form, at the foot. Result: the choice, or None."""
 
-    AUTO_FOCUS = "AnswerLine"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
-
-    def __init__(self, context: Context, facts: WorkFacts, unopened: int) -> None:
-        """`unopened`: how many of the files the human has not opened."""
+    def __init__(self, context: Context, facts: WorkFacts, unopened: int, *, has_ended: bool) -> None:
+        """`unopened`: how many of the files the human has not opened. `has_ended`: the agent has."""
         super().__init__(context)
         self._unopened = unopened
+        self._has_ended = has_ended
+        self._has_asked = False
         assert facts.review is not None
         self._facts = facts
         self._review = facts.review
         self._settings = starting.settings()
-        self._methods: list[Method] = list(_METHODS)
-        self._method = self._methods.index(self._settings.merge)
-        self._goes_on = False
 
     def compose(self) -> ComposeResult:
         """Compose the choices, what will happen, and the line for the message."""
         task, base = self._facts.task, safe_line(self._review.base, 40)
-        keys = {
-            "enter": self.submit,
-            "escape": self.action_leave,
-            "tab": self._next_method,
-            "shift+tab": self._next_after,
-        }
+        methods = [Option(name, note=how.format(base=base)) for name, how in _METHODS.items()]
+        message = f"{safe_line(task.name, 200)} (#{task.number})"
         with Vertical(classes="foot"):
             yield rule(self.context)
             yield Static(plain(f"Accept #{task.number} into {base}", "bold"))
-            yield Static("", id="accept-method")
-            yield Static("", id="accept-after")
+            yield self.line("Method", ChoiceLine(methods, self._settings.merge, id="method", keys=self.keys))
+            yield self.line("After", ChoiceLine(self._after(), _ENDS.value, id="after", keys=self.keys))
             for text, style in self._facts_lines():
                 yield Static(plain("   " + text, style))
-            yield AnswerLine(
-                f"{safe_line(task.name, 200)} (#{task.number})",
-                id="answer",
-                placeholder="message of the commit",
-                keys=keys,
+            yield self.line(
+                "Message", AnswerLine(message, id="answer", placeholder="message of the commit", keys=self.keys)
             )
             yield FootLine(self.context, id="foot")
+
+    def _after(self) -> list[Option]:
+        """Return what can become of the agent: it continues only while it has not ended, in a worktree of its own."""
+        work = self._facts.work
+        if self._has_ended:
+            return [_ENDS._replace(note=f"{agent_text.who(work.agent, 30)} has ended")]
+        if work.is_on_base:
+            return [Option(_ENDS.value, "the agent is ended")]
+        return [_ENDS, _GOES_ON]
 
     def _facts_lines(self) -> Sequence[tuple[str, str]]:
         """Return what else happens, and what may stand in the way."""
@@ -211,7 +230,7 @@ class AcceptForm(Dialog[AcceptAnswer | None]):
         lines: list[tuple[str, str]] = []
         if self._unopened:
             of = f"{self._unopened} of {count(len(review.files), 'file')}"
-            lines.append((f"Unread    {of} not opened: merged unseen, as at {review.head[:10]}", "$state-overdue"))
+            lines.append((f"Unread    {of} not opened", "$state-overdue"))
         gates = [check for check in checks if check.gate]
         if gates and review.behind and self._settings.prove == "merged":
             named = ", ".join(safe_line(check.name, 20) for check in gates)
@@ -236,37 +255,19 @@ class AcceptForm(Dialog[AcceptAnswer | None]):
         return lines
 
     def on_mount(self) -> None:
-        """Show the choices and the keys."""
-        self.query_one(FootLine).hint(
-            ("Enter", "Merge", ""), ("Tab", "Method", ""), ("Esc", "Back", ""), ("Shift+Tab", "After", "")
-        )
-        self._show()
+        """Show the keys."""
+        hints = ("Enter", "Merge", ""), ("Tab", "Next field", ""), ("←→", "Change", ""), ("Esc", "Back", "")
+        self.query_one(FootLine).hint(*hints)
 
-    def _show(self) -> None:
-        method = self._methods[self._method]
-        how = _METHODS[method].format(base=safe_line(self._review.base, 40))
-        for name, word, more in (
-            ("Method", method, how),
-            ("After", _AFTER[self._goes_on], ""),
-        ):
-            parts = plain(f"   {name:<10}", "$muted") + plain(word, "bold") + plain(f"  {more}", "$muted")
-            self.query_one(f"#accept-{name.lower()}", Static).update(parts)
-
-    def _next_method(self) -> None:
-        self._method = (self._method + 1) % len(self._methods)
-        self._show()
-
-    def _next_after(self) -> None:
-        self._goes_on = not self._goes_on
-        self._show()
-
+    @override
     def submit(self) -> None:
-        """End with what was chosen; a new commit needs a message."""
+        """End with what was chosen; a new commit needs a message, and files that were not opened a second Enter."""
         message = self.query_one(AnswerLine).value.strip()
-        method = self._methods[self._method]
-        if message or (method in ("rebase", "ff") and not self._review.is_dirty):
-            self.dismiss(AcceptAnswer(method, message, self._goes_on))
-
-    def action_leave(self) -> None:
-        """Leave without merging."""
-        self.dismiss(None)
+        method: Any = self.query_one("#method", ChoiceLine).value
+        if not message and (method not in ("rebase", "ff") or self._review.is_dirty):
+            self.context.say("The commit needs a message.")
+        elif self._unopened and not self._has_asked:
+            self._has_asked = True
+            self.context.say(f"Enter again merges {count(self._unopened, 'file')} that you have not opened.")
+        else:
+            self.dismiss(AcceptAnswer(method, message, self.query_one("#after", ChoiceLine).value == _GOES_ON.value))
