@@ -133,6 +133,17 @@ async def test_at_80_columns_the_foot_of_a_review_has_every_key_that_does_someth
         assert shown(app).count("2 files +7 -1") == 1 and "The work as a whole" in shown(app)
 
 
+async def test_a_comment_that_esc_leaves_behind_stands_there_again(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "c", *"all of it", "escape")
+        assert "Kept what you typed" in said(app)
+        await settle(pilot, "c", "!", "enter")
+        assert app.screen.comments[0].text == "all of it!"
+
+
 async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_one_message(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
@@ -142,7 +153,7 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
         await settle(pilot, "enter", *"jjjjj", "c", *"why", "enter")
         assert 'c: "all"' in shown(app) and 'c: "why"' in shown(app) and "s Send 2 comments" in shown(app)
         await settle(pilot, "escape", "y")
-        assert "2 comments would be lost" in said(app)
+        assert "Not merged: you have 2 unsent comments." in said(app)
         await settle(pilot, "escape")
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -211,6 +222,16 @@ async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, ma
     assert state_of(plan, work) == "merged"
     assert git(place.root, "log", "--format=%s", "-1") == "Old cookie banner (#9)"
     assert "store.put" in (place.root / "src" / "keys.py").read_text()
+
+
+async def test_the_help_of_a_review_says_that_a_accepts_there(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "?", *"work_accept")
+        assert "y a" in next(line for line in lines(app) if "Accept the work" in line)
+        assert not [entry for entry in app.screen._entries if entry.beside == "asks" and entry.key == "a"]
 
 
 async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(plan, place, make_app):
@@ -345,7 +366,7 @@ async def test_a_conflict_is_named_with_its_files_and_one_key_hands_it_back(plan
         await review(app, pilot, plan)
         assert "It does not merge into main" in shown(app) and "s Hand back" in shown(app)
         await settle(pilot, "y")
-        assert "it does not merge into main" in said(app)
+        assert "It conflicts with main." in said(app)
         await settle(pilot, "s")
         await until(pilot, lambda: "Sent the conflict" in said(app))
         (sent,) = ask_queries.newest(app.link.db, work.agent, 5)

@@ -153,7 +153,8 @@ def _start(options: argparse.Namespace) -> None:
         session = session_of(options, store, TOOLS)
         tasks = [find_task(session, reference) for reference in options.tasks]
         named = f"{options.program or 'the default program'}{', here' * options.here}"
-        what = [f"Start {decided_line(named)} in {decided_line(str(Path.cwd()))} on"]
+        numbers = ", ".join(f"#{task.number}" for task in tasks)
+        what = [f"Start {decided_line(named)} on {numbers} in {decided_line(str(Path.cwd()))}"]
         for task in tasks:
             what += [f"#{task.number}:", *task_lines(store.db, task, with_log=False)]
         what += ["Extra words:", *quoted(options.words)] if options.words else []

@@ -84,7 +84,7 @@ _BATCH: Final = 500
 def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, *, ascii_only: bool) -> None:
     """Print the tasks in order: those of the session's list, or else of all lists."""
     shown = _matching_tasks(session, statuses, filter_)
-    asks = _open_asks(session.store.db)
+    asks, reviews = _open_asks(session.store.db), _to_review(session.store.db)
     why: dict[str, _Why] | None = None
     width = len(f"#{task_queries.next_id(session.store.db, 'task') - 1}")
     count = 0
@@ -99,6 +99,7 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
         for home, task in batch:
             proof = proofs.get(task.uid, "")
             needs = (why or {}).get(task.uid, _NONE) if task.status in vocab.MAY_NEED else _NONE
+            needs = reviews.get(task.uid, needs)
             waits = ready_tasks.after_text(session.store.db, task) if task.blocked and task.status == "pending" else ""
             facts = [words for words in (waits, proof) if words]
             print(_line(task, home, width, session.clock(), facts, ascii_only=ascii_only, needs=needs))
@@ -120,13 +121,26 @@ def _open_asks(db: Database) -> list[Ask]:
 
 
 class _Why(NamedTuple):
-    """What is said of a task in place of its agent, and whether it needs the human."""
+    """What is said of a task in place of its agent, whether it needs the human, and with which look."""
 
     words: str
     is_for_you: bool = True
+    look: str = "needs_you"
 
 
 _NONE: Final = _Why("", is_for_you=False)
+
+
+def _to_review(db: Database) -> dict[str, _Why]:
+    """Return what is said of the tasks whose work waits for review, by uid."""
+    if not db.scalar("SELECT EXISTS (SELECT 1 FROM work WHERE state IN ('ready', 'conflict'))"):
+        return {}
+    from tui_tasks.core.read import work_queries  # few databases have work
+
+    return {
+        work.task_uid: _Why(f"{agent_names.display_name(work.agent, 16)} to review", look="reviewable")
+        for work in work_queries.ready(db)
+    }
 
 
 def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, _Why]:
@@ -199,7 +213,7 @@ def _line(
 ) -> str:
     waits = "held" if task.held else "blocked"
     style = look(
-        "needs_you" if needs.is_for_you else waits if task.blocked and task.status == "pending" else task.status
+        needs.look if needs.is_for_you else waits if task.blocked and task.status == "pending" else task.status
     )
     who = needs.words or ("you" if task.who == vocab.HUMAN else agent_names.display_name(task.who, 16))
     when = ago(task.updated_at, now)

@@ -48,6 +48,8 @@ class FleetActions(Controller):
             return None if action.id == "agent_log" and self._fleet.is_on_gone else "no agent here"
         name = agent_text.who(member.name, 30)
         if action.id in ("agent_peek", "agent_record") and not self._can_peek(member.name, action.id):
+            if work_queries.of_agent(self._context.db, member.name) is not None:
+                return Sentence(f"The program of {name} keeps no record.")
             return f"{name} was not started here, so it has no terminal and no record to show"
         if action.id == "agent_stop":
             if member.session is None:

@@ -91,7 +91,8 @@ class Frame:
             last = used[-1]
             more = f" (and {len(used) - 1} more)" if len(used) > 1 else ""
             below = " < ".join(map(str, last["parents"][:3]))
-            self.say(f"{last['terminal']}: {last['command']}, below {below}{more}. {keymap.key_of('undo')} undoes it.")
+            undo = f" {keymap.key_of('undo')} undoes it." if _can_be_undone(last["command"]) else ""
+            self.say(f"{last['terminal']}: {last['command']}, below {below}{more}.{undo}")
 
     def say_writing(self, writing: Writing | None) -> None:
         """Show the progress of a long write; None: it has ended, and its caller shows the result."""
@@ -406,3 +407,10 @@ class ActionLookup:
         actor = self.actor_of(ACTIONS[id])
         if actor is not None:
             actor.action_act(id)
+
+
+def _can_be_undone(command: str) -> bool:
+    """Return whether a command at a terminal has done something that an undo takes back."""
+    _, _, words = command.partition(" ")
+    name, _, action = words.partition(" ")
+    return action in ("merge", "discard") if name == "work" else name not in ("answer", "asks", "check", "agents")

@@ -301,9 +301,10 @@ class WorkToReview(RowSource[Work]):
         who = f"{agent_text.who(row.agent, 40)} started {self.ago(row.started_at)}"
         host = work_queries.host_of_other(self.context.db, row)
         at = f" on {host}" if host is not None else ""
-        where = f"{row.branch or row.worktree}{at} into {row.base or 'no branch'}"
+        where = f"on {row.base} itself{at}" if row.is_on_base else f"on {row.branch or row.worktree}{at}"
+        where += f", to merge into {row.base}" if row.base is not None and not row.is_on_base else ""
         counts = work_queries.counts_text(self.context.db, row.uid)
-        lines = block(f"#{task.number} {task.name}", room, "bold") + block(f"{who}: {where}", room, "$muted")
+        lines = block(f"#{task.number} {task.name}", room, "bold") + block(f"{who} {where}", room, "$muted")
         lines += block(counts, room) if counts else []
         for file in self._files.of(row):
             lines += block(file, max(8, room - 2), indent=3)

@@ -24,7 +24,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.layout import is_wide
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
@@ -222,11 +222,19 @@ class ReviewActions(Controller):
     def _why_not_accepted(self, work: Work) -> str | None:
         review = self._screen.review
         if work.state not in ("ready", "conflict"):
-            return f"{agent_text.who(work.agent, 30)} is at it: its work is {work.state}"
+            doing = "its merge is under way" if work.state == "merging" else "wait until its turn ends"
+            return Sentence(
+                f"Not yet: {agent_text.who(work.agent, 30)} is at work on it. {doing[0].upper()}{doing[1:]}."
+            )
         if review is not None and review.conflicts:
-            return f"it does not merge into {review.base}, {self._context.keymap.key_of('work_send')} hands it back"
+            key = self._context.keymap.key_of("work_send")
+            return Sentence(f"It conflicts with {safe_line(review.base, 40)}. {key} hands it back to the agent.")
         if self._screen.comments:
-            return f"{count(len(self._screen.comments), 'comment')} would be lost: send or delete it first"
+            key, many = self._context.keymap.key_of("work_send"), len(self._screen.comments)
+            them = "it" if many == 1 else "them"
+            return Sentence(
+                f"Not merged: you have {count(many, 'unsent comment')}. {key} sends {them}; or delete {them}."
+            )
         return None
 
     # Accept

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Check, Work
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.glyphs import PROOF_LOOKS
 from tui_tasks.text.safe import cell_len, failed_test, fit, safe_ends, safe_line
@@ -217,6 +218,8 @@ def _paths(title: str, paths: Sequence[str], room: int, style: str) -> list[Draw
 def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     if not facts.checks:
         words = "No check proves this tree: add [check.NAME] to the configuration file."
+        if check_queries.definitions(context.db):
+            words = f"No check proves this tree. `tui-tasks check give {facts.task.number} NAME` gives the task one."
         return [[], *block(words, room, "$muted")]
     lines: list[Drawn] = [[], [(" Checks on this tree", "bold")]]
     for check in facts.checks:

@@ -183,7 +183,7 @@ def _start(context: Context, tasks: Sequence[Task], request: Request) -> _Done:
                 started.append(work.agent)
                 notes += [f"{note}." for note in more if f"{note}." not in notes]
     except (Refusal, DatabaseRefused) as refused:
-        notes = [str(refused)]
+        notes = [f"Not started on #{task.number}: {refused}"] if started else [str(refused)]
     sentences = [f"{', '.join(started)} started."] if started else []
     return _Done(len(started), " ".join([*sentences, *notes]))
 
