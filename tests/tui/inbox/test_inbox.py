@@ -574,15 +574,35 @@ async def test_a_question_that_is_folded_is_listed_where_it_is_asked_for(plan, m
         assert app.screen.ask == wanted
 
 
-async def test_a_field_of_one_line_says_that_it_has_taken_one_line_of_a_paste(plan, make_app):
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_reply_takes_several_lines(plan, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", "m", *"so", "ctrl+j")
+        # A terminal pastes a line end as a carriage return.
+        await app.on_event(events.Paste("\rtake jose\r\rand not pyjwt\r"))
+        await until(pilot, lambda: "and not pyjwt" in shown(app))
+        await settle(pilot, "enter")
+        assert asks(app)["claude-1"].answer == "so\ntake jose\n\nand not pyjwt"
+        assert "so; take jose; and not" in said(app) or size[0] == 40
+
+
+async def test_a_reply_that_was_put_aside_keeps_its_lines(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "a", "m")
-        await app.on_event(events.Paste("take jose\nand not\npyjwt\n"))
-        await until(pilot, lambda: "the first of 3 lines" in said(app))
-        assert "take jose" in shown(app)
+        await settle(pilot, "a", "m", "a", "ctrl+j", "b", "escape", "m", "c", "enter")
+        assert asks(app)["claude-1"].answer == "a\nbc"
+
+
+async def test_a_paste_that_is_too_long_for_a_reply_says_so(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "m", "a")
+        await app.on_event(events.Paste("x" * 100_000))
+        await settle(pilot)
+        assert said(app) == "Not pasted: it is longer than the 100,000 characters that fit here."
         await settle(pilot, "enter")
-        assert asks(app)["claude-1"].answer == "take jose"
+        assert asks(app)["claude-1"].answer == "a"
 
 
 @pytest.mark.parametrize("keys", [("a",), ("a", "j"), ("a", "j", "x")], ids=" ".join)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 
 from tests.tui.driving import SIZES, by_agent, opened, order, place_of, press, said, settle, shown, task, until, write
 from tests.tui.plan import NOW, SECOND, connect
@@ -12,9 +13,11 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, Ensur
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inputs.dialogs import AnswerLine, WordLine
+from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.inputs.dialogs import WordLine
 from tui_tasks.tui.inputs.form_screen import ConflictScreen
 from tui_tasks.tui.inputs.task_form import EditScreen
+from tui_tasks.tui.inputs.text_dialog import TextInput
 
 # Editing, placing, deleting
 
@@ -423,6 +426,23 @@ async def test_a_text_for_a_task_that_an_agent_works_on_goes_to_the_agent(app, p
         assert overview.changes(app.link.db, 0, 1_000)[-1].kind == "message.sent"
 
 
+async def test_a_note_takes_several_lines_and_opens_the_editor(app, plan, monkeypatch):
+    monkeypatch.setattr(editor, "edit", lambda _context, text: f"{text}, from the editor\n")
+    async with opened(app) as pilot:
+        await settle(pilot, "m", *"one", "ctrl+j", *"two", "ctrl+e", "enter")
+        assert task_records.log_page(app.link.db, app.pane.target(), 1)[0].message == "one\ntwo, from the editor"
+
+
+async def test_a_field_of_one_line_takes_the_first_line_of_a_paste_that_is_not_blank_and_says_so(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "e")
+        title = app.screen.query_one("#name", WordLine)
+        title.value = ""
+        await app.on_event(events.Paste("\n \rtake jose\rand not\npyjwt\n"))
+        await until(pilot, lambda: "the first of 3 lines was pasted" in said(app))
+        assert title.value == "take jose"
+
+
 async def test_what_was_typed_comes_back_after_esc(app, plan):
     async with opened(app) as pilot:
         await settle(pilot, "m", *"look", "escape")
@@ -432,7 +452,7 @@ async def test_what_was_typed_comes_back_after_esc(app, plan):
         await settle(pilot, "m", "enter")
         assert task_records.log_page(app.link.db, app.pane.target(), 1)[0].message == "look"
         await settle(pilot, "m")
-        assert app.screen.query_one(AnswerLine).value == ""
+        assert app.screen.query_one(TextInput).value == ""
         await settle(pilot, "escape", "n", *"half", "escape")
         assert said(app) == "Kept what you typed: n brings it back, ^u there clears it."
         await settle(pilot, "n", *"way", "enter")

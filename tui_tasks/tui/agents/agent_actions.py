@@ -18,7 +18,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
-from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, MessageDialog, Recipient, confirm
+from tui_tasks.tui.inputs.dialogs import Choice, Menu, confirm
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.state.context import Context
@@ -77,6 +77,8 @@ async def write(
     The agent comes first if it is there and `is_at_work` on the tasks; else the log. With a `note`, which says why the
     human could not know the recipient when the key was pressed, the text goes there only after another Enter.
     """
+    from tui_tasks.tui.inputs.text_dialog import MessageDialog, Recipient
+
     recipients: list[Recipient] = []
     if agent is not None:
         member = next((one for one in context.state.members if one.name == agent), None)
@@ -176,7 +178,9 @@ class AgentActions(Controller):
             await context.link.commit(ResumeAgent(name))
             context.say(f"{shown} is resumed.")
             return
-        why = await context.ask(LineDialog(context, f"Pause {shown} with this message:", done="Pause"))
+        from tui_tasks.tui.inputs.text_dialog import TextDialog
+
+        why = await context.ask(TextDialog(context, f"Pause {shown} with this message:", done="Pause"))
         if why is not None:
             await context.link.commit(PauseAgent(name, why.strip() or "the human has paused you"))
             context.say(f"{shown} is paused. {key} resumes it.")

@@ -106,7 +106,7 @@ def closed(ask: Ask, now: int) -> str:
         when = f" {ago(ask.answered_at, now)}" if now - ask.answered_at >= SECOND else " just now"
     if ask.state == "answered":
         edited = ", with the input as you edited it" if (ask.request or {}).get("updated_input") is not None else ""
-        answer = "; ".join((ask.answer or "").split("\n"))
+        answer = in_one_line(ask.answer or "")
         by_rule = f", by rule: {safe_line(ask.rule, 60)}" if ask.rule else ""
         return f'answered{when}: "{safe_line(answer, 60)}"{edited}{by_rule}'
     if ask.state == "timeout":
@@ -114,6 +114,11 @@ def closed(ask: Ask, now: int) -> str:
     if ask.reason:
         return f"{who(ask.agent, 20)}{when}: {safe_line(ask.reason, 120)}"
     return f"{who(ask.agent, 20)} has withdrawn the question{when}"
+
+
+def in_one_line(answer: str) -> str:
+    """Return the lines of an answer, which may be answers to several questions, in one."""
+    return "; ".join(line for line in answer.split("\n") if line.strip())
 
 
 def live_task(db: Database, uid: str) -> TaskLine | None:

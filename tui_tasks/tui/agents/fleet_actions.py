@@ -22,6 +22,7 @@ from tui_tasks.tui.asks.answer_keys import no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import READ_FIRST
 from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.inputs.text_dialog import TextDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.work import attaching, work_actions
@@ -70,7 +71,7 @@ class FleetActions(Controller):
         assert member is not None
         name = agent_text.who(member.name, 30)
         why = await self._context.ask(
-            LineDialog(self._context, f"End the turn of {name} with this message:", done="End its turn")
+            TextDialog(self._context, f"End the turn of {name} with this message:", done="End its turn")
         )
         if why is None:
             return
@@ -240,9 +241,9 @@ class FleetAnswers(Controller):
 
     async def _typed(self, view: AskView, title: str, done: str) -> str | None:
         """Return what is typed about a question that had stood on screen by then; None where it is given up."""
-        text: str | None = await self._context.ask(LineDialog(self._context, title, done=done))
+        text: str | None = await self._context.ask(TextDialog(self._context, title, done=done))
         while text is not None and not self._fleet.reading.has_stood(view.version):
-            again = LineDialog(self._context, f"It came up just now: read it first. {title}", text, done=done)
+            again = TextDialog(self._context, f"It came up just now: read it first. {title}", text, done=done)
             text = await self._context.ask(again)
         return text.strip() if text is not None else None
 

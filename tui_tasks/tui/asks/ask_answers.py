@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -28,7 +28,8 @@ from tui_tasks.tui.asks.answer_keys import no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView, Given
 from tui_tasks.tui.asks.reading import CAME_JUST_NOW, READ_FIRST
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, WordLine
+from tui_tasks.tui.inputs.dialogs import Choice, Menu
+from tui_tasks.tui.inputs.text_dialog import LINE_KEYS, TextDialog, TextInput
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.state.context import Context
@@ -67,7 +68,7 @@ class AskAnswers(Controller):
         if ask.state != "open" and action.id == "ask_after":
             return None
         if ask.state == "answered":
-            answer = "; ".join((ask.answer or "").split("\n"))
+            answer = agent_text.in_one_line(ask.answer or "")
             return Sentence(f"Already answered: {safe_line(answer, 60)}. {back}".rstrip())
         if ask.state != "open":
             return Sentence(f"Not sent: {agent_text.closed(ask, self._context.clock.now())}.")
@@ -234,7 +235,7 @@ class AskAnswers(Controller):
             more = f"{key_of('ask_before')} shows it, {left} left."
         elif left:
             more = f"{key_of('ask_open')} goes on, {left} left."
-        sent = "; ".join(answered.answer.split("\n"))
+        sent = agent_text.in_one_line(answered.answer)
         head = "Sent" if self._inbox.small else f"Sent to {agent_text.who(ask.agent, 20)}"
         room = self._inbox.size.width - cell_len(head) - cell_len(more) - 5
         self._context.say(f"{head}: {safe_line(sent, max(8, room))}. {more}")
@@ -261,7 +262,7 @@ class AskAnswers(Controller):
         key = await context.ask(Menu(context, title, choices))
         words = None
         if key == "a":
-            words = await context.ask(LineDialog(context, f"Answer to {title[:-1]}", done="Send"))
+            words = await context.ask(TextDialog(context, f"Answer to {title[:-1]}", done="Send"))
         if key is None or (key == "a" and not (words or "").strip()):
             return
         (settled,) = await context.link.commit(SettleAsks(tuple(own), words.strip() if words else None))
@@ -277,23 +278,6 @@ def _visible_json(value: Any) -> str:
     """Return a value as JSON for the editor, with invisible characters as escapes."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return "".join(char if char == "\n" or whole_text(char) == char else json.dumps(char)[1:-1] for char in text) + "\n"
-
-
-_MAX: Final = 100_000
-
-
-class ReplyLine(WordLine):
-    """The input line."""
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.max_length = _MAX
-        self.select_on_focus = False
-
-    def does(self, key: str) -> Callable[[], object] | None:
-        """Return what a key does: Enter sends the text, Esc keeps it and closes."""
-        reply = self.query_ancestor(Reply)
-        return {"enter": reply.give, "escape": reply.close}.get(key) or super().does(key)
 
 
 class Reply(ResilientMessages, Vertical):
@@ -336,7 +320,8 @@ class Reply(ResilientMessages, Vertical):
     def compose(self) -> ComposeResult:
         """Compose the label and the input."""
         yield Static(id="reply-title")
-        yield ReplyLine(id="reply-text")
+        keys = {"enter": self.give, "escape": self.close}
+        yield TextInput(self.context, id="reply-text", keys=keys)
 
     @property
     def is_open(self) -> bool:
@@ -351,15 +336,15 @@ class Reply(ResilientMessages, Vertical):
     @property
     def hints(self) -> tuple[tuple[str, str, str], ...]:
         """The keys to show in the foot line meanwhile."""
-        return ("Enter", "Send", ""), ("Esc", "Keep for later", "")
+        return ("Enter", "Send", ""), ("Esc", "Keep for later", ""), *LINE_KEYS
 
     def open(self, ask: Ask, kind: str) -> None:
         """Start an answer, or resume a draft of the same kind."""
         kept_kind, kept = self.drafts.get(ask.uid, (kind, ""))
         self._of, self._kind = ask, kind
-        line = self.query_one(ReplyLine)
+        line = self.query_one(TextInput)
         line.value = kept if kept_kind == kind else ""
-        line.cursor_position = len(line.value)
+        line.go_to_end()
         self.add_class("-open")
         self._title(ask)
         line.focus()
@@ -381,7 +366,7 @@ class Reply(ResilientMessages, Vertical):
     def close(self) -> None:
         """Close the input; keep the text as a draft."""
         if self._of is not None:
-            text = self.query_one(ReplyLine).value
+            text = self.query_one(TextInput).value
             self.drafts.pop(self._of.uid, None)
             if text.strip():
                 self.drafts[self._of.uid] = (self._kind, text)
@@ -399,7 +384,7 @@ class Reply(ResilientMessages, Vertical):
         if (why := self._why_not(self._of.uid)) is not None:
             self.context.say(why)
             return
-        text = self.query_one(ReplyLine).value.strip()
+        text = self.query_one(TextInput).value.strip()
         if text or self._kind != "reply":
             self.post_message(self.Given(self._of.uid, self._kind, text))
             self._hide()

@@ -156,7 +156,9 @@ class AskView(msgspec.Struct, frozen=True):
             # What is kept of the chosen option; the program knows all of it.
             kept = ask.options[at] if at is not None and len(ask.options) == len(self.options) else answer
             return AnswerAsk(ask.uid, kept, self.edited if answer == ALLOW else None, shown=shown)
-        given = (*self.given, (at, answer if at is None else self._kept_label(at)))
+        # Programs read an answer a line where they ask several questions.
+        own = answer if len(self.questions) == 1 else " ".join(answer.split("\n"))
+        given = (*self.given, (at, own if at is None else self._kept_label(at)))
         if len(given) < len(self.questions):
             return msgspec.structs.replace(self, given=given)
         choices = tuple(choice for choice, _ in given)

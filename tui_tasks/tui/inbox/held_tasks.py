@@ -29,7 +29,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.ask_detail import decided_prose
 from tui_tasks.tui.asks.reading import Standing
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
-from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.inputs.text_dialog import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
@@ -284,7 +284,7 @@ class HeldTasks(RowSource[HeldTask]):
         """Cancel it, with a reason that its agents read."""
         rows = self._chosen
         title = f"Why not? {self._named(rows)}"
-        reason = await self.context.ask(LineDialog(self.context, title, done="Decline", hint="may be empty"))
+        reason = await self.context.ask(TextDialog(self.context, title, done="Decline", hint="may be empty"))
         if reason is not None:
             declining = [each for row in rows for each in self._declining(row, reason.strip())]
             await self._commit(rows, declining, "Declined")

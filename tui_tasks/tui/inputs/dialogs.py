@@ -28,7 +28,9 @@ from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.state.context import Context
+    from textual.widget import Widget
+
+    from tui_tasks.tui.state.context import Context, Hint
 
 
 class WordLine(ResilientMessages, Input):
@@ -59,8 +61,13 @@ class WordLine(ResilientMessages, Input):
             self.count = count
 
     def on_paste(self, event: events.Paste) -> None:
-        """Report a paste of several lines; the input takes the first."""
-        if len(lines := event.text.strip("\r\n").splitlines()) > 1:
+        """Insert the first line of a paste that is not empty, and report if there are more."""
+        event.stop()
+        event.prevent_default()
+        lines = [line for line in event.text.splitlines() if line.strip()] or event.text.splitlines()[:1]
+        for line in lines[:1]:
+            self.replace(line, *self.selection)
+        if len(lines) > 1:
             self.post_message(self.LinesPasted(len(lines)))
 
     @property
@@ -239,20 +246,22 @@ class LineDialog(Dialog[str | None]):
         with Vertical(classes="foot"):
             yield rule(self.context)
             yield Static(plain(self._title, "bold"), id="title")
-            yield AnswerLine(
-                self.context.drafts.get(self._draft_key, self._value),
-                id="answer",
-                placeholder=self._hint,
-                keys={"enter": self.submit, "escape": self.action_leave},
-            )
+            yield self._input(self.context.drafts.get(self._draft_key, self._value))
             yield FootLine(self.context, id="foot")
+
+    def _input(self, text: str) -> Widget:
+        keys = {"enter": self.submit, "escape": self.action_leave}
+        return AnswerLine(text, id="answer", placeholder=self._hint, keys=keys)
 
     def on_mount(self) -> None:
         """Show the keys."""
         self._show_keys()
 
     def _show_keys(self) -> None:
-        self.query_one(FootLine).hint(("Enter", self._done, ""), ("Esc", "Back", ""))
+        self.query_one(FootLine).hint(*self._keys())
+
+    def _keys(self) -> Sequence[Hint]:
+        return ("Enter", self._done, ""), ("Esc", "Back", "")
 
     @property
     def _text(self) -> str:
@@ -283,8 +292,8 @@ class FilterDialog(LineDialog):
         self._apply = apply
 
     @override
-    def _show_keys(self) -> None:
-        self.query_one(FootLine).hint(("Enter", self._done, ""), ("Esc", "Clear", ""))
+    def _keys(self) -> Sequence[Hint]:
+        return ("Enter", self._done, ""), ("Esc", "Clear", "")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter by what is typed so far."""
@@ -306,52 +315,6 @@ class FilterDialog(LineDialog):
         if event.key == "down":
             self.submit()
         return event.key == "down"
-
-
-class Recipient(msgspec.Struct, frozen=True):
-    """Where typed text can go.
-
-    Attributes:
-        prompt: names it above the text.
-        done: the word for Enter.
-        word: the word for the key that goes there from another.
-    """
-
-    prompt: str
-    done: str
-    word: str
-
-
-class MessageDialog(LineDialog):
-    """A dialog with a text for one of several recipients; Tab goes to the next. Result: as `LineDialog`."""
-
-    def __init__(self, context: Context, recipients: Sequence[Recipient], value: str = "", *, note: str = "") -> None:
-        """`note` stands before each prompt."""
-        super().__init__(context, "", value)
-        self._recipients = recipients
-        self._note = note
-        self.to = recipients[0]
-        """The recipient; the first one before Tab is pressed."""
-        self._draft_key = "\n".join(sorted(one.prompt for one in recipients))
-
-    def take_key(self, event: events.Key) -> bool:
-        """Go to the next recipient."""
-        if event.key != "tab" or len(self._recipients) == 1:
-            return False
-        self.to = self._next
-        self._show_keys()
-        return True
-
-    @property
-    def _next(self) -> Recipient:
-        return self._recipients[(self._recipients.index(self.to) + 1) % len(self._recipients)]
-
-    @override
-    def _show_keys(self) -> None:
-        """And the recipient."""
-        self.query_one("#title", Static).update(plain(self._note + self.to.prompt, "bold"))
-        others = [("Tab", self._next.word, "")] if len(self._recipients) > 1 else []
-        self.query_one(FootLine).hint(("Enter", self.to.done, ""), *others, ("Esc", "Back", ""))
 
 
 def _word_of(choice: Choice) -> str:

@@ -114,12 +114,12 @@ class TaskActions(Controller):
         Say what was set, unless it `is_seen` of one task. Return False if the human went back.
         """
         from tui_tasks.core.read.tasks import ready_tasks
-        from tui_tasks.tui.inputs.dialogs import LineDialog
+        from tui_tasks.tui.inputs.text_dialog import TextDialog
 
         operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
         if status in ASKED_WHY:
             word = LOOKS[status].word
-            prompt = LineDialog(self._context, f"Why {word}?", done=f"Set {word}", hint="goes into the log")
+            prompt = TextDialog(self._context, f"Why {word}?", done=f"Set {word}", hint="goes into the log")
             why = await self._context.ask(prompt)
             if why is None:
                 return False

@@ -22,7 +22,8 @@ from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
+from tui_tasks.tui.inputs.dialogs import confirm
+from tui_tasks.tui.inputs.text_dialog import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.layout import is_wide
@@ -311,7 +312,7 @@ class ReviewActions(Controller):
             path, number, is_old, quote = change.name, line.number, line.kind == "-", line.text
         where = f"{safe_line(path, 40)}:{number}" if number else safe_line(path, 40) or "the work as a whole"
         hint = "empty deletes it" if old is not None else ""
-        dialog = LineDialog(context, f"Comment on {where}", old.text if old is not None else "", hint=hint)
+        dialog = TextDialog(context, f"Comment on {where}", old.text if old is not None else "", hint=hint)
         text = await context.ask(dialog)
         if text is None or (old is None and not text.strip()):
             return
@@ -328,7 +329,7 @@ class ReviewActions(Controller):
         text = review_rows.message(screen.comments, screen.review, conflicts) if screen.review is not None else ""
         if not screen.comments and not conflicts:
             title = f"Send it back to {agent_text.who(work.agent, 30)}:"
-            typed = await context.ask(LineDialog(context, title, text.replace("\n", " "), done="Send"))
+            typed = await context.ask(TextDialog(context, title, text, done="Send"))
             text = (typed or "").strip()
         if not text:
             return
