@@ -9,7 +9,7 @@ import pytest
 
 from tests.tui.driving import above, by_agent, kill_after_its_lease, lines, opened, press, said, settle, shown, until
 from tests.tui.inbox.test_inbox_lines import every_kind, in_list
-from tests.tui.plan import MINUTE, NOW, SECOND
+from tests.tui.plan import MINUTE, NOW, SECOND, Plan
 from tests.tui.widgets.test_head_lines import fail_a_job, leave
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob
@@ -17,6 +17,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.schedule.run_view import RunView
 from tui_tasks.tui.widgets import needs
@@ -128,8 +129,11 @@ async def test_a_failed_job_is_a_row_that_runs_it_again_and_shows_its_runs(plan,
         assert isinstance(app.screen, RunView)
 
 
-@pytest.mark.parametrize("what", ["failed", "job", "late job", "gone", "lapsed", "stuck", "late task"])
-async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back(plan, make_app, what):
+NEEDS = ["failed", "job", "late job", "gone", "lapsed", "stuck", "late task"]
+
+
+def leave_only(plan: Plan, what: str) -> None:
+    """Leave nothing else that needs the human."""
     answer_all(plan)
     if what != "failed":
         by_agent(plan, "claude-2", EditTask(plan[3], {"status": "done"}))
@@ -146,6 +150,61 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
         by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times", NOW))
     elif what == "late task":
         by_agent(plan, "claude-2", EditTask(plan[8], {"due": "2026-11-01"}))
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+@pytest.mark.parametrize("pane", ["list", "board", "log"])
+@pytest.mark.parametrize("what", NEEDS)
+async def test_enter_shows_a_row_in_full_and_esc_leads_back_to_it(plan, make_app, what, pane, size):
+    leave_only(plan, what)
+    by_agent(plan, "claude-2", EditTask(plan[1], {"status": "failed"}), now=NOW - MINUTE)
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, size) as pilot:
+        await settle(pilot, "a")
+        wanted = next(uid for uid in keys_of(app) if uid != f"task:{plan[1]}")
+        app.screen.window.move_to(wanted)
+        await settle(pilot, "enter")
+        if what in ("job", "late job"):
+            assert isinstance(app.screen, RunView)
+        elif what == "stuck":
+            assert isinstance(app.screen, Fleet) and app.screen.window.cursor == "claude-1"
+        else:
+            assert len(app.screen_stack) == 1
+            assert app.pane.is_inside or (app.pane.NAME == "board" and app.pane.is_open)
+            assert app.pane.target() in wanted
+        await settle(pilot, "escape")
+        assert isinstance(app.screen, Inbox) and app.screen.window.cursor == wanted
+        await settle(pilot, "escape")
+        assert len(app.screen_stack) == 1 and pane == app.pane.NAME and not app.pane.is_inside
+        await settle(pilot, "escape")
+        assert len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("keys", [("escape",), ("escape", "escape"), ("1",)])
+async def test_what_was_typed_in_the_inbox_is_kept_where_another_row_is_opened_in_full(plan, make_app, keys):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "a", "m", *"half", "escape", "G", "enter", *keys)
+        if not isinstance(app.screen, Inbox):
+            await settle(pilot, "a")
+        await settle(pilot, "g", "m")
+        assert "half" in shown(app)
+
+
+async def test_the_way_back_to_the_inbox_ends_where_the_human_goes_to_another_task(plan, make_app):
+    leave_only(plan, "failed")
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, "a", "enter")
+        assert app.pane.is_inside
+        app.pane.row_list.move_to(plan[5])
+        await settle(pilot, "escape", "escape")
+        assert len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("what", NEEDS)
+async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back(plan, make_app, what):
+    leave_only(plan, what)
     app = make_app(plan.path)
     async with opened(app) as pilot:
         before = keys_of(app)

@@ -69,8 +69,10 @@ class Fleet(Overlay):
     Fleet.-narrow #fleet-now, Fleet.-short #fleet-now, Fleet.-narrow #under, Fleet.-short #under { display: none; }
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, first: str | None = None) -> None:
+        """`first` is the name of the agent on which the cursor starts."""
         super().__init__(context)
+        self._first = first
         self._quiet_after = context.config.quiet_after * SECOND
         self._rows = FleetRows(context, self._quiet_after)
         self._rows.no_match = self._no_match
@@ -115,7 +117,6 @@ class Fleet(Overlay):
         self._shows_gone = False
         self.filter = ""
         """The words that hide other agents."""
-        self._came_back_to: str | None = None
         # The agent that was answered last, and what its line is sorted by until the cursor leaves it.
         self._answered: tuple[str, tuple[Any, ...]] | None = None
 
@@ -133,7 +134,7 @@ class Fleet(Overlay):
         self.listed.replace(self._read())
         self._rows.fit(self.members)
         self._head_height = self._head.height(self.size)
-        self.window.show(self.listed, self._came_back_to)
+        self.window.show(self.listed, self._first)
         self.window.focus()
         self.set_interval(LOOK_SECONDS, self._look_at_hook)
         self._show()
@@ -168,9 +169,8 @@ class Fleet(Overlay):
 
     def made_again(self) -> Fleet:
         """Return a screen that shows the same, with the cursor on the same line."""
-        made = Fleet(self.context)
-        made._shows_gone, made._came_back_to = self._shows_gone, self.window.cursor
-        made.filter = self.filter
+        made = Fleet(self.context, self.window.cursor)
+        made._shows_gone, made.filter = self._shows_gone, self.filter
         return made
 
     def turn_gone(self) -> None:

@@ -292,6 +292,12 @@ class Navigation:
         """Show a task in the list, wherever it is."""
         self._open_in_turn(self._go_to(uid))
 
+    def open_task(self, uid: str, back: Callable[[], Overlay]) -> None:
+        """Show a task in full, from which Back leads to the screen that `back` makes."""
+        before = self.pane_name
+        self.close_overlays()
+        self._open_in_turn(self._open_task(uid, before, back))
+
     def show_job(self, name: str) -> None:
         """Show a job in the schedule, by its name."""
         self._open_in_turn(self._show_job(name))
@@ -307,6 +313,7 @@ class Navigation:
     def close_overlays(self) -> None:
         """Return to the pane."""
         while isinstance(self._app.screen, Overlay):
+            self._app.screen.left()
             self._app.pop_screen()
 
     async def _go_to(self, uid: str) -> None:
@@ -319,6 +326,12 @@ class Navigation:
         if task.list_id != self._state.list_id:
             self.show_list(task.list_id)
         self.pane.go_to(uid)
+
+    async def _open_task(self, uid: str, before: str, back: Callable[[], Overlay]) -> None:
+        await self._go_to(uid)
+        if self.pane.target() == uid:
+            self.pane.show_in_full()
+            await self._lay_way_back(before, back)
 
     async def _show_job(self, name: str) -> None:
         from tui_tasks.core.read import job_queries

@@ -380,8 +380,11 @@ class BoardPane(TaskPane):
 
     def do_open(self) -> None:
         """Review the work that waits for it; else show the detail, and where it is shown, go into it."""
-        if self.work_actions.open_review():
-            return
+        if not self.work_actions.open_review():
+            self.show_in_full()
+
+    @override
+    def show_in_full(self) -> None:
         was_open = self.is_open
         self.add_class("-open")
         if was_open or layout.is_compact(self.app.size):
@@ -400,6 +403,7 @@ class BoardPane(TaskPane):
         elif self.is_open:
             self.remove_class("-open")
             self.focus_rows()
+            self.take_way_back()
         elif self.row_list.marks:
             self.row_list.clear_marks()
         elif self.filter_bar.is_open:

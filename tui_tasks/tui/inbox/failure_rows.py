@@ -83,10 +83,9 @@ class FailedTasks(RowSource[TaskLine]):
             await work_actions.start(self.context, [row.uid], lambda: self.row is not None)
 
     def do_wanted_open(self) -> None:
-        """Show the task among the others of its list."""
+        """Show the task in full."""
         if (row := self.row) is not None:
-            self.context.navigation.close_overlays()
-            self.context.navigation.go_to(row.uid)
+            self.open_task(row.uid)
 
 
 class FailedJobs(RowSource[JobLine]):

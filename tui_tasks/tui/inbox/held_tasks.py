@@ -355,11 +355,10 @@ class HeldTasks(RowSource[HeldTask]):
         return f"“{safe_line(rows[0].name, 40)}”" if len(rows) == 1 else count(len(rows), what)
 
     def do_review_open(self) -> None:
-        """Show the task among the others of its list."""
+        """Show the task in full, or the jobs."""
         row = self.row
-        if row is not None:
+        if row is not None and row.is_job:
             self.context.navigation.close_overlays()
-            if row.is_job:
-                self.context.navigation.show_pane("schedule")
-            else:
-                self.context.navigation.go_to(row.uid)
+            self.context.navigation.show_pane("schedule")
+        elif row is not None:
+            self.open_task(row.uid)

@@ -134,8 +134,7 @@ class RowActions(Controller):
         elif inbox.is_for_terminal(ask):
             attaching.attach(inbox.context, ask.agent)
         elif task is not None and agent_text.live_task(inbox.context.db, task) is not None:
-            inbox.do_back()
-            inbox.context.navigation.go_to(task)
+            inbox.open_task(task)
         else:
             inbox.context.say("This question is about no task.")
 

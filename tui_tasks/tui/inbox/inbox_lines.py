@@ -93,6 +93,8 @@ class RowSource(Controller, Generic[R]):
         self._has_stood = has_stood
         self.lasts: Callable[[int], object] = lambda span_us: None
         """Called, while a row is drawn in full, with for how many microseconds that stays true."""
+        self.open_task: Callable[[str], object] = lambda uid: None
+        """Shows a task in full, from where Back leads to the row."""
 
     def ago(self, at: int) -> str:
         """Return how long ago an instant was, in a row that is drawn in full."""

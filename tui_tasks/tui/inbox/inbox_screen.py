@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
@@ -65,8 +66,10 @@ class Inbox(Overlay):
     Inbox.-narrow #inbox-rule, Inbox.-short #inbox-rule { display: none; }
     """
 
-    def __init__(self, context: Context, first: str | None = None) -> None:
-        """`first` is the key of the row on which the cursor starts: the uid of a question, or that of another need."""
+    def __init__(self, context: Context, first: str | None = None, words: str = "") -> None:
+        """`first` is the key of the row on which the cursor starts: the uid of a question, or that of another need;
+        `words` hide other rows.
+        """
         super().__init__(context)
         self._first = first
         sources = self._make_sources()
@@ -78,11 +81,13 @@ class Inbox(Overlay):
         self.listed = self._lines.listed
         self._views = AskViews(context, self.tasks, self.unsent, self._request_comes)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
+        self._lines.filter = self._drawing.filter = words
         self.window = InboxList(context, self._drawing)
         self._head = ScreenHead(context, self._title, id="inbox", kinds=lambda: (), below=ROWS_AND_DETAIL)
         self._asked = AskDetail(context, self.tasks, lambda: self._both.room)
         for source in sources:
             source.lasts = self._asked.lasts
+            source.open_task = self.open_task
         self._detail = TextLines(context, self._asked, id="ask-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
         self.reading = Reading(context)
@@ -451,10 +456,21 @@ class Inbox(Overlay):
             self.window.clear_marks()
             self._head.redraw()
             return
+        super().do_back()
+
+    @override
+    def left(self) -> None:
+        """What was put off and what was typed half."""
+        if self._reply.is_open:
+            self._reply.close()
         kept = self.unsent.to_keep({ask.uid for ask in self.context.state.asks})
         if kept != (UnsentAnswers({}).to_keep(set()) | (local_values.get(self.context.db, KEPT) or {})):
             self.context.run(self.context.link.remember(KEPT, kept))
-        super().do_back()
+
+    def open_task(self, uid: str) -> None:
+        """Show a task in full; Back leads to a screen that shows the same as this one."""
+        cursor, words = self.window.cursor, self.filter
+        self.context.navigation.open_task(uid, lambda: Inbox(self.context, cursor, words))
 
     def filter_by(self, text: str) -> None:
         """List only the rows that contain each of these words."""

@@ -107,11 +107,10 @@ class FailedChecks(RowSource[FailedTask]):
             self.context.say(f"{name} is done, though its check failed.")
 
     def do_failed_open(self) -> None:
-        """Show the task among the others of its list."""
+        """Show the task in full."""
         row = self.row
         if row is not None:
-            self.context.navigation.close_overlays()
-            self.context.navigation.go_to(row.uid)
+            self.open_task(row.uid)
 
 
 def _named_checks(row: FailedTask) -> str:
@@ -168,11 +167,10 @@ class LeftTasks(RowSource[TaskLine]):
             await ask_status(self.context, row.uid, f"#{row.number} “{safe_line(row.name, 40)}”")
 
     def do_left_open(self) -> None:
-        """Show the task among the others of its list."""
+        """Show the task in full."""
         row = self.row
         if row is not None:
-            self.context.navigation.close_overlays()
-            self.context.navigation.go_to(row.uid)
+            self.open_task(row.uid)
 
 
 class StuckAgents(RowSource[Member]):
@@ -207,8 +205,12 @@ class StuckAgents(RowSource[Member]):
         return lines + ([[], *block(f'"{said}"', room, "$muted")] if said else [])
 
     def do_stuck_open(self) -> None:
-        """Show the agents."""
-        self.context.do("agents")
+        """Show the agent among the others, from where Back leads to the row."""
+        from tui_tasks.tui.agents.fleet_screen import Fleet
+
+        if (row := self.row) is not None:
+            self.context.link.check()
+            self.context.push(Fleet(self.context, row.name))
 
 
 _MAX_FILES: Final = 30

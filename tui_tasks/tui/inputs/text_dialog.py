@@ -28,6 +28,12 @@ class TextInput(ResilientMessages, LongText):
     line, and `^e` opens the editor.
     """
 
+    DEFAULT_CSS = """
+    TextInput { height: auto; max-height: 8; }
+    Screen.-short TextInput { max-height: 3; }
+    TextInput > .text-area--placeholder { color: $muted; text-style: italic; }
+    """
+
     def __init__(
         self,
         context: Context,
@@ -94,6 +100,8 @@ class TextDialog(LineDialog):
     """A dialog with a text of several lines. Result: as `LineDialog`."""
 
     AUTO_FOCUS = "TextInput"
+    # Important, as the App's styles come before those of a widget.
+    DEFAULT_CSS = "TextDialog TextInput { padding: 0 1 !important; }"
 
     @override
     def _input(self, text: str) -> TextInput:

@@ -289,8 +289,11 @@ class ListPane(TaskPane):
 
     def do_open(self) -> None:
         """Review the work that waits for it, else go into the detail."""
-        if self.work_actions.open_review():
-            return
+        if not self.work_actions.open_review():
+            self.show_in_full()
+
+    @override
+    def show_in_full(self) -> None:
         if not side_width(self.context.state.current_list, self.app.size):
             self.add_class("-open")
             self._lay_out()
@@ -299,6 +302,7 @@ class ListPane(TaskPane):
     @override
     def left(self) -> None:
         """The list is shown again the next time."""
+        super().left()
         self._close()
 
     @override
@@ -319,6 +323,7 @@ class ListPane(TaskPane):
         elif self.is_inside:
             self._close()
             self.focus_rows()
+            self.take_way_back()
         elif self.row_list.marks:
             self.row_list.clear_marks()
         elif self.filter_bar.is_open:

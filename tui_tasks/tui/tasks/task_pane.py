@@ -312,6 +312,8 @@ class TaskPane(Pane):
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
+        # Leads to the screen that has opened a task here, with that task.
+        self._way_back: tuple[str | None, Callable[[], None]] | None = None
         self.only: Filter = ALL
         """The filter that rows are read with."""
         self.task_actions = TaskActions(self)
@@ -385,6 +387,22 @@ class TaskPane(Pane):
     def focus_rows(self) -> None:
         """Focus the rows, before the next key is handled."""
         self.screen.set_focus(self.focus_target())
+
+    @override
+    def lay_way_back(self, go: Callable[[], None]) -> None:
+        self._way_back = self.target(), go
+
+    @override
+    def left(self) -> None:
+        self._way_back = None
+
+    def take_way_back(self) -> bool:
+        """Go back to the screen that has opened the task under the cursor, if one has."""
+        laid, self._way_back = self._way_back, None
+        if laid is None or laid[0] != self.target():
+            return False
+        laid[1]()
+        return True
 
     # The filter and quick add
 

@@ -96,6 +96,9 @@ class Pane(Actor, TransparentContainer):
     def list_turned(self) -> None:
         """Handle that a key has turned to another list: a filter that names a list does not apply to it."""
 
+    def show_in_full(self) -> None:
+        """Show the task under the cursor in full; only the list and the board do."""
+
     def filter_by(self, text: str) -> None:
         """Show the matches of a filter."""
 
@@ -103,7 +106,7 @@ class Pane(Actor, TransparentContainer):
         """Show an entry of the journal; only the log does."""
 
     def lay_way_back(self, go: Callable[[], None]) -> None:
-        """Let Back from what is shown now call `go`, until another pane is shown; only the log does."""
+        """Let Back from what is shown now call `go`, until something else is shown; the schedule does not."""
 
     @override
     def why_not(self, action: Action) -> str | None:
@@ -169,6 +172,9 @@ class Overlay(ClosesOnce, Actor, CellsScreen[None]):
     def changed(self, changes: StateChanges) -> None:
         """Handle changes; `context.state` has applied them already."""
 
+    def left(self) -> None:
+        """Keep what is to be there when it is opened again; called before it is closed."""
+
     def list_turned(self) -> None:
         """Handle that the App shows another list."""
 
@@ -177,6 +183,7 @@ class Overlay(ClosesOnce, Actor, CellsScreen[None]):
 
     def do_back(self) -> None:
         """Go back to the pane."""
+        self.left()
         self.dismiss()
 
     @property
