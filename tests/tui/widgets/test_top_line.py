@@ -121,3 +121,10 @@ async def test_the_reason_of_an_agent_in_trouble_pushes_no_other_agent_out_of_th
         await press(app, pilot, "a")
         assert lines(app)[2].startswith(" ! claude-1 stuck #5")
         assert [who for who in ("bot-0", "bot-1", "bot-2", "claude-2") if who in lines(app)[2]] == shown
+
+
+async def test_a_long_title_of_what_is_next_is_whole_where_the_line_has_room(plan, jobs, make_app):
+    name = "Check that every copy of the restored archive can be read on the other machine"
+    by_agent(plan, "human", EditTask(plan[8], {"name": name}))
+    async with opened(make_app(plan.path), (180, 24)) as pilot:
+        await until(pilot, lambda: f"next #8 {name}  ◷ Server status in 14m" in lines(pilot.app)[0])

@@ -606,7 +606,7 @@ async def test_files_take_the_lines_that_they_need_and_the_diff_the_others(plan,
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
         assert app.screen.files.size.height == 3
-        assert app.screen.diff.size.height == 9, "a question above takes two lines"
+        assert app.screen.diff.size.height == 13, "what needs the human takes no lines above a diff"
 
 
 async def test_on_a_wide_screen_commits_and_checks_stand_below_the_files(plan, place, make_app):

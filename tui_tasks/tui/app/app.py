@@ -25,6 +25,7 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core.vocab import HUMAN
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import SECOND
@@ -198,7 +199,7 @@ class TaskApp(Actor, ResilientApp):
         yield pane_tabs(self.context, id="top")
         yield counts_line(self.context, id="now")
         yield agent_line(self.context, id="at-work")
-        yield NeedsLines(self.context, id="needs")
+        yield NeedsLines(self.context, id="needs", on_moved=lambda by: self.pane.hold_rows(by))
         with TransparentContainer(id="panes"):
             yield layout.pane(self.navigation.pane_name, self.context)
         yield FootLine(self.context, id="foot")
@@ -311,7 +312,7 @@ class TaskApp(Actor, ResilientApp):
             # A screen that is being made reads the current state itself.
             if changed is not None and screen.is_mounted:
                 changed(changes)
-        self.frame.redraw()
+        self.frame.redraw(is_own=any(entry.actor == HUMAN for entry in changes.entries))
         if changes.touches("terminal"):
             self.frame.say_terminals(overview.terminals(self.link.db, changes.since, changes.seq), self.context.keymap)
         for uid, auto in self.state.autos.items():

@@ -47,12 +47,27 @@ class Frame:
         self._app = app
         self._ascii_only = ascii_only
 
-    def redraw(self) -> None:
-        """Draw the lines around the pane and around the screens over it again; only what differs is painted."""
+    def redraw(self, *, is_own: bool = False) -> None:
+        """Draw the lines around the pane and around the screens over it again; only what differs is painted.
+
+        `is_own`: after a change of the human's, which leaves no empty lines for what needed them.
+        """
+        before = self._needs_rows()
         for screen in self._app.screen_stack:
             for kind in (TopLine, NeedsLines, GroupLine, FootLine, ChangesRule):
                 for line in screen.walk_children(kind):
                     line.redraw()
+        if is_own and self._needs_rows() < before:
+            self.free_rows()
+
+    def _needs_rows(self) -> int:
+        return sum(line.needed for screen in self._app.screen_stack for line in screen.walk_children(NeedsLines))
+
+    def free_rows(self) -> None:
+        """Give up the empty lines below what needs the human, who changes the layout."""
+        for screen in self._app.screen_stack:
+            for line in screen.walk_children(NeedsLines):
+                line.free()
 
     def redraw_feet(self) -> None:
         """Draw the last line of every screen again."""
@@ -126,6 +141,9 @@ class MainScreen(CellsScreen[Any], NoRelayout):
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Come to the front; the first time, lay out and paint here."""
         event.prevent_default()
+        if not self._is_opening:
+            for line in self.walk_children(NeedsLines):
+                line.free()
         super()._on_screen_resume(event)
         self._is_opening = False
 
@@ -210,6 +228,7 @@ class Navigation:
     def show_list(self, list_id: int) -> None:
         """Show another list in list and board."""
         self._link.check()
+        self._frame.free_rows()
         if self.pane.HAS_TASKS and (cursor := self.pane.target()) is not None:
             self._state.cursors[self._state.list_id] = cursor
         self._state.list_id = list_id
@@ -225,6 +244,7 @@ class Navigation:
         for screen in self._app.screen_stack[1:]:
             if isinstance(screen, Overlay):
                 screen.all_seen()
+        self._frame.free_rows()
 
     def outdate_panes(self) -> None:
         """Make all panes read again when they are shown."""
@@ -366,6 +386,7 @@ class Navigation:
             made = self._make_pane(name)
             made.display = False
             await held.mount(made)
+        self._frame.free_rows()
         self.pane.left()
         if self.pane.HAS_TASKS:
             self._selected = self.pane.target()

@@ -169,6 +169,10 @@ class ListPane(TaskPane):
             return ("new", "palette", "quit", "help")
         return super().footer(small)
 
+    @override
+    def hold_rows(self, by: int) -> None:
+        self.row_list.hold_rows(by)
+
     @property
     @override
     def is_inside(self) -> bool:

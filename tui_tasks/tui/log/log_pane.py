@@ -170,6 +170,10 @@ class LogPane(Pane):
         self._take_new()
 
     @override
+    def hold_rows(self, by: int) -> None:
+        self.row_list.hold_rows(by)
+
+    @override
     def tasks_on_screen(self) -> set[str]:
         """The tasks that the lines are about."""
         return {row.task for row in self.row_list.rows_on_screen if row.task is not None}

@@ -155,6 +155,13 @@ class RowCursor(Generic[R]):
         self.load()
         self.cache.scroll(by)
 
+    def hold_rows(self, by: int) -> None:
+        """Scroll by rows, as far as the cursor stays on screen."""
+        self.load()
+        if (line := self.line) is not None and self.is_on_screen:
+            by = max(line - self.cache.height + 1, min(by, line))
+        self.cache.scroll(by)
+
     def neighbour(self, by: int) -> R | None:
         """Return the row so many places from the cursor's, if there is one."""
         here = self.cache.index(self.key)

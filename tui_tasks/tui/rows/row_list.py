@@ -299,6 +299,14 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._update()
         self.post_message(self.Scrolled(self, self._cursor.key))
 
+    def hold_rows(self, by: int) -> None:
+        """Scroll so that rows of one line stay where they are on the terminal, as the widget will begin `by` lines
+        lower; as far as there are rows for it, and the cursor stays on screen.
+        """
+        if self.row_height == 1 and self.row_heights() is None and self._cache.height:
+            self._cursor.hold_rows(by)
+            self._update()
+
     # Marks
 
     def mark(self, keys: Iterable[str], *, on: bool | None = None) -> None:

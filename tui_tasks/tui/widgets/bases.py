@@ -72,6 +72,9 @@ class Pane(Actor, TransparentContainer):
     def left(self) -> None:
         """Prepare for another pane to be shown."""
 
+    def hold_rows(self, by: int) -> None:
+        """Scroll so that rows stay where they are on the terminal, as the pane will begin `by` lines lower."""
+
     @property
     def is_busy(self) -> bool:
         """Whether the human is typing or has opened something here, so that nothing else may replace it."""

@@ -209,7 +209,11 @@ def _chosen(needs: Sequence[Need], rows: int, waiting: Collection[str]) -> list[
 
 
 class NeedsLines(TextLines):
-    """Those rows. They take no room where nothing needs the human, or the screen is small."""
+    """Those rows. They take no room where nothing needs the human, or the screen is small.
+
+    A row that goes leaves an empty line below the others until the human changes the layout, so that nothing below
+    moves by itself.
+    """
 
     DEFAULT_CSS = "NeedsLines { height: auto; }"
 
@@ -220,22 +224,46 @@ class NeedsLines(TextLines):
         id: str,
         kinds: Callable[[], Collection[int]] = lambda: ALL,
         below: int = ROWS_BELOW,
+        on_moved: Callable[[int], None] = lambda by: None,
     ) -> None:
-        """`below`: the rows that are kept for what stands below."""
-        self._needs = NeedsText(context, lambda: rows_for_needs(self.app.size, below), kinds)
+        """`below`: the rows that are kept for what stands below. `on_moved` is called with how many lines that moves
+        down.
+        """
+        self._most: Callable[[], int] = lambda: rows_for_needs(self.app.size, below)
+        self._needs = NeedsText(context, self._most, kinds)
         super().__init__(context, self._needs, id=id)
+        self._on_moved = on_moved
+        self.needed = 0
+        """How many lines are not empty."""
+        # The lines with the empty ones, the size of the screen for which they are kept, and whether they are.
+        self._held = 0
+        self._held_in = Size(0, 0)
+        self._is_holding = True
 
     def redraw(self) -> None:
         """Draw again, also while it has no lines and thus no size."""
+        before, held_in = self._held, self._held_in
         if self.size.width:
             super().redraw()
-            return
-        width = self.app.size.width
-        if not self.is_attached or not width:
-            return
-        self._draw(width, 0)
-        if self._shown:
-            self.refresh(layout=True)
+        elif self.is_attached and (width := self.app.size.width):
+            self._draw(width, 0)
+            if self._shown:
+                self.refresh(layout=True)
+        if before != self._held and held_in == self._held_in:
+            self._on_moved(self._held - before)
+
+    def free(self) -> None:
+        """Give up the lines of the rows that are gone."""
+        self._is_holding = False
+        self.redraw()
+        self._is_holding = True
+
+    def _draw(self, width: int, height: int) -> None:
+        super()._draw(width, height)
+        size, self.needed = self.app.size, len(self._shown)
+        held = min(self._held, self._most()) if self._is_holding and self._held_in == size else 0
+        self._held, self._held_in = max(self.needed, held), size
+        self._shown += [()] * (self._held - self.needed)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the number of lines in this size of the screen."""

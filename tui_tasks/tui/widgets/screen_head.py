@@ -42,19 +42,22 @@ class _Step(NamedTuple):
     has_file: bool = False
 
 
-_TASK: Final = 40
+_TASK: Final = 100
 _JOB: Final = 24
 _LEAST_TASK: Final = 12
 _LEAST_JOB: Final = 10
-# The file gives way first, then the names, the task's down to a word before the job's, and last the job.
-_STEPS: Final = (
-    _Step(_TASK, _JOB, has_file=True),
-    *(_Step(task, _JOB) for task in range(_TASK, _LEAST_TASK, -1)),
-    *(_Step(_LEAST_TASK, job) for job in range(_JOB, _LEAST_JOB, -1)),
-    *(_Step(task, 0) for task in range(_TASK, 5, -1)),
-    _Step(0, 0),
-    _Step(0),
-)
+
+
+def _steps(task: int) -> Iterator[_Step]:
+    """Yield what to show beside a task's name of so many cells, the most first.
+
+    The file gives way first, then the names, the task's down to a word before the job's, and last the job.
+    """
+    yield _Step(task, _JOB, has_file=True)
+    yield from (_Step(cells, _JOB) for cells in range(task, _LEAST_TASK, -1))
+    yield from (_Step(min(task, _LEAST_TASK), job) for job in range(_JOB, _LEAST_JOB, -1))
+    yield from (_Step(cells, 0) for cells in range(task, 5, -1))
+    yield from (_Step(0, 0), _Step(0))
 
 
 class TopLine(FrameLine):
@@ -93,7 +96,7 @@ class TopLine(FrameLine):
             return counts
         if width < NARROW:
             return ()
-        room = width - title - 1
+        room, task = width - title - 1, context.state.next_task
         if context.link.as_of is not None:
             return [(f"{as_of_words(context, context.link.as_of, room - 2)} ", "$state-overdue")]
         ways = (
@@ -102,7 +105,7 @@ class TopLine(FrameLine):
                 *self._next_task(step.task),
                 *self._next_job(step.job, is_short=width < WIDE and not step.has_file),
             ]
-            for step in _STEPS
+            for step in _steps(min(room, cell_len(one_line(task.name, _TASK))) if task is not None else _LEAST_TASK)
         )
         fitting = (parts for parts in ways if _size(parts) <= room)
         return [*next(fitting, self._place(has_file=False)), (" ", "")]

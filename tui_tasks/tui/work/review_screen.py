@@ -32,8 +32,6 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.foot_line import FootLine
-from tui_tasks.tui.widgets.needs import ALL, REVIEW
-from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import diff_lines, review_rows, review_text
 from tui_tasks.tui.work.diff_lines import DiffLine
@@ -103,7 +101,7 @@ class ReviewScreen(Overlay):
         self.diff = VirtualList(context, SideRows(context), id="diff")
         self._file_rows: InMemorySource[FileRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
         self._side_rows: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
-        self._head = ScreenHead(context, self._title, id="review", kinds=self._kinds_above, below=ROWS_AND_DETAIL)
+        self._head = ScreenHead(context, self._title, id="review", kinds=lambda: ())
         self._facts_line = FrameLine(context, self._facts_parts, id="review-facts")
         self._summary = TextLines(context, review_text.WorkSummary(context, lambda: self.facts), id="work-summary")
         self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
@@ -345,11 +343,6 @@ class ReviewScreen(Overlay):
             self.diff.change(changed)
         else:
             self.diff.show(self._side_rows)
-
-    def _kinds_above(self) -> Sequence[int]:
-        """Return what stands above: work to review only if there is other work than this."""
-        is_alone = self.context.state.reviewable.keys() <= {self.facts.task.uid}
-        return [kind for kind in ALL if kind != REVIEW or not is_alone]
 
     def _title(self, width: int) -> Sequence[Part]:
         return review_text.title(self.facts, width, ascii_only=self.context.ascii_only)
