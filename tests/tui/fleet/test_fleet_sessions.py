@@ -580,6 +580,11 @@ async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_p
         assert journal.newest(app.link.db) == seq
         assert said(app).endswith(f"{idle.name} is idle: it has no turn to end. What you typed was dropped.")
         assert app.screen.agent_here() == idle.name
+        await settle(pilot, "x", *"no", "escape")
+        assert not isinstance(app.screen, Fleet), "Esc closes what is open"
+        await settle(pilot, "A")
+        await go_to(pilot, idle.name)
+        await settle(pilot, "x", "enter")
         # Enter has ended the words.
         await settle(pilot, "k")
         assert app.screen.agent_here() != idle.name

@@ -36,8 +36,7 @@ PAUSE = 1.0
 """Seconds between two keys after which the second belongs to no word."""
 _PAUSE_AFTER_INPUT = 0.5
 """The same after a key has closed an input, where the next one is often meant."""
-_ENDS_WORDS = frozenset({"enter", "escape"})
-_OF_WORDS = _ENDS_WORDS | {"backspace", "ctrl+w", "ctrl+u"}
+_OF_WORDS = {"enter", "backspace", "ctrl+w", "ctrl+u"}
 
 
 class RestOfWord:
@@ -139,8 +138,8 @@ class KeyQueue:
             await self._take(event)
 
     def expect_words(self, refused: str, action: str = "") -> None:
-        """Note that an action opens an input, or why not. If none opens, what is typed until a pause is dropped, but
-        not the key of the `action` when it comes again.
+        """Note that an action opens an input, or why not. If none opens, what is typed until a pause or Esc is
+        dropped, but not the key of the `action` when it comes again.
         """
         self._refused, self._opens_again, self._has_dropped, self._tried = refused, "", False, action
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
@@ -158,10 +157,9 @@ class KeyQueue:
         if screen is None:
             return False
         has_opened = self._is_writing or (self._app.screen is not screen and not self._opens_again)
-        has_left = bool(self._opens_again) and event.key == "escape"
         is_word = event.is_printable or event.key in _OF_WORDS
         pause = _PAUSE_AFTER_INPUT if self._opens_again else PAUSE
-        if has_opened or has_left or not is_word or now - self._typed_at > pause:
+        if has_opened or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
         if not self._has_dropped and (self._goes_on_looking(event.key) or self._action(event.key) == self._tried):
@@ -171,7 +169,7 @@ class KeyQueue:
             shows = self._is_harmless(event.key) or self._action(event.key) == self._opens_again
             if shows and event.key != "enter":
                 return False
-        elif event.key in _ENDS_WORDS:
+        elif event.key == "enter":
             self._expects_words_on = None
         self._has_dropped = True
         self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed was dropped.")
