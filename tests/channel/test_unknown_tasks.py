@@ -46,6 +46,13 @@ def test_who_deleted_a_task_is_said(talk: Talk) -> None:
         assert refusal(talk, name, agent="bob").endswith(": ann deleted it; the human can bring it back")
 
 
+def test_who_deleted_a_task_is_said_also_when_the_claim_on_it_has_ended_since(talk: Talk) -> None:
+    uid = talk.ok("tasklist:add_task", name="gone")["uid"]
+    talk.ok("control:claim", {"agent": "ann"}, list="tasklist")
+    talk.ok("tasklist:delete_task", {"agent": "ann"}, uid=uid)
+    assert refusal(talk, uid, agent="bob").endswith(": ann deleted it; the human can bring it back")
+
+
 def test_a_task_of_a_deleted_plan_is_told_as_deleted_with_it(talk: Talk) -> None:
     plan = talk.ok("create_plan", title="Release", tasks=[{"title": "t"}])
     talk.ok("control:delete_plan", plan_id=plan["plan_id"])

@@ -45,6 +45,9 @@ _KINDS: Final = {
     "list": "plan or list",
     "task": "task",
 }
+_BACK: Final = "the human can bring it back"
+# Of a deleted task, how many of the newest entries are searched for who deleted it.
+_LATEST: Final = 20
 _TABLES: Final = {"question": "ask", "plan": "list"}
 
 
@@ -61,11 +64,13 @@ def explain(db: Database, kind: str, reference: str) -> str:
     if table == "task" and (number := number_of(reference)) is not None:
         task = task_queries.task_of_number(db, number)
         uid = task.uid if task is not None else ""
-    latest = journal.latest(db, 1, uid) if table == "task" and len(uid) == _UID_LENGTH else []
-    if latest and latest[-1].kind == "task.deleted":
-        return f": {latest[-1].actor} deleted it; the human can bring it back"
-    if latest and task_queries.status(db, uid) is None:
-        return ": it was deleted with its list; the human can bring it back"
+    found = task_queries.any_task(db, uid) if table == "task" and len(uid) == _UID_LENGTH else None
+    if found is not None and found.deleted:
+        # Other entries may follow, as when the claim on it ends.
+        by = [one.actor for one in journal.latest(db, _LATEST, uid) if one.kind == "task.deleted"]
+        return f": {by[-1]} deleted it; {_BACK}" if by else f": it was deleted; {_BACK}"
+    if found is not None and task_queries.status(db, uid) is None:
+        return f": it was deleted with its list; {_BACK}"
     if uid and uid != reference.lower() and db.one(_by_uid(table), uid=uid) is not None:
         return f"; did you mean {uid}?"
     if table == "list":
