@@ -237,6 +237,19 @@ async def test_what_was_hidden_comes_back_when_it_fails_again(plan, make_app):
         await until(pilot, lambda: keys_of(app) == [f"task:{plan[3]}"])
 
 
+async def test_keys_that_mark_say_that_they_need_a_held_task_and_the_help_offers_none(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "a", "v")
+        assert said(app) == "Only held tasks can be marked."
+        await settle(pilot, "V")
+        assert said(app) == "Only held tasks can be marked, and none is here."
+        await settle(pilot, "question_mark", *"mark")
+        await settle(pilot)
+        assert re.search(r"Mark the task +Only held tasks can be marked\.", shown(app))
+        assert re.search(r"V  .* none is here\.", shown(app))
+
+
 async def test_on_a_question_the_key_for_seen_marks_everything_as_seen(plan, make_app):
     app = make_app(plan.path)
     async with opened(app) as pilot:

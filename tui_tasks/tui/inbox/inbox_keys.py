@@ -17,7 +17,7 @@ from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.widgets.needs import CAN_BE_HIDDEN, HELD
 from tui_tasks.tui.work import attaching
@@ -97,8 +97,15 @@ class RowActions(Controller):
 
     @override
     def why_not(self, action: Action) -> str | None:
-        is_refused = action.id == "hide" and not self._can_be_hidden
-        return "no agent or failure here" if is_refused else super().why_not(action)
+        """Only some rows can be hidden, and only held tasks marked."""
+        item, rows = self._inbox.item, self._inbox.listed.rows
+        if action.id == "hide" and not self._can_be_hidden:
+            return "no agent or failure here"
+        if action.id == "review_mark" and (item is None or item.kind != HeldTasks.KIND):
+            return Sentence("Only held tasks can be marked.")
+        if action.id == "review_mark_all" and all(kind_of(line) != HELD for line in rows):
+            return Sentence("Only held tasks can be marked, and none is here.")
+        return super().why_not(action)
 
     @property
     def _can_be_hidden(self) -> bool:
@@ -151,9 +158,7 @@ class RowActions(Controller):
 
     def do_review_mark(self) -> None:
         """Mark the held task, or take its mark away."""
-        if self._inbox.item is None or self._inbox.item.kind != HeldTasks.KIND:
-            self._inbox.context.say("Only held tasks can be marked.")
-        else:
+        if self._inbox.item is not None:
             self._inbox.window.mark([self._inbox.item.uid])
             self._inbox.marks_changed()
 
