@@ -341,3 +341,18 @@ async def test_quick_add_takes_and_previews_what_is_due(app):
         assert (row.name, row.due, row.estimate) == ("Ship", "2026-11-20", 90)
         await press(app, pilot, "escape")
         assert "◷ 1d late" in shown(app)
+
+
+async def test_quick_add_says_beside_which_task_the_next_one_goes(app, plan):
+    async with opened(app) as pilot:
+        app.pane.row_list.move_to(plan[3])
+        await settle(pilot, "n")
+        assert "+ below #3 Fix flaky DST test" in shown(app)
+        await settle(pilot, *"one", "ctrl+n")
+        assert "+ below the one just added" in shown(app)
+        await settle(pilot, *"two", "enter")
+        assert order(app)[3:5] == ["one", "two"]
+        await settle(pilot, "g")
+        app.context.do("new_above")
+        await settle(pilot)
+        assert "+ above #1 " in shown(app)

@@ -141,11 +141,19 @@ class QuickAdd(ResilientMessages, Vertical):
     def _begin(self, place: AddPlace) -> None:
         assert self._words is not None
         self._place = place
+        self._words.placeholder = self._named_place()
         if not self.is_open:
             self.add_class("-open")
             self._write(*self._kept)
             self._kept = "", ""
         self._words.focus()
+
+    def _named_place(self) -> str:
+        """Return where the task goes; the line is above the rows, wherever that is."""
+        beside = list_pages.line(self.context.db, self._place.beside) if self._place.beside is not None else None
+        if beside is None:
+            return "at the end of the list"
+        return f"{'above' if self._place.above else 'below'} #{beside.number} {safe_line(beside.name, 40)}"
 
     def _write(self, text: str, description: str = "") -> None:
         """Set the text of the line."""
@@ -204,7 +212,8 @@ class QuickAdd(ResilientMessages, Vertical):
 
     def add_and_go_on(self) -> None:
         """Add the task, and leave the line open for another."""
-        self._add()
+        if self._add() and self._words is not None:
+            self._words.placeholder = "below the one just added"
 
     def more(self) -> None:
         """Continue in the form with all fields."""
