@@ -219,6 +219,7 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
         assert lines(app)[1].startswith(" nothing needs you   ✗ 0 failed   ! 0 stuck   • ")
         assert lines(app)[1].partition("• ")[2] == changes, "nothing else is marked as seen"
         await settle(pilot, "u")
+        assert re.match(r"\S.* is back\. u again undoes", said(app)) and "failures" not in said(app)
         assert keys_of(app) == before and lines(app)[1].startswith(counts)
         await settle(pilot, "full_stop")
     again = make_app(plan.path)

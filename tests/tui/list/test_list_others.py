@@ -24,7 +24,7 @@ from tests.tui.driving import (
     until,
     write,
 )
-from tests.tui.plan import NOW
+from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.commit import journal, rank
 from tui_tasks.core.commit.state_cache import StateCache
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
@@ -135,6 +135,16 @@ async def test_u_right_after_all_seen_brings_the_marks_back_and_only_then_undoes
         assert not task(app, plan[8]).deleted
 
 
+async def test_undo_says_of_several_rows_that_were_put_away_that_they_are_back(app, plan):
+    by_agent(plan, "claude-2", *(EditTask(plan[n], {"status": "failed"}) for n in (1, 2)), now=NOW - SECOND)
+    async with opened(app) as pilot:
+        await press(app, pilot, "full_stop")
+        await press(app, pilot, "full_stop")
+        assert said(app).startswith("Put away: 3 failed tasks.")
+        await press(app, pilot, "u")
+        assert said(app) == "3 rows of the inbox are back. u again undoes what you did before."
+
+
 async def test_the_key_of_marks_puts_failures_away_only_after_it_has_named_them(app, plan):
     async with opened(app) as pilot:
         assert app.state.seen.new and "Fix flaky DST test: test_dst_gap" in above(app)
@@ -148,7 +158,7 @@ async def test_the_key_of_marks_puts_failures_away_only_after_it_has_named_them(
         await press(app, pilot, "full_stop")
         assert said(app) == "All marked as seen. u brings the marks back."
         await press(app, pilot, "u")
-        assert said(app) == "The failures are back. u again undoes what you did before."
+        assert said(app) == "#3 Fix flaky DST test: test_dst_gap: expec… is back. u again undoes what you did before."
         assert "Fix flaky DST test: test_dst_gap" in above(app) and not app.state.seen.new
         await press(app, pilot, "u")
         assert said(app).startswith("The marks are back.") and app.state.seen.new

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
@@ -149,11 +149,12 @@ class GlobalActions(Controller):
 
         Offer to pass over a change that cannot be taken back.
         """
+        before = {need.key for need in Needs(self._context).all()}
         if (unseen := self._context.state.seen.unsee()) is not None:
-            looked, were_failures = unseen
+            looked, was_hidden = unseen
             await self._remember(looked)
-            what, key = "failures" if were_failures else "marks", self._context.keymap.key_of("undo")
-            self._context.say(f"The {what} are back. {key} again undoes what you did before.")
+            back = self._come_back(before) if was_hidden else "The marks are back"
+            self._context.say(f"{back}. {self._context.keymap.key_of('undo')} again undoes what you did before.")
             return
         if self._context.state.has_work:
             from tui_tasks.tui.work import review_actions
@@ -290,6 +291,17 @@ class GlobalActions(Controller):
         left = self._past_failures()
         context.say(f"Put away: {', '.join(one for one in shown if one not in left)}. {undo} brings it back.")
         self._offered = ()
+
+    def _come_back(self, before: Collection[str]) -> str:
+        """Return what needs the human again beside what did `before`, by key, in words."""
+        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
+
+        found = [need for need in Needs(self._context).all() if need.key not in before]
+        if len(found) != 1 or found[0].count > 1:
+            number = sum(need.count for need in found)
+            return f"{count(number, 'row')} of the inbox are back" if number else "What was hidden is back"
+        entry = NeedsEntries(self._context, lambda span: None).entry(found[0])
+        return f"{' '.join(filter(None, (entry.number, safe_line(entry.text, 40))))} is back"
 
     def _past_failures(self) -> tuple[str, ...]:
         """Return the failures that can be put away, in words."""
