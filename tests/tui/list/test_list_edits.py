@@ -415,6 +415,17 @@ async def test_marked_tasks_are_edited_together_in_one_line_and_undone_together(
         assert (task(app, plan[8]).tags, task(app, plan[9]).tags) == (("old", "kept"), ())
 
 
+async def test_an_undo_of_a_deletion_of_several_puts_the_cursor_where_it_was(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[3])
+        await settle(pilot, "V", "d", "y")
+        assert task(app, plan[3]).deleted and task(app, plan[1]).deleted
+        await settle(pilot, "u")
+        assert not task(app, plan[3]).deleted and app.pane.target() == plan[3]
+        await settle(pilot, "g", "ctrl+r", "u")
+        assert app.pane.target() == plan[3]
+
+
 async def test_a_text_for_a_task_that_an_agent_works_on_goes_to_the_agent(app, plan):
     async with opened(app) as pilot:
         with Store(plan.path) as store:

@@ -254,14 +254,17 @@ class GlobalActions(Controller):
         self._context.say(f"Redone: {self._described(undone)}. {self._context.keymap.key_of('undo')} undoes it.")
 
     def _select_restored(self, change: int) -> None:
-        """Put the cursor on the first of the tasks that were deleted by a change that was taken back."""
+        """Put the cursor on a task that was deleted by a change that was taken back: on which it was then, else on the
+        first.
+        """
         db = self._context.db
         parts = next(journal.of_change(db, change), [])[:MAX_RESTORED]
         uids = [part.task for part in parts if part.kind == "task.deleted" and part.task is not None]
         tasks = [task for uid in uids if (task := list_pages.line(db, uid)) and not task.deleted]
         here = [task for task in tasks if task.list_id == self._context.state.list_id]
         if here:
-            self._context.navigation.pane.select(min(here, key=lambda task: task.rank).uid)
+            before = next((task for task in here if task.uid == self._context.state.cursor_deleted), None)
+            self._context.navigation.pane.select((before or min(here, key=lambda task: task.rank)).uid)
 
     def _described(self, change: int, *, undone: bool = False) -> str:
         """Return a change of the human's in a few words."""

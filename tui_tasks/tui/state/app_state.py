@@ -66,6 +66,7 @@ class AppState:
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
     - `failed_tasks`: the tasks that failed last, newest first. `failed_last`: the first of them, each with the reason.
       `failing`: the jobs whose last run failed, newest first.
+    - `cursor_deleted`: the uid of the task under the cursor when the human last deleted tasks.
     - `seen`: what the human has seen, and what is new to them.
     - `spoke`: the instant at which each agent last wrote.
     """
@@ -119,6 +120,7 @@ class AppState:
         self.failed_last: list[tuple[TaskLine, str]] = []
         self.failing: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
+        self.cursor_deleted: str | None = None
         self.spoke: dict[str, int] = {}
         self.seen = Seen(db, now, lambda: self.lists, is_past=is_past)
         self._read_all(now)

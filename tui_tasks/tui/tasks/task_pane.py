@@ -202,6 +202,7 @@ class TaskActions(Controller):
             numbers = ", ".join(f"#{task.number}" for task in changed[:3]) + ", …" * (len(changed) > 3)
             context.say(f"Not deleted: {numbers} changed since you were asked. Look, and press the key again.")
             return
+        context.state.cursor_deleted = self._pane.target()
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
         context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings {them} back.")
