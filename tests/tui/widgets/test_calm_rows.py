@@ -96,3 +96,20 @@ async def test_a_row_that_comes_moves_no_entry_of_the_log(app, plan):
         by_agent(plan, "claude-1", OpenAsk("Which port?", (), plan[5]))
         await until(pilot, lambda: "Which port?" in above(app))
         assert line_of(app, ">") == cursor
+
+
+def fail(plan: Plan, numbers: Sequence[int], reason: str) -> None:
+    for number in numbers:
+        by_agent(plan, "claude-2", EditTask(plan[number], {"status": "failed", "result": reason}))
+
+
+async def test_tasks_that_failed_for_one_reason_share_a_row(app, plan):
+    fail(plan, (1, 2, 6, 8, 9), "no disk left")
+    async with opened(app, (80, 24)) as pilot:
+        (row,) = (line for line in above(app).splitlines() if "no disk left" in line)
+        assert row[1:].startswith("✗ #1 #2 #6 +2  no disk left")
+        assert "✗ #3  Fix flaky DST test" in above(app), "another reason has its own row"
+        fail(plan, (5,), "no disk left")
+        await until(pilot, lambda: "+3  no disk left" in above(app))
+        await press(app, pilot, "a")
+        assert sum("no disk left" in line for line in lines(app)) >= 5, "the inbox lists each"

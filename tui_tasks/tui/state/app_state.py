@@ -118,6 +118,7 @@ class AppState:
         self.next_jobs: list[NextJob] = []
         self.failed_tasks: list[TaskLine] = []
         self.failed_last: list[tuple[TaskLine, str]] = []
+        self._why_failed: dict[str, str] = {}
         self.failing: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
         self.cursor_deleted: str | None = None
@@ -365,7 +366,14 @@ class AppState:
     def _read_failed_last(self) -> None:
         lists = [home.id for home in self.shelf if home.failed]
         self.failed_tasks = tasks = overview.failed_last(self._db, lists, MAX_FAILED)
-        self.failed_last = [(task, task_records.end_reason(self._db, task)) for task in tasks[:_MAX_REASONS]]
+        self._why_failed = {}
+        self.failed_last = [(task, self.why_failed(task)) for task in tasks[:_MAX_REASONS]]
+
+    def why_failed(self, task: TaskLine) -> str:
+        """Return why one of `failed_tasks` failed; it is read once."""
+        if task.uid not in self._why_failed:
+            self._why_failed[task.uid] = task_records.end_reason(self._db, task)
+        return self._why_failed[task.uid]
 
     def _follow_failures(self, entries: Iterable[Change]) -> None:
         """Read again which tasks failed last, after entries about failed tasks or about those."""

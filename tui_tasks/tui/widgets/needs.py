@@ -44,6 +44,7 @@ class Need(msgspec.Struct, frozen=True):
         row: what the state has of it: an `Ask`, `HeldTask`, `Work`, `AgentEntry`, `LeftTask`, `TaskLine`, `FailingJob`
             or `NextJob`.
         count: how many things it stands for.
+        parts: the failed tasks that it stands for, which have one reason.
         rank: its urgency within the kind; low is urgent.
     """
 
@@ -57,6 +58,7 @@ class Need(msgspec.Struct, frozen=True):
     row: Any = None
     count: int = 1
     rank: int = 0
+    parts: tuple[Need, ...] = ()
 
     @property
     def order(self) -> tuple[int, int, int, str]:
@@ -159,6 +161,23 @@ class Needs:
 _GONE: Final = TROUBLE.index("gone")
 
 
+def grouped(needs: Iterable[Need], reason: Callable[[Need], str]) -> list[Need]:
+    """Return the same with one for all failed tasks that have the same reason, in the place of the first."""
+    found: list[Need] = []
+    places: dict[str, int] = {}
+    for need in needs:
+        why = reason(need) if need.kind == FAILED and need.row is not None else ""
+        if why not in places:
+            if why:
+                places[why] = len(found)
+            found.append(need)
+            continue
+        first = found[places[why]]
+        parts = (*(first.parts or (first,)), need)
+        found[places[why]] = msgspec.structs.replace(first, parts=parts, count=len(parts))
+    return found
+
+
 def late_number(needs: Iterable[Need]) -> str:
     """Return how many of these are late: `3`, or `100+` where no more are read."""
     numbers = Counter(need.kind for need in needs)
@@ -179,6 +198,8 @@ def tally(needs: Iterable[Need]) -> dict[str, int]:
 
 def is_new(state: AppState, need: Need) -> bool:
     """Return whether it has come since the human looked, by what somebody did. What is late came by time alone."""
+    if need.parts:
+        return any(is_new(state, part) for part in need.parts)
     task = need.row.task_uid if need.kind == ASKS else need.task if need.kind in (HELD, FAILED) else None
     return need.kind not in (LATE_JOBS, LATE) and state.seen.is_new(need.at, task)
 

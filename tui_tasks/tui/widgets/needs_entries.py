@@ -11,7 +11,6 @@ import msgspec
 from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.tui.agents import agent_text
@@ -28,6 +27,8 @@ _MAX_WHOLE: Final = 1_000
 # In cells: the longest name of the task of a failed check or of work to review, and of one that failed or is late.
 _SHORT_NAME: Final = 24
 _NAME: Final = 40
+# So many tasks that failed for one reason are named.
+_NUMBERS: Final = 3
 _LOOKS: Final = {
     needs.ASKS: "needs_you",
     needs.CHECKS: "needs_you",
@@ -74,6 +75,8 @@ class NeedsEntries:
 
     def entry(self, need: Need) -> Entry:
         """Return one thing in words."""
+        if need.parts:
+            return self._group(need)
         if need.count > 1:
             return self._entry(need, "", f"{need.count:,} more", need.word)
         words = {
@@ -127,11 +130,17 @@ class NeedsEntries:
 
     def _failed(self, need: Need) -> Entry:
         task = need.row
-        why = {one.uid: why for one, why in self.context.state.failed_last}.get(task.uid)
-        reason = task_records.end_reason(self.context.db, task) if why is None else why
+        reason = self.context.state.why_failed(task)
         brief = one_line(reason) if reason else ""
         aside = agent_text.who(task.who, WHO) if task.who else need.word
         return self._entry(need, f"#{task.number}", _with_reason(one_line(task.name, _NAME), reason), aside, brief)
+
+    def _group(self, need: Need) -> Entry:
+        """Return `#3 #5 #9 +11  test_dst_gap: expected 02:30`."""
+        numbers = [f"#{part.row.number}" for part in need.parts]
+        more = [f"+{len(numbers) - _NUMBERS}"] if len(numbers) > _NUMBERS else []
+        reason = one_line(self.context.state.why_failed(need.row))
+        return self._entry(need, " ".join((*numbers[:_NUMBERS], *more)), reason, need.word)
 
     def _failed_job(self, need: Need) -> Entry:
         job = need.row

@@ -26,6 +26,7 @@ from tui_tasks.tui.widgets.needs import (
     Need,
     Needs,
     counted,
+    grouped,
     is_new,
     late_number,
     tally,
@@ -59,6 +60,11 @@ class _Columns(NamedTuple):
     words: int
     aside: int
 
+    def beside(self, number: str) -> _Columns:
+        """Return the columns of a row with this number, which may be wider than those of the others."""
+        more = max(0, cell_len(number) - self.number)
+        return self._replace(number=self.number + more, words=max(1, self.words - more))
+
     def room_beside(self, aside: str) -> int:
         """Return how many cells the words have beside an agent or a word."""
         return max(1, self.words - max(self.aside, cell_len(aside)) - 4) if aside else self.words
@@ -90,7 +96,7 @@ class NeedsText(TextDrawing):
         if not rows:
             return []
         kinds = self._kinds()
-        needs = [need for need in self._needs.all() if need.kind in kinds]
+        needs = grouped((need for need in self._needs.all() if need.kind in kinds), self._why)
         if not needs:
             return []
         # Imported here, as nothing may need the human when a screen begins.
@@ -99,16 +105,16 @@ class NeedsText(TextDrawing):
         words = NeedsEntries(self.context, self.lasts)
         chosen = _chosen(needs, rows, self._waiting())
         shown = [words.entry(need) for need in chosen]
-        number = max((2, *(cell_len(entry.number) for entry in shown)))
+        number = max((2, *(cell_len(entry.number) for entry in shown if not entry.need.parts)))
         room = max(8, width - number - _AROUND_NUMBER - _AGE)
         columns = _Columns(number, room, _WIDE_ASIDE if width >= WIDE else _ASIDE)
-        texts = [self._fitted(entry, columns) for entry in shown]
+        texts = [self._fitted(entry, columns.beside(entry.number)) for entry in shown]
         keys = {need.key for need in chosen}
         rest = [need for need in needs if need.key not in keys]
         shared = self._shared([len(text) for text, _ in texts], rows - bool(rest))
         drawn: list[Drawn] = []
         for entry, (text, aside), most in zip(shown, texts, shared, strict=True):
-            lines = self._row(entry, text, aside, most, columns)
+            lines = self._row(entry, text, aside, most, columns.beside(entry.number))
             drawn += lines
             self.acts += [self._act(entry.need)] * len(lines)
         if rest:
@@ -121,6 +127,9 @@ class NeedsText(TextDrawing):
         if need.kind in (ASKS, CHECKS, HELD, REVIEW, AGENTS):
             return lambda: self.context.navigation.show_need(self.context, need.key)
         return lambda: visit(self.context, need)
+
+    def _why(self, need: Need) -> str:
+        return self.context.state.why_failed(need.row)
 
     def _waiting(self) -> set[str]:
         """Return the agents that cannot go on without an answer."""
