@@ -312,7 +312,7 @@ class TaskApp(Actor, ResilientApp):
             # A screen that is being made reads the current state itself.
             if changed is not None and screen.is_mounted:
                 changed(changes)
-        self.frame.redraw(is_own=any(entry.actor == HUMAN for entry in changes.entries))
+        self.frame.redraw(is_own=changes.all or any(entry.actor == HUMAN for entry in changes.entries))
         if changes.touches("terminal"):
             self.frame.say_terminals(overview.terminals(self.link.db, changes.since, changes.seq), self.context.keymap)
         for uid, auto in self.state.autos.items():

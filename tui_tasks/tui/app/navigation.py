@@ -50,7 +50,7 @@ class Frame:
     def redraw(self, *, is_own: bool = False) -> None:
         """Draw the lines around the pane and around the screens over it again; only what differs is painted.
 
-        `is_own`: after a change of the human's, which leaves no empty lines for what needed them.
+        `is_own`: after a change of the human's, or to another moment, which leaves no empty lines.
         """
         before = self._needs_rows()
         for screen in self._app.screen_stack:

@@ -131,9 +131,17 @@ class _Row:
     def _free_for_tags(self) -> int:
         """Return how many cells of tags there is room for, so that nothing gives way to them."""
         note = min(self._whole.get("note", 0), self._room if self._facts.is_reason else _NOTE)
+        if self._room >= _SMALL:
+            note = min(note, self._before_marks())
         free = self._free_after(self._whole["title"], note)
         whole = sum(cell_len(tag) + 1 for tag in self._tags) - 1
         return min(free, whole) if free >= min(cell_len(self._tags[0]), _SHORT_TAG) else 0
+
+    def _before_marks(self) -> int:
+        """Return how many cells a note has before marks and tags in their place."""
+        places = _places(self._room)
+        begins = max(self._whole["title"] + _GAP, places["note"])
+        return max(_REASON if self._facts.is_reason else _WORDS, places["mark"] - _GAP - begins)
 
     def _free_after(self, *before: int) -> int:
         """Return how many cells are free between columns of these widths, with the marks, and the next in its place."""
@@ -172,6 +180,8 @@ class _Row:
             place = _places(self._room)["note"] - _GAP if self._room >= _SMALL else 0
             begins = max(self._columns["title"], place)
             in_place = max(self._columns.get("note", 0), self._free_after(begins))
+        if self._room >= _SMALL and any(name.startswith(("mark", "tags")) for name in self._columns):
+            in_place = min(in_place, self._before_marks())
         self._widen_to("note", min(note, in_place))
         self._widen_to("agent", min(cell_len(self._facts.agent), _WHO))
 
