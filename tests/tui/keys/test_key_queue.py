@@ -221,7 +221,7 @@ async def test_keys_wait_for_what_follows_a_write_that_has_ended_already(plan, o
             return future
 
         monkeypatch.setattr(open_app.link._writer, "put", ended)
-        type_at_once(open_app, "g", *"vjvdyuvjv")
+        type_at_once(open_app, "g", *"vjvdyugvjv")
         await settled(open_app, pilot)
         assert set(open_app.pane.row_list.marks) == {plan[1], plan[2]}
         assert open_app.pane.row_list.cursor == plan[2]
