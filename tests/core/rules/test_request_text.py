@@ -251,6 +251,8 @@ def test_a_value_of_several_lines_stands_behind_a_bar() -> None:
         ("Pick a library: jose or pyjwt", False),
         ("Which host, please?", False),
         ("May I keep it, or delete it?", False),
+        ("a. " * 300_000 + "Which host?", False),
+        ("Which host? " + "a. " * 300_000, True),
     ],
 )
 def test_yes_and_no_answer_a_question_unless_it_asks_which_or_for_one_of_several(question: str, takes: bool) -> None:

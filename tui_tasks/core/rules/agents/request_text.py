@@ -125,6 +125,8 @@ _ASKS_FOR_YES: Final = re.compile(
 )
 _BEFORE_A_QUESTION: Final = re.compile(r"\A(?:(?:and|but|so|then|or|well|please)\b\W*)+")
 _OF_SEVERAL: Final = re.compile(r"\bor\b(?!\s+(?:not|no)\b)")
+# In characters. What a long text asks stands at its end.
+_END_OF_QUESTION: Final = 1_000
 
 
 def takes_yes(question: str) -> bool:
@@ -132,7 +134,7 @@ def takes_yes(question: str) -> bool:
 
     Of several sentences the last one that asks counts. In doubt it can.
     """
-    sentences = re.findall(r"[^.?!:;\n]+[?]?", question.casefold())
+    sentences = re.findall(r"[^.?!:;\n]+[?]?", question[-_END_OF_QUESTION:].casefold())
     asking = [one for one in sentences if one.endswith("?")]
     return not any(_asks_for_words(one.strip()) for one in asking[-1:] or sentences)
 
