@@ -21,6 +21,7 @@ _MODULES: Final = (
     "tasks.claim_rules",
     "tasks.acceptance_rules",
     "agents.ask_rules",
+    "agents.agent_rules",
     "job_rules",
     "run_rules",
     "undo",
