@@ -16,6 +16,12 @@ CLOSED: Final = frozenset({"done", "failed", "skipped", "cancelled"})
 # A dependency in one of these does not block the tasks that wait for it (docs: protocol, section 6, `tasks`).
 RELEASING: Final = frozenset({"done", "skipped", "cancelled"})
 
+
+def blocks_dependents(status: str, deleted: object) -> bool:
+    """Return whether a task holds up those that depend on it; in SQL: `core/commit/apply`."""
+    return not deleted and status not in RELEASING
+
+
 URGENT, HIGH, MEDIUM, LOW = 1, 2, 3, 4
 PRIORITY_WORDS: Final = {"urgent": URGENT, "high": HIGH, "medium": MEDIUM, "low": LOW}
 PRIORITY_NAMES: Final = {number: word for word, number in PRIORITY_WORDS.items()}

@@ -128,6 +128,7 @@ _TOUCH = Statement(
 
 
 def _unfinished_dependencies() -> Any:
+    """Select how many dependencies block a task: `vocab.blocks_dependents`, and where their lists are."""
     on = TaskRow.alias()
     home = ListRow.select(SQL("1")).where((ListRow.id == on.list_id) & (ListRow.deleted == SQL("0")))
     return (
@@ -249,7 +250,8 @@ def _update_task(db: Database, uid: str, old: dict[str, Any], new: dict[str, Any
         *before, has_dependents = before
         after = [new.get(name, was) for name, was in zip(_COUNTED, before, strict=True)]
         _recount_lists(db, before, after)
-        if has_dependents and _blocks_dependents(before) != _blocks_dependents(after):
+        blocked, blocks = (vocab.blocks_dependents(status, deleted) for _, status, deleted in (before, after))
+        if has_dependents and blocked != blocks:
             db.run(_RECOUNT_DEPENDENTS, {"uid": uid})
     if old.get("status") == "done" and new.get("status", "done") != "done":
         # Checks prove one completion of the task; they do not count for the next.
@@ -259,10 +261,6 @@ def _update_task(db: Database, uid: str, old: dict[str, Any], new: dict[str, Any
         _write_edges(db, uid, new["depends_on"])
     elif "held" in new:
         db.run(_RECOUNT, {"uid": uid})
-
-
-def _blocks_dependents(row: Any) -> bool:
-    return not row[2] and row[1] not in vocab.RELEASING
 
 
 def _recount_lists(db: Database, before: Any, after: Any) -> None:

@@ -131,7 +131,7 @@ def ask_of(context: Context, task: TaskLine) -> Ask | None:
 def after_text(context: Context, task: TaskLine) -> str:
     """Return `after #5 +1` of a blocked task: a task that it waits for, a failed one first, and how many more."""
     read = (list_pages.line(context.db, uid) for uid in task.depends_on[:_MAX_DEPENDENCIES])
-    waited_for = [waited for waited in read if waited and not waited.deleted and waited.status not in vocab.RELEASING]
+    waited_for = [waited for waited in read if waited and vocab.blocks_dependents(waited.status, waited.deleted)]
     first = min(waited_for, key=lambda waited: waited.status != "failed", default=None)
     more = f" +{len(waited_for) - 1}" if len(waited_for) > 1 else ""
     return f"after #{first.number}{more}" if first is not None else "blocked"

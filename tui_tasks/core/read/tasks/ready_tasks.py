@@ -224,7 +224,7 @@ def _going(count: int) -> str:
 def waiting_on(db: Database, task: Task) -> list[Task]:
     """Return the tasks that block another, in the order of its dependencies."""
     tasks = [task_queries.any_task(db, uid) for uid in task.depends_on] if task.blocked else []
-    there = [on for on in tasks if on is not None and not on.deleted and on.status not in vocab.RELEASING]
+    there = [on for on in tasks if on is not None and vocab.blocks_dependents(on.status, on.deleted)]
     return [on for on in there if on.list_id == task.list_id or not task_queries.list_by_id(db, on.list_id).deleted]
 
 

@@ -211,7 +211,7 @@ def _refuse_same_key(tx: Transaction, list_id: int, key: str) -> None:
 
 def _count_holding(statuses: Iterable[str | None]) -> int:
     """Return how many dependencies with these statuses hold a task up; a deleted one (None) does not."""
-    return sum(status is not None and status not in vocab.RELEASING for status in statuses)
+    return sum(status is not None and vocab.blocks_dependents(status, deleted=False) for status in statuses)
 
 
 def new_place(tx: Transaction, list_uid: str, before: str | None, after: str | None) -> tuple[TaskList, str]:
