@@ -177,7 +177,7 @@ class FleetRows(RowDrawing[FleetRow]):
         self._tick(row, state, now)
         is_small, old = look.width < NARROW, "$muted" if state in agent_text.ENDED else ""
         head: list[Part] = [
-            (sign("cursor") if look.cursor else " ", "$primary bold" if look.focused else "$muted"),
+            look.cursor_sign(),
             (self._flag(row), "$changed"),
             (shown.mark(ascii_only=context.ascii_only), shown.color),
             (f" {fit_ends(agent_text.who(row.name), sizes.who - 1)} ", old),
@@ -295,7 +295,7 @@ class FleetRows(RowDrawing[FleetRow]):
         counts = {"gone": len(row.names) - row.finished, "finished": row.finished}
         text = f" {', '.join(f'{number} {word}' for word, number in counts.items() if number)}   "
         return [
-            (f"{sign('cursor') if look.cursor else ' '} ", "$primary bold" if look.focused else "$muted"),
+            look.cursor_sign(after=" "),
             (shown.mark(ascii_only=self.context.ascii_only), shown.color),
             (text, "$muted"),
             (fit(words, max(1, look.width - 3 - len(text))), "$muted"),

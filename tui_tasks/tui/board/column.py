@@ -124,10 +124,10 @@ class CardDrawing(RowDrawing[Card]):
         lines = self._laid_out(row, look.width, most)
         if look.dragged:
             lines = [[(text, "$muted italic") for text, _ in line] for line in lines]
-        cursor = sign("cursor", ascii_only=ascii_only) if look.cursor or look.drop else " "
+        cursor = look if not look.drop else look._replace(cursor=True, focused=True)
         is_new = row.uid in self.context.state.seen.new
         head: list[Part] = [
-            (cursor, "$primary bold" if look.focused or look.drop else "$muted"),
+            cursor.cursor_sign(),
             ("+" if look.marked else sign("changed", ascii_only=ascii_only) if is_new else " ", "$changed"),
             (f"{f'#{row.number}':<{digits + 1}} ", "$muted"),
         ]

@@ -129,7 +129,7 @@ class InboxRows(RowDrawing[InboxLine]):
         mark, color = self._mark(row)
         number = f" {self._number(row):<{self._columns.number}}" if self._columns.number else ""
         return (
-            (sign("cursor") if look_.cursor else " ", "$primary bold" if look_.focused else "$muted"),
+            look_.cursor_sign(),
             (self._flag(row), "$changed"),
             ("+" if look_.marked else mark, "$changed bold" if look_.marked else color),
             (f"{number}{'  ' if number else ' '}", "$muted"),
@@ -283,12 +283,11 @@ class InboxRows(RowDrawing[InboxLine]):
         return (f" {mark}", color), (head, ""), (safe_ends(who, room), "$muted"), (right, "$muted")
 
     def _folded(self, row: FoldedAsks, look_: RowLook) -> Sequence[Part]:
-        cursor = sign("cursor") if look_.cursor else " "
         words = f"  … {len(row.asks)} more of {safe_ends(agent_text.who(row.agent), 30)}"
         how = f"  {self.context.keymap.key_of('ask_open')} lists them "
         room = max(0, look_.width - cell_len(words) - 2)
         return (
-            (f" {cursor}", "$primary bold" if look_.focused else "$muted"),
+            look_.cursor_sign(before=" "),
             (words, "$state-needs-you"),
             (fit(how, room, "right"), "$muted"),
         )

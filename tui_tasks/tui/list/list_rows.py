@@ -67,7 +67,6 @@ class TaskRows(RowDrawing[TaskLine]):
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`> #5  • ◐ Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
         ascii_only, state = self.context.ascii_only, self.context.state
-        cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.seen.new else " "
         number = f"{f'#{row.number}':<{max(3, state.number_width + 1)}}"
         status = look(state.status_of(row))
@@ -75,7 +74,7 @@ class TaskRows(RowDrawing[TaskLine]):
         room = look_.width - cell_len(number) - 8
         facts = self._facts(row, f"{style} underline".strip() if look_.drop else style)
         return (
-            (cursor, "$primary bold" if look_.focused else "$muted"),
+            look_.cursor_sign(),
             (f" {number} ", "$muted"),
             (flag, "$changed"),
             (" ", ""),

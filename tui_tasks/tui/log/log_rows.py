@@ -172,7 +172,7 @@ class LogRows(RowDrawing[LogLine]):
         their numbers say which.
         """
         ascii_only, width = self.context.ascii_only, look_.width
-        cursor: Part = (">" if look_.cursor else " ", "$primary bold" if look_.focused else "$muted")
+        cursor = look_.cursor_sign()
         if row.word in MARKS:
             return [cursor, *self._mark(row, width)]
         label = fit(self._label(row), self.label_width, ascii_only=ascii_only)

@@ -14,6 +14,7 @@ import msgspec
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
+from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.painting.line_painter import Drawing, changed_span, strip_of, thumb, with_thumb
@@ -48,6 +49,11 @@ class RowLook(NamedTuple):
     """Another row is being dragged, and this one is under the mouse."""
     width: int
     """Cells from the left edge to the right."""
+
+    def cursor_sign(self, before: str = "", after: str = "") -> Part:
+        """Return the sign of the cursor, bright where the keys go here; blank on other rows."""
+        shown = sign("cursor") if self.cursor else " "
+        return f"{before}{shown}{after}", "$primary bold" if self.focused else "$muted"
 
 
 class RowDrawing(Drawing, Generic[R]):

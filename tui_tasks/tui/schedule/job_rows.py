@@ -121,10 +121,7 @@ class JobRows(RowDrawing[JobLine]):
         number = f" S{self.number(job.uid):<3}"
         next_ = job_text.next_(job, now, ascii_only=ascii_only)
         head = (
-            (
-                f"{sign('cursor', ascii_only=ascii_only) if look_.cursor else ' '} ",
-                "$primary bold" if look_.focused else "$muted",
-            ),
+            look_.cursor_sign(after=" "),
             (shown.mark(ascii_only=ascii_only), shown.color),
             (number, "$muted"),
         )

@@ -16,7 +16,6 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.job_lines import RunLine
 from tui_tasks.core.unjournaled.run_output import RunLog
-from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age_lasts
 from tui_tasks.tui.painting.line_painter import LinePainter, WheelScrolling, strip_of
@@ -92,10 +91,7 @@ class RunRows(RowDrawing[RunLine]):
         why = f"  {row.why}" if row.why else ""
         room = max(0, width - 2 - cell_len(head) - 1)
         return (
-            (
-                sign("cursor", ascii_only=ascii_only) if look_.cursor else " ",
-                "$primary bold" if look_.focused else "$muted",
-            ),
+            look_.cursor_sign(),
             (shown.mark(ascii_only=ascii_only), shown.color),
             (safe_line(head, width - 3), ""),
             (fit(why, room) if room > 4 else "", "$muted"),

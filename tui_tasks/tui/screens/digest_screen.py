@@ -26,7 +26,7 @@ from tui_tasks.core.read.digest_entries import GROUPS, PARTS, STATES, DigestLine
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.schema import due_dates, task_fields
-from tui_tasks.text.glyphs import LOOKS, Look, sign
+from tui_tasks.text.glyphs import LOOKS, Look
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import HOUR, age, age_lasts, duration
 from tui_tasks.tui.agents import agent_text
@@ -148,7 +148,7 @@ class DigestRows(RowDrawing[DigestRow]):
             return [(" " * indent, ""), (texts[line], style)] if line < len(texts) else ()
         room = look_.width - indent - _WHEN
         first = texts[0] if self.heights.get(row.key, 1) == len(texts) else " ".join(texts)
-        cursor = (f"{sign('cursor') if look_.cursor else ' '} ", "$primary bold" if look_.focused else "$muted")
+        cursor = look_.cursor_sign(after=" ")
         when = f" {age(at, now) if at else '':>{_WHEN - 2}} "
         said = (fit(first, max(0, room), ascii_only=self.context.ascii_only), style)
         return [cursor, *head[1:], said, (when, "$muted")]

@@ -14,7 +14,6 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one, path_text
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block
@@ -73,8 +72,7 @@ class FileRows(RowDrawing[FileRow]):
 
     def draw(self, row: FileRow, look_: RowLook, line: int) -> Sequence[Part]:
         """` >M src/keys.py   +31 −7`."""
-        cursor = sign("cursor") if look_.cursor else " "
-        head: list[Part] = [(f" {cursor}", "$primary bold" if look_.focused else "$muted")]
+        head: list[Part] = [look_.cursor_sign(before=" ")]
         width, change = look_.width, row.change
         talk = f" {row.comments}c" if row.comments else ""
         if change is None:
@@ -143,7 +141,7 @@ class SideRows(RowDrawing[SideRow]):
         if not look_.focused or not row.parts or not row.parts[0][0].startswith(" "):
             return row.parts
         (text, style), *rest = row.parts
-        return [(sign("cursor"), "$primary bold"), (text[1:], style), *rest]
+        return [look_.cursor_sign(), (text[1:], style), *rest]
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw nothing."""
