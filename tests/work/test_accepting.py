@@ -17,7 +17,7 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.work import clean_up, interrupted_steps, progress, starting
-from tui_tasks.work.comments import LineComment
+from tui_tasks.work.comments import Comment, review_message
 from tui_tasks.work.git.merging import Moved
 from tui_tasks.work.starting import Request
 
@@ -125,10 +125,15 @@ def test_an_agent_that_goes_on_already_takes_another_comment(store, configure, s
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
     monkeypatch.setattr(clean_up, "is_gone", lambda *_: False)
-    acceptance.comment(work, [LineComment("what if put fails?", "b.txt", 1), LineComment("And a test.")])
+    two = [Comment("b.txt", 1, False, "put()", "what if put fails?"), Comment("", 0, False, "", "And a test.")]
+    acceptance.comment(work, review_message(work.base, two))
     assert acceptance.comment(work, "One more.").work.state == "working"
     told = store.db.sql("SELECT text FROM human_message WHERE agent = ? ORDER BY id", (work.agent,)).fetchall()
-    assert [text for (text,) in told] == ["b.txt:1: what if put fails?\nAnd a test.", "One more."]
+    assert [text for (text,) in told] == [
+        "Review of your work:\n\nb.txt:1\n> put()\nwhat if put fails?\n\nAnd a test.\n\n"
+        "Report it ready again when you are done.",
+        "One more.",
+    ]
 
 
 def test_accepting_one_of_a_race_discards_the_others(store, repo, configure, starter, task, acceptance):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -23,7 +23,7 @@ from tui_tasks.default_paths import data_folder
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import clean_up, comments, merge_steps, starting, tree_checks
-from tui_tasks.work.comments import LineComment, Sent
+from tui_tasks.work.comments import Sent
 from tui_tasks.work.git import merging, pull_requests, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method
 from tui_tasks.work.git.pull_requests import Push
@@ -158,8 +158,8 @@ class Acceptance:
                 return Outcome("conflict", conflicted, files=conflicts.files)
             return self._merge(work, review, merge, go_on=go_on, unproven=unproven)
 
-    def comment(self, work: Work, text: str | Sequence[LineComment]) -> Sent:
-        """Send comments to the agent as one message; it goes on. If it has ended, its program is started again.
+    def comment(self, work: Work, text: str) -> Sent:
+        """Send a message to the agent; it goes on. If it has ended, its program is started again.
 
         Raises:
             Conflict: the work is over, or the program cannot be started again.

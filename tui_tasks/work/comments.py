@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from tui_tasks.core.agent_snapshots import HumanMessage, Work
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.operations.work import CommentWork
@@ -20,6 +22,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.default_paths import data_folder
 from tui_tasks.hooks.replies.outbox import Outbox
+from tui_tasks.text.safe import path_text
 from tui_tasks.work import clean_up
 from tui_tasks.work.agent_terminals import Terminals
 from tui_tasks.work.starting import Starter
@@ -27,6 +30,8 @@ from tui_tasks.work.starting import Starter
 PROMPT: Final = "Go on: the human has written to you."
 _AT_REST: Final = ("idle", "interrupted", "failed")
 _LINES: Final = 100  # of a terminal that are compared
+_MAX_FILES: Final = 20
+_MAX_QUOTE: Final = 200
 
 
 class Sent(NamedTuple):
@@ -36,40 +41,66 @@ class Sent(NamedTuple):
     is_started_again: bool
 
 
-class LineComment(NamedTuple):
-    """A comment of the human on a line of a file; without a line, on the file; without a path, on the work."""
+class Comment(msgspec.Struct, frozen=True):
+    """A comment of the human's on a work.
 
+    Attributes:
+        path: the file; empty: it is on the work as a whole.
+        line: the number of its line; 0: it is on the file.
+        is_old: whether the line was removed, so that the number is that in the old file.
+        quote: the line.
+        text: the human's words.
+    """
+
+    path: str
+    line: int
+    is_old: bool
+    quote: str
     text: str
-    path: str = ""
-    line: int | None = None
 
 
-def comments_text(comments: Sequence[LineComment]) -> str:
-    """Return comments as one message."""
-    lines = []
-    for one in comments:
-        where = one.path if one.line is None else f"{one.path}:{one.line}"
-        lines.append(f"{where}: {one.text}" if where else one.text)
-    return "\n".join(lines)
+def review_message(
+    base: str, comments: Sequence[Comment] = (), conflicts: Sequence[str] = (), uncommitted: Sequence[str] = ()
+) -> str:
+    """Return what the agent is sent: all comments, and how to go on; empty if there is nothing to say.
+
+    Args:
+        base: the branch that the work is to be merged into.
+        comments: of the human.
+        conflicts: the files in which the work conflicts with that branch.
+        uncommitted: the files that are not committed.
+    """
+    parts = []
+    for comment in comments:
+        where = f"{comment.path}:{comment.line}" if comment.line else comment.path
+        old = " (removed line)" if comment.is_old else ""
+        quote = f"\n> {comment.quote[:_MAX_QUOTE]}" if comment.quote.strip() else ""
+        parts.append(f"{where}{old}{quote}\n{comment.text}".strip())
+    if parts:
+        parts.insert(0, "Review of your work:" if len(parts) > 1 else "A comment on your work:")
+    if conflicts:
+        parts.append(
+            f"Your work does not merge into {base}: conflicts in {_named(conflicts)}."
+            f" Merge {base} into your branch and resolve them."
+        )
+    if uncommitted and (not parts or conflicts):
+        parts.append(f"Not committed: {_named(uncommitted)}. Commit what belongs to the work, remove the rest.")
+    return "\n\n".join([*parts, "Report it ready again when you are done."]) if parts else ""
 
 
-def conflict_text(work: Work, files: Sequence[str]) -> str:
-    """Return the message that hands a conflict back to the agent."""
-    return (
-        f"{work.base} has moved on, and your work conflicts with it in {', '.join(files)}. "
-        f"Merge {work.base} into your branch, resolve the conflicts, commit, and report it ready again."
-    )
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MAX_FILES} more" if len(paths) > _MAX_FILES else ""
+    return f"{', '.join(map(path_text, paths[:_MAX_FILES]))}{more}"
 
 
-def send(store: Store, work: Work, comments: str | Sequence[LineComment], clock: Callable[[], int]) -> Sent:
-    """Send comments to the agent of a work as one message; it goes on. If it has ended, its program is started again.
+def send(store: Store, work: Work, text: str, clock: Callable[[], int]) -> Sent:
+    """Send a message to the agent of a work; it goes on. If it has ended, its program is started again.
 
     Raises:
         Conflict: the work is over, or the program cannot be started again.
         InvalidArgument: there is no text.
     """
     work_queries.check_here(store.db, work)
-    text = comments if isinstance(comments, str) else comments_text(comments)
     is_gone = clean_up.is_gone(store.db, work)
     if is_gone:
         Starter(store, Path(work.repository), clock).check_go_on(work_queries.find(store.db, work.uid))

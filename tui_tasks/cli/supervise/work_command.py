@@ -125,7 +125,7 @@ def _declare_merge(command: argparse.ArgumentParser) -> None:
 
 
 def _merge(options: argparse.Namespace) -> None:
-    from tui_tasks.work.comments import conflict_text
+    from tui_tasks.work.comments import review_message
 
     with open_store(options) as store:
         task, work, acceptance, review = _reviewed(options, store)
@@ -150,7 +150,7 @@ def _merge(options: argparse.Namespace) -> None:
             unproven=options.unproven,
         )
         if outcome.state == "conflict" and options.hand_back:
-            sent = acceptance.comment(work, conflict_text(outcome.work, outcome.files))
+            sent = acceptance.comment(work, review_message(review.base, conflicts=outcome.files))
             message = f"it conflicts in {safe_line(', '.join(outcome.files))}; {_sent_text(sent)}"
         else:
             message = _merged_text(outcome, review, task.number)

@@ -29,10 +29,10 @@ from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.layout import is_wide
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
-from tui_tasks.tui.work import attaching, review_rows
-from tui_tasks.tui.work.review_rows import Comment
+from tui_tasks.tui.work import attaching
 from tui_tasks.work import clean_up, merge_steps
 from tui_tasks.work.accepting import Acceptance, Outcome
+from tui_tasks.work.comments import Comment, review_message
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -325,8 +325,10 @@ class ReviewActions(Controller):
     async def do_work_send(self) -> None:
         """Send all comments as one message; with a conflict, hand it back; without either, ask for words."""
         screen, context, work = self._screen, self._context, self._screen.work
-        conflicts = screen.review.conflicts if screen.review is not None else ()
-        text = review_rows.message(screen.comments, screen.review, conflicts) if screen.review is not None else ""
+        review, text = screen.review, ""
+        conflicts = review.conflicts if review is not None else ()
+        if review is not None:
+            text = review_message(review.base, screen.comments, conflicts, review.uncommitted)
         if not screen.comments and not conflicts:
             title = f"Send it back to {agent_text.who(work.agent, 30)}:"
             typed = await context.ask(TextDialog(context, title, text, done="Send"))

@@ -1,5 +1,5 @@
-"""The rows of a review: its files at the left, the lines of the one under the cursor at the right, the comments on
-lines, which its agent gets as one message; and what git has of them, read in threads.
+"""The rows of a review: its files at the left, the lines of the one under the cursor and comments on them at the right;
+and what git has of them, read in threads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one, path_text
+from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
@@ -22,6 +22,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.work import diff_lines
 from tui_tasks.tui.work.diff_lines import Colours, DiffLine
 from tui_tasks.work.accepting import Acceptance
+from tui_tasks.work.comments import Comment
 from tui_tasks.work.git import reviewing
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def diff_rows(
         for part, parts in enumerate(diff_lines.drawn(line, colours.get(at, ()), width, digits)):
             add(parts, f"{at}.{part}", at)
         for number, comment in own:
-            if comment.is_about(line):
+            if _is_about(comment, line):
                 for part, drawn in enumerate(_comment(comment, width)):
                     add(drawn, f"comment:{number}.{part}", at, number)
     return rows
@@ -193,36 +194,18 @@ def side_rows(
     return rows + [msgspec.structs.replace(row, at=row.at + start) for row in more]
 
 
+def _is_about(comment: Comment, line: DiffLine) -> bool:
+    """Return whether a comment is on a line of the diff of its file."""
+    is_there = comment.line > 0 and line.kind in "+- " and line.number == comment.line
+    return is_there and comment.is_old == (line.kind == "-")
+
+
 def _comment(comment: Comment, width: int) -> list[Drawn]:
     return block(f'c: "{comment.text}"', max(8, width - 8), "$state-needs-you", indent=4)
 
 
 KEPT: Final = "comments"
 """Under this key `local_values` keeps comments that are not sent yet, by the uid of their work."""
-_MAX_FILES: Final = 20
-_MAX_QUOTE: Final = 200
-
-
-class Comment(msgspec.Struct, frozen=True):
-    """A comment.
-
-    Attributes:
-        path: the file; empty: it is on the work as a whole.
-        line: the number of its line; 0: it is on the file.
-        is_old: whether the line was removed, so that the number is that in the old file.
-        quote: the line.
-        text: the human's words.
-    """
-
-    path: str
-    line: int
-    is_old: bool
-    quote: str
-    text: str
-
-    def is_about(self, line: DiffLine) -> bool:
-        """Return whether it is on a line of the diff of its file."""
-        return self.line > 0 and line.kind in "+- " and self.is_old == (line.kind == "-") and line.number == self.line
 
 
 def kept(db: Database, work_uid: str) -> list[Comment]:
@@ -236,31 +219,6 @@ def to_keep(db: Database, work_uid: str, comments: Sequence[Comment], live: Iter
     stored: dict[str, Any] = {uid: one for uid, one in (local_values.get(db, KEPT) or {}).items() if uid in set(live)}
     stored.pop(work_uid, None)
     return stored | ({work_uid: msgspec.to_builtins(list(comments))} if comments else {})
-
-
-def message(comments: Sequence[Comment], review: Review, conflicts: Sequence[str]) -> str:
-    """Return what the agent is sent: all comments, and how to go on; empty if there is nothing to say."""
-    parts = []
-    for comment in comments:
-        where = f"{comment.path}:{comment.line}" if comment.line else comment.path
-        old = " (removed line)" if comment.is_old else ""
-        quote = f"\n> {comment.quote[:_MAX_QUOTE]}" if comment.quote.strip() else ""
-        parts.append(f"{where}{old}{quote}\n{comment.text}".strip())
-    if parts:
-        parts.insert(0, "Review of your work:" if len(parts) > 1 else "A comment on your work:")
-    if conflicts:
-        parts.append(
-            f"Your work does not merge into {review.base}: conflicts in {_named(conflicts)}."
-            f" Merge {review.base} into your branch and resolve them."
-        )
-    if review.is_dirty and (not parts or conflicts):
-        parts.append(f"Not committed: {_named(review.uncommitted)}. Commit what belongs to the work, remove the rest.")
-    return "\n\n".join([*parts, "Report it ready again when you are done."]) if parts else ""
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _MAX_FILES} more" if len(paths) > _MAX_FILES else ""
-    return f"{', '.join(map(path_text, paths[:_MAX_FILES]))}{more}"
 
 
 _MAX_CACHED: Final = 50

@@ -37,7 +37,6 @@ from tui_tasks.tui.work import diff_lines, review_rows, review_text
 from tui_tasks.tui.work.diff_lines import DiffLine
 from tui_tasks.tui.work.review_actions import ReviewActions, SideMoves, review_hints
 from tui_tasks.tui.work.review_rows import (
-    Comment,
     DiffCache,
     FileDiff,
     FileRow,
@@ -48,6 +47,7 @@ from tui_tasks.tui.work.review_rows import (
     read_review,
 )
 from tui_tasks.tui.work.review_text import WorkFacts
+from tui_tasks.work.comments import Comment
 
 if TYPE_CHECKING:
     from tui_tasks.work.git.reviewing import FileChange, Review
