@@ -14,7 +14,7 @@ from typing import Any
 from tests.runner.hosting import Host
 from tests.started import DEADLINE
 from tui_tasks import clock
-from tui_tasks.agent_runs.supervisor import AgentConversation
+from tui_tasks.agent_runs.agent_supervisor import AgentConversation
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.agents import session_queries

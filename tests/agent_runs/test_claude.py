@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.agent_runs.playing import Play
 from tui_tasks import clock
-from tui_tasks.agent_runs.claude import ClaudeDriver
+from tui_tasks.agent_runs.claude_driver import ClaudeDriver
 from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.read import ask_queries as messages

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.agent_runs.playing import Play
 from tui_tasks import clock
-from tui_tasks.agent_runs.codex import CodexDriver
+from tui_tasks.agent_runs.codex_driver import CodexDriver
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.read import ask_queries as messages
 from tui_tasks.runner.runner_settings import AgentSettings

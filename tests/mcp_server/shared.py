@@ -23,7 +23,7 @@ from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.mcp_server.async_sessions import AsyncSessions
-from tui_tasks.mcp_server.server import make_server
+from tui_tasks.mcp_server.handlers import make_server
 from tui_tasks.mcp_server.tool_descriptions import NOT_OVER_MCP
 
 

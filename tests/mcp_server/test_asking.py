@@ -146,7 +146,7 @@ def test_a_question_with_a_timeout_ends_as_one(path: Path) -> None:
 
 
 def test_a_call_that_waits_tells_that_it_does(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui_tasks.mcp_server.server._PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr("tui_tasks.mcp_server.handlers._PROGRESS_SECONDS", 0.01)
     told: list[float] = []
 
     async def script(found: Served) -> None:

@@ -36,8 +36,8 @@ from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.replies import mailbox
 from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.mcp_server.async_sessions import AsyncSession
+from tui_tasks.mcp_server.handlers import make_server
 from tui_tasks.mcp_server.resources import INBOX, ResourceSubscriptions, read
-from tui_tasks.mcp_server.server import make_server
 from tui_tasks.mcp_server.tool_descriptions import NOT_OVER_MCP
 from tui_tasks.runner import processes
 

@@ -22,8 +22,8 @@ from tui_tasks.cli.command_parser import parser as made_parser
 from tui_tasks.cli.supervise import screen_commands
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import replica_files, server_checks
-from tui_tasks.postgres.server import SERVER_SCHEMA
 from tui_tasks.postgres.server_checks import compare
+from tui_tasks.postgres.team_server import SERVER_SCHEMA
 from tui_tasks.state.open_state import open_state
 
 
@@ -231,7 +231,7 @@ def test_the_screen_in_a_browser_is_a_servers_too(here, machine, server_url):
     pytest.importorskip("textual_serve", reason="the extra `web` is not installed")
     from aiohttp.test_utils import TestClient, TestServer
 
-    from tui_tasks.web import server
+    from tui_tasks.web import page_server
 
     machine("there")
     command = screen_commands.screen_of(made_parser("web").parse_args(["web", "--db", server_url]))
@@ -239,7 +239,7 @@ def test_the_screen_in_a_browser_is_a_servers_too(here, machine, server_url):
 
     async def story() -> None:
         async with (
-            TestClient(TestServer(server.application(command, "token"))) as client,
+            TestClient(TestServer(page_server.application(command, "token"))) as client,
             client.ws_connect("/token/ws?width=120&height=40") as page,
         ):
             drawn = b""

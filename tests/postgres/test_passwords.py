@@ -13,7 +13,7 @@ from tests.started import DEADLINE, Started
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
-from tui_tasks.postgres import server
+from tui_tasks.postgres import team_server
 from tui_tasks.postgres.journal_client import JournalClient, server_id
 
 SECRET = "hunter2-s3cr3t"
@@ -48,7 +48,7 @@ def role(cluster, database):
 )
 def test_a_url_with_a_password_is_refused_without_repeating_it(url):
     with pytest.raises(DatabaseRefused) as refused:
-        server.connect(url)
+        team_server.connect(url)
     assert SECRET not in str(refused.value)
     assert refused.value.__cause__ is None
 
@@ -57,32 +57,34 @@ def test_a_password_comes_from_pgpass_or_a_service_file(cluster, database, role,
     url = cluster.conninfo(database, role)
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(StorageFailed, match="password") as refused:
-        server.connect(url)
+        team_server.connect(url)
     assert "\n" not in refused.value.message
     passfile = tmp_path / "pass"
     passfile.write_text(f"*:*:{database}:{role}:wrong-{SECRET}\n")
     passfile.chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(passfile))
     with pytest.raises(StorageFailed, match="authentication failed") as refused:
-        server.connect(url)
+        team_server.connect(url)
     assert SECRET not in refused.value.message
     passfile.write_text(f"*:*:{database}:{role}:{SECRET}\n")
-    server.connect(url).close()
+    team_server.connect(url).close()
     monkeypatch.delenv("PGPASSFILE")
     service = tmp_path / "services"
     service.write_text(f"[team]\nhost={cluster.folder}\ndbname={database}\nuser={role}\npassword={SECRET}\n")
     monkeypatch.setenv("PGSERVICEFILE", str(service))
-    server.connect("postgresql://?service=team").close()
+    team_server.connect("postgresql://?service=team").close()
     service.write_text(service.read_text().replace(SECRET, f"wrong-{SECRET}"))
     with pytest.raises(StorageFailed, match="the service team") as refused:
-        server.connect("postgresql://?service=team")
+        team_server.connect("postgresql://?service=team")
     assert SECRET not in refused.value.message
 
 
 def test_settings_of_tls_are_libpqs(cluster, database):
     with pytest.raises(StorageFailed):
-        server.connect(f"{cluster.conninfo(database)}&sslmode=nonsense")
-    given = server.parameters("postgresql://ana@db/tasks?sslmode=verify-full&sslrootcert=/x&channel_binding=require")
+        team_server.connect(f"{cluster.conninfo(database)}&sslmode=nonsense")
+    given = team_server.parameters(
+        "postgresql://ana@db/tasks?sslmode=verify-full&sslrootcert=/x&channel_binding=require"
+    )
     assert (given["sslmode"], given["sslrootcert"], given["channel_binding"]) == ("verify-full", "/x", "require")
 
 
@@ -90,7 +92,7 @@ def test_a_stopped_client_and_a_cut_cable_have_limits_in_every_connection(cluste
     def of_a_replica(url):
         return JournalClient(url, server_id(url)).connected()
 
-    for opening in (server.connect, of_a_replica):
+    for opening in (team_server.connect, of_a_replica):
         with opening(cluster.conninfo(database)) as opened:
             for setting in ("idle_in_transaction_session_timeout", "lock_timeout"):
                 assert opened.execute(f"SHOW {setting}").fetchone() == ("2s",)

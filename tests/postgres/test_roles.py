@@ -13,7 +13,7 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.read.pages.log_lines import KINDS
 from tui_tasks.postgres import roles as roles_module
 from tui_tasks.postgres.roles import AgentRole, script
-from tui_tasks.postgres.server import SERVER_SCHEMA, prepare
+from tui_tasks.postgres.team_server import SERVER_SCHEMA, prepare
 
 HUMANS = {
     *("task.accepted", "task.declined", "ask.answered", "agent.paused", "agent.resumed", "message.sent", "message"),

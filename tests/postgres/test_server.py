@@ -13,7 +13,7 @@ from psycopg import errors
 from tests.contract.client import ROOT
 from tests.postgres.journal_writer import APPEND, NOTHING, append, entries, write
 from tests.started import DEADLINE, Started, until
-from tui_tasks.postgres.server import prepare
+from tui_tasks.postgres.team_server import prepare
 
 ODD = "".join(map(chr, range(1, 128))) + "\x80é\u2028/😀\\u0000"
 GONE_ON, NOT_NEXT = "TT001", "TT002"

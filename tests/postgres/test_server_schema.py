@@ -12,10 +12,10 @@ from tests.postgres.journal_writer import NOTHING, entries, write
 from tui_tasks import __version__
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import DatabaseRefused, RoleRefused
-from tui_tasks.postgres import server
+from tui_tasks.postgres import team_server
 from tui_tasks.postgres.journal_client import JournalClient, server_id
 from tui_tasks.postgres.roles import AgentRole, script
-from tui_tasks.postgres.server import SERVER_SCHEMA, prepare
+from tui_tasks.postgres.team_server import SERVER_SCHEMA, prepare
 
 
 @pytest.fixture
@@ -56,11 +56,11 @@ def test_an_older_program_is_refused_by_one_line_that_names_the_version_it_needs
 def test_older_tables_are_taken_to_the_newest_by_steps(owner, monkeypatch):
     old = prepare(owner)
     head = write(owner)
-    real = server._script
-    monkeypatch.setattr(server, "SERVER_SCHEMA", SERVER_SCHEMA + 1)
+    real = team_server._script
+    monkeypatch.setattr(team_server, "SERVER_SCHEMA", SERVER_SCHEMA + 1)
     step = b"ALTER TABLE tui_tasks.head ADD COLUMN more text NOT NULL DEFAULT 'x'"
     name = f"server_{SERVER_SCHEMA + 1}.sql"
-    monkeypatch.setattr(server, "_script", lambda asked: step if asked == name else real(asked))
+    monkeypatch.setattr(team_server, "_script", lambda asked: step if asked == name else real(asked))
     done = prepare(owner)
     assert (done.id, done.schema) == (old.id, SERVER_SCHEMA + 1)
     assert owner.execute("SELECT more FROM tui_tasks.head").fetchone() == ("x",)
@@ -70,7 +70,7 @@ def test_older_tables_are_taken_to_the_newest_by_steps(owner, monkeypatch):
 
 def test_whoever_may_lock_may_do_so_after_an_update(cluster, database, owner, monkeypatch):
     role = f"{database}_writer"
-    monkeypatch.setattr(server, "SERVER_SCHEMA", 1)
+    monkeypatch.setattr(team_server, "SERVER_SCHEMA", 1)
     prepare(owner)
     owner.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
     owner.execute(sql.SQL("GRANT USAGE ON SCHEMA tui_tasks TO {}").format(sql.Identifier(role)))
@@ -87,7 +87,7 @@ def test_whoever_may_lock_may_do_so_after_an_update(cluster, database, owner, mo
 
 
 def test_whoever_may_append_may_do_so_without_the_lock_after_an_update(cluster, database, owner, monkeypatch):
-    monkeypatch.setattr(server, "SERVER_SCHEMA", 5)
+    monkeypatch.setattr(team_server, "SERVER_SCHEMA", 5)
     prepare(owner)
     names = {kind: f"{database}_{kind}" for kind in ("monitor", "agent", "human")}
     # As it was granted before there was `append_next`.
@@ -113,7 +113,7 @@ def test_whoever_may_append_may_do_so_without_the_lock_after_an_update(cluster, 
 
 def test_a_program_whose_entries_hold_more_says_so_on_the_server(owner, monkeypatch):
     prepare(owner)
-    monkeypatch.setattr(server, "SCHEMA", SCHEMA + 1)
+    monkeypatch.setattr(team_server, "SCHEMA", SCHEMA + 1)
     assert prepare(owner).journal == SCHEMA + 1
 
 
@@ -129,7 +129,7 @@ def test_a_role_that_may_not_make_or_update_the_tables_is_refused_by_one_line(cl
         owner.execute(sql.SQL("GRANT USAGE ON SCHEMA tui_tasks TO {}").format(sql.Identifier(role)))
         owner.execute(sql.SQL("GRANT SELECT ON tui_tasks.about TO {}").format(sql.Identifier(role)))
         assert prepare(guest) == prepare(owner)
-        monkeypatch.setattr(server, "SCHEMA", SCHEMA + 1)
+        monkeypatch.setattr(team_server, "SCHEMA", SCHEMA + 1)
         with pytest.raises(DatabaseRefused, match=r"is older than .*: its owner opens it with [\d.]+ or newer first$"):
             prepare(guest)
         for statement in ("SELECT tui_tasks.lock_head()", "SELECT tui_tasks.cut(0)"):

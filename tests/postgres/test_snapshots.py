@@ -4,7 +4,7 @@ import pytest
 from psycopg import Error, errors
 
 from tests.postgres.journal_writer import append, write
-from tui_tasks.postgres.server import prepare
+from tui_tasks.postgres.team_server import prepare
 
 PUT = "SELECT tui_tasks.put_snapshot(%s, %s, %s, 0, %s, %s, %s)"
 

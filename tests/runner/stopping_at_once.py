@@ -3,7 +3,7 @@
 from tui_tasks import clock
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.store import Store
-from tui_tasks.runner.supervisor import main
+from tui_tasks.runner.run_supervisor import main
 from tui_tasks.runner.supervisor_launch import Assignment
 
 

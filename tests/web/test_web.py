@@ -23,7 +23,7 @@ from tests.started import DEADLINE, Started
 from tui_tasks.cli.command_parser import parser as made_parser
 from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise import screen_commands
-from tui_tasks.web import server
+from tui_tasks.web import page_server
 
 TOKEN = "the-token"
 NEVER = ["/nonexistent/program"]
@@ -37,7 +37,7 @@ def serving(command: list[str], story: Callable[[Client], Awaitable[None]]) -> N
     """Run a story against a server whose tabs are drawn by a command."""
 
     async def run() -> None:
-        async with TestClient(TestServer(server.application(command, TOKEN))) as client:
+        async with TestClient(TestServer(page_server.application(command, TOKEN))) as client:
             await story(client)
 
     asyncio.run(run())
@@ -142,15 +142,15 @@ def test_a_tab_shows_the_panes_takes_keys_and_ends_with_its_process(db: Path) ->
 
 
 def test_a_closed_tab_ends_its_process_by_force_where_it_does_not_listen(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(server, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(page_server, "STOP_SECONDS", 0.2)
     began: list[Any] = []
-    open_process = server.Tab._open_app_process
+    open_process = page_server.Tab._open_app_process
 
     async def noting(self: Any, *size: int) -> Any:
         began.append(await open_process(self, *size))
         return began[-1]
 
-    monkeypatch.setattr(server.Tab, "_open_app_process", noting)
+    monkeypatch.setattr(page_server.Tab, "_open_app_process", noting)
 
     async def story(client: Client) -> None:
         async with client.ws_connect(f"/{TOKEN}/ws"):
@@ -172,8 +172,8 @@ def test_a_screen_that_cannot_begin_closes_the_page_and_its_reason_stands_in_the
 
 
 def test_so_many_tabs_and_no_more(monkeypatch) -> None:
-    monkeypatch.setattr(server, "MAX_TABS", 1)
-    monkeypatch.setattr(server, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(page_server, "MAX_TABS", 1)
+    monkeypatch.setattr(page_server, "STOP_SECONDS", 0.2)
 
     async def story(client: Client) -> None:
         async with client.ws_connect(f"/{TOKEN}/ws"):

@@ -16,8 +16,8 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.work_settings import ProgramSettings, WorkSettings
-from tui_tasks.work import programs
-from tui_tasks.work.programs import Command
+from tui_tasks.work import program_commands
+from tui_tasks.work.program_commands import Command
 
 SETTINGS = WorkSettings()
 
@@ -27,7 +27,9 @@ def command_of(
     resumes: str | None = None,
 ) -> Command:  # fmt: skip
     (work,) = store.commit(StartWork(task, program, "/repo", "/trees/1"), actor="human", now=clock())
-    return programs.command(SETTINGS, work, "Do it", store.path, folder, {}, is_headless=is_headless, resumes=resumes)
+    return program_commands.command(
+        SETTINGS, work, "Do it", store.path, folder, {}, is_headless=is_headless, resumes=resumes
+    )
 
 
 def test_claude_uses_our_own_tools_without_asking_its_person(
@@ -62,7 +64,9 @@ def test_gemini_hides_the_settings_of_git_so_that_it_is_told_who_commits(
     (tmp_path / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
     (work,) = store.commit(StartWork(task, "gemini", str(repo), str(repo)), actor="human", now=clock())
     given = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.pager", "GIT_CONFIG_VALUE_0": "cat"}
-    environment = programs.command(SETTINGS, work, "Do it", store.path, tmp_path, given, is_headless=False).environment
+    environment = program_commands.command(
+        SETTINGS, work, "Do it", store.path, tmp_path, given, is_headless=False
+    ).environment
     hidden = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     subprocess.run(
         ["git", "commit", "-q", "--allow-empty", "-m", "x"],
@@ -78,8 +82,8 @@ def test_a_program_that_we_know_takes_options_of_the_settings_and_is_connected_a
     (work,) = store.commit(
         StartWork(task, "claude", "/repo", "/trees/1", makes_worktree=True), actor="human", now=clock()
     )
-    resumes = programs.resumes(settings, work, session_queries.find(store.db, work.agent))
-    argv = programs.command(
+    resumes = program_commands.resumes(settings, work, session_queries.find(store.db, work.agent))
+    argv = program_commands.command(
         settings, work, "Do it", store.path, tmp_path, {}, is_headless=False, resumes=resumes
     ).argv  # fmt: skip
     assert argv[:5] == ("claude", "--permission-mode", "manual", "--continue", "--settings")
@@ -111,7 +115,7 @@ def test_a_session_is_resumed_in_the_programs_own_way(
         (work,) = store.commit(
             StartWork(task, program, "/repo", f"/trees/{is_headless}", is_race=True), actor="human", now=clock()
         )
-        words = programs.command(
+        words = program_commands.command(
             SETTINGS, work, "Do it", store.path, folder, {}, is_headless=is_headless, resumes=resumes
         ).argv
         ours = {"-c", "--settings", "--mcp-config"}
@@ -130,8 +134,8 @@ def test_what_is_resumed_is_the_session_that_the_program_has_reported_or_the_new
         StartWork(task, "claude", "/repo", "/trees/1", makes_worktree=True), actor="human", now=clock()
     )
     session = session_queries.find(store.db, work.agent)
-    assert programs.resumes(SETTINGS, work, session) == ""
-    assert programs.resumes(SETTINGS, work, None) is None
+    assert program_commands.resumes(SETTINGS, work, session) == ""
+    assert program_commands.resumes(SETTINGS, work, None) is None
 
 
 @pytest.mark.parametrize(("program", "is_told"), [("codex", True), ("claude", False)])
@@ -141,7 +145,7 @@ def test_codex_is_told_that_the_person_commits_what_its_sandbox_refuses_to(
     (work,) = store.commit(
         StartWork(task, program, "/repo", "/trees/1", makes_worktree=True), actor="human", now=clock()
     )
-    text = programs.prompt(store.db, task_queries.task(store.db, task), work)
+    text = program_commands.prompt(store.db, task_queries.task(store.db, task), work)
     assert ("the person commits your files" in text) is is_told
 
 
@@ -156,7 +160,7 @@ def test_codex_is_told_that_the_person_commits_what_its_sandbox_refuses_to(
     ],
 )
 def test_the_first_screen_of_a_program_is_told_in_a_line(lines, shown):
-    found = programs.first_question(lines)
+    found = program_commands.first_question(lines)
     assert found == shown if shown is None else (found or "").startswith(shown)
 
 
@@ -171,4 +175,4 @@ def test_the_first_screen_of_a_program_is_told_in_a_line(lines, shown):
     ],
 )
 def test_the_line_that_says_why_a_program_has_ended_is_found(lines, why):
-    assert programs.refusal(lines)[: len(why) or None] == why
+    assert program_commands.refusal(lines)[: len(why) or None] == why

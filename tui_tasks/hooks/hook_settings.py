@@ -1,6 +1,6 @@
 """What an agent program is given so that it runs our hooks: settings with an entry for each event, or a plugin.
 
-`cli.admin` writes them into the program's files; `work.programs` gives them to a program that it starts.
+`cli.admin` writes them into the program's files; `work.program_commands` gives them to a program that it starts.
 """
 
 from __future__ import annotations

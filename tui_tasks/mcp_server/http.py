@@ -29,7 +29,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Table
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.http_connections import ConnectionGuard, guarded, listen
-from tui_tasks.mcp_server import server
+from tui_tasks.mcp_server import handlers
 from tui_tasks.mcp_server.async_sessions import AsyncSession, AsyncSessions
 from tui_tasks.mcp_server.http_limits import RequestLimits
 from tui_tasks.settings.http_tokens import LOOPBACK, Token, Tokens
@@ -128,7 +128,7 @@ def application(
     agent_sessions = AsyncSessions(store, lambda: identity)
     speakers = TokenSessions(agent_sessions, session_of, Tokens(store.path))
     manager = StreamableHTTPSessionManager(
-        app=server.make_server(speakers.current, agent_sessions.changes, table, structured=options.structured),
+        app=handlers.make_server(speakers.current, agent_sessions.changes, table, structured=options.structured),
         security_settings=options.security(),
         max_request_body_size=MAX_LINE,
         max_sessions=_MAX_SESSIONS,

@@ -18,7 +18,7 @@ from tui_tasks.channel.line_parser import MAX_LINE
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import InvalidRequest, ParseError, Refusal, TooLarge
 from tui_tasks.dialects.requests import strict_json
-from tui_tasks.mcp_server import server
+from tui_tasks.mcp_server import handlers
 from tui_tasks.mcp_server.async_sessions import AsyncSessions
 
 _log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ def run(session: Session, *, structured: bool) -> bool:
     agent_sessions = AsyncSessions(session.store, lambda: agent_session.session.identity)
     agent_session = agent_sessions.add(session)
     agent_session.speak_as_session()
-    served = server.make_server(agent_session.current, agent_sessions.changes, session.table, structured=structured)
+    served = handlers.make_server(agent_session.current, agent_sessions.changes, session.table, structured=structured)
 
     async def serve() -> None:
         lines = StrictLines()

@@ -19,9 +19,9 @@ from psycopg import errors
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, RoleRefused, WriteConflict
-from tui_tasks.postgres import Report, server, server_snapshots
+from tui_tasks.postgres import Report, server_snapshots, team_server
 from tui_tasks.postgres.optimistic_writes import OptimisticWrites
-from tui_tasks.postgres.server import Row, first_line, open_connection, prepare
+from tui_tasks.postgres.team_server import Row, first_line, open_connection, prepare
 
 PAGE: Final = 1_000
 """So many entries are read at a time."""
@@ -136,7 +136,7 @@ class JournalClient:
                 database = prepare(connection)
                 # With statements of its own, psycopg would deallocate all of them after a rollback.
                 connection.prepare_threshold = None
-                connection.execute(server.PREPARE)
+                connection.execute(team_server.PREPARE)
             except BaseException:
                 connection.close()
                 raise
@@ -325,7 +325,7 @@ class JournalClient:
         connection = self.connected()
         try:
             escape = psycopg.pq.Escaping(connection.pgconn).escape_literal
-            parameters = server.appended(head, entries, companions, now, passed)
+            parameters = team_server.appended(head, entries, companions, now, passed)
             row = connection.execute(_APPEND % b", ".join(map(escape, parameters))).fetchone()
             assert row is not None
             return int(row[0])
@@ -349,8 +349,8 @@ class JournalClient:
             Busy, RoleRefused, OutcomeUnknown: as for `append`.
         """
         try:
-            parameters = server.appended((*head, number, SCHEMA), entries, companions, now, passed)
-            server_now = server.run_prepared(self.connected(), b"append_next", parameters)
+            parameters = team_server.appended((*head, number, SCHEMA), entries, companions, now, passed)
+            server_now = team_server.run_prepared(self.connected(), b"append_next", parameters)
         except psycopg.Error as error:
             self._learn_outcome(error, entries)
             return None

@@ -27,8 +27,8 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.postgres import Report, companions, server_snapshots
 from tui_tasks.postgres.journal_client import COMPANIONS
 from tui_tasks.postgres.replica_files import this_machine
-from tui_tasks.postgres.server import first_line, prepare
 from tui_tasks.postgres.server_snapshots import Covered
+from tui_tasks.postgres.team_server import first_line, prepare
 
 Connection = psycopg.Connection[Any]
 _OF_MACHINES: Final = ("settings", "check_definition", "check_run", "work", "auto")

@@ -15,7 +15,7 @@ from tui_tasks.postgres.journal_client import ENTRY_COLUMNS, JournalClient
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.postgres.replica_files import server_of
 from tui_tasks.postgres.roles import LOCK
-from tui_tasks.postgres.server import first_line, place, prepare
+from tui_tasks.postgres.team_server import first_line, place, prepare
 
 AT_ONCE: Final = 100_000
 """So many of the newest entries are compared without being asked."""

@@ -110,8 +110,8 @@ PASSWORD: Final = "PGPASSWORD"
 # The variables that the supervisor itself needs beside those passed to every run.
 SUPERVISOR_VARIABLES: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", "TUI_TASKS_CONFIG", "PG*", DRIVER)
 # By name, as the runner may not import the second, which depends on hooks.
-SUPERVISOR: Final = "tui_tasks.runner.supervisor"
-AGENT_SUPERVISOR: Final = "tui_tasks.agent_runs.supervisor"
+SUPERVISOR: Final = "tui_tasks.runner.run_supervisor"
+AGENT_SUPERVISOR: Final = "tui_tasks.agent_runs.agent_supervisor"
 
 
 class Launcher:

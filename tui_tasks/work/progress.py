@@ -24,7 +24,7 @@ from tui_tasks.hooks import session_records
 from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
-from tui_tasks.work import clean_up, comments, merge_steps, programs
+from tui_tasks.work import clean_up, comments, merge_steps, program_commands
 from tui_tasks.work.starting import last_lines
 from tui_tasks.work.starting import settings as read_settings
 
@@ -154,7 +154,7 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
             return DiscardWork(work.uid, counts["head"], message=f"it has ended, with no commit beside {owner.agent}'s")
         if work.makes_worktree and not Path(work.worktree).is_dir():
             return FailWork(work.uid, "its worktree is gone: `tui-tasks work restore` makes it again, with its commits")
-        why = programs.refusal(last_lines(store.path, work, _SEARCHED_LINES))[:_MAX_REASON]
+        why = program_commands.refusal(last_lines(store.path, work, _SEARCHED_LINES))[:_MAX_REASON]
         return FailWork(work.uid, f"{work.agent} has ended{f': {why}' if why else ' without a change'}")
     is_idle = session.state == "idle" and session.last_prompt is not None
     if is_idle and has_changes and work_queries.has_ended_turn(store.db, work):
@@ -166,7 +166,7 @@ def _first_question(store: Store, work: Work, now: int) -> str | None:
     """Return what a program asks before it begins; None if it has begun."""
     if not work_queries.is_silent(store.db, work, now):
         return None
-    return programs.first_question(last_lines(store.path, work, _SEARCHED_LINES))
+    return program_commands.first_question(last_lines(store.path, work, _SEARCHED_LINES))
 
 
 NEAR: Final = 0.8

@@ -35,12 +35,12 @@ from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.text.safe import safe_line
-from tui_tasks.work import agent_terminals, agent_worktrees, programs
+from tui_tasks.work import agent_terminals, agent_worktrees, program_commands
 from tui_tasks.work.agent_terminals import Terminals, is_there
 from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.git import worktrees
 from tui_tasks.work.launcher import LaunchFile
-from tui_tasks.work.programs import prompt
+from tui_tasks.work.program_commands import prompt
 
 LAUNCHER: Final = "tui_tasks.work.launcher"
 
@@ -123,7 +123,7 @@ class Starter:
         """
         settings_ = settings()
         program = request.program or last_program(self._store, settings_)
-        programs.check(settings_, program)
+        program_commands.check(settings_, program)
         task = task_queries.task(self._store.db, task_uid)
         self._refuse_too_many(settings_)
         repository = agent_worktrees.find_repository(self._folder)
@@ -159,7 +159,7 @@ class Starter:
         if not Path(work.worktree).is_dir():
             raise Conflict(f"the worktree {work.worktree} is gone: discard the work", path=work.worktree)
         settings_ = settings()
-        programs.check(settings_, work.program)
+        program_commands.check(settings_, work.program)
         if work.state != "working":
             self._refuse_too_many(settings_)
 
@@ -177,7 +177,7 @@ class Starter:
         messages = self._store.commit(DeliverMessages(work.agent), actor=work.agent, now=self._clock())[0]
         text = "\n\n".join(message.text for message in messages)
         settings_ = settings()
-        resumes = programs.resumes(settings_, work, session)
+        resumes = program_commands.resumes(settings_, work, session)
         try:
             if work.terminal is not None:
                 Terminals(self._store.path).end(work.terminal)
@@ -263,7 +263,7 @@ class Starter:
     ) -> None:
         """Start the launcher, which runs the program: in a tmux terminal if the work has one, else in the background.
 
-        `resumes`: the session that it resumes, with the words alone as its prompt (see `programs.command`).
+        `resumes`: the session that it resumes, with the words alone as its prompt (see `program_commands.command`).
         """
         folder = self._data / "work"
         make_folder(str(folder))
@@ -271,7 +271,7 @@ class Starter:
         text = words if resumes is not None else prompt(self._store.db, task, work, words, command=starter)
         database = str(Path(self._store.path).resolve())
         address = self._store.db.address if self._store.db.machine else database
-        command = programs.command(
+        command = program_commands.command(
             settings, work, text, address, folder, self._environ, is_headless=work.terminal is None, resumes=resumes
         )
         environment = command.environment | ({"TERM": "screen-256color"} if work.terminal is not None else {})

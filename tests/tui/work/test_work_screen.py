@@ -21,7 +21,7 @@ from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.work import agent_screens, attaching
 from tui_tasks.tui.work.agent_screens import Peek
 from tui_tasks.tui.work.work_forms import StartForm
-from tui_tasks.work import programs, starting
+from tui_tasks.work import program_commands, starting
 from tui_tasks.work.starting import Request, Started
 
 
@@ -69,7 +69,7 @@ async def test_w_asks_for_program_place_and_words_and_starts_an_agent(plan, star
 
 
 async def test_w_offers_the_programs_that_are_installed_first(plan, make_app, monkeypatch):
-    monkeypatch.setattr(programs.shutil, "which", lambda word: word if word == "gemini" else None)
+    monkeypatch.setattr(program_commands.shutil, "which", lambda word: word if word == "gemini" else None)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])

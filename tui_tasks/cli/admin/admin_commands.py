@@ -272,7 +272,7 @@ def _move(options: argparse.Namespace) -> int:
         raise InvalidArgument("to", "one of FROM and TO is a file, the other postgresql://USER@HOST/NAME")
     try:
         from tui_tasks.postgres import moving
-        from tui_tasks.postgres.server import connect
+        from tui_tasks.postgres.team_server import connect
     except ImportError:
         from tui_tasks.extras import install_command
 

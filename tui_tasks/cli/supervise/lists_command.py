@@ -103,7 +103,7 @@ def _auto(options: argparse.Namespace) -> None:
 
     from tui_tasks.core.operations.work import SetAuto, StopAuto
     from tui_tasks.core.rules.agents.request_text import decided_line
-    from tui_tasks.work import programs, starting
+    from tui_tasks.work import program_commands, starting
 
     require_database(options)
     with open_store(options) as store:
@@ -112,7 +112,7 @@ def _auto(options: argparse.Namespace) -> None:
         what = [f"Auto {options.switch}, for the list", *quoted(home.name)]
         if options.switch == "on":
             if options.program:
-                programs.check(starting.settings(), options.program)
+                program_commands.check(starting.settings(), options.program)
             fields = {name: getattr(options, name) for name in ("program", "at_once", "failures", "stays")}
             operation = SetAuto(home.uid, str(Path.cwd()), **fields)
             program = decided_line(options.program or "the default program")

@@ -118,7 +118,7 @@ def _declare_web(command: argparse.ArgumentParser) -> None:
 def _web(options: argparse.Namespace) -> int:
     """Serve until a signal ends it; return the exit status."""
     try:
-        from tui_tasks.web import server
+        from tui_tasks.web import page_server
     except ImportError:
         print_missing_extra("tui-tasks web", "web")
         return REFUSED
@@ -129,7 +129,7 @@ def _web(options: argparse.Namespace) -> int:
     with open_store(options):
         print_permission_findings(options)
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
-    server.run(screen_of(options), options.port, lambda url: print(url, flush=True))
+    page_server.run(screen_of(options), options.port, lambda url: print(url, flush=True))
     return 0
 
 

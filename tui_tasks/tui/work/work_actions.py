@@ -129,7 +129,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     """
     from tui_tasks.core.store import Store
     from tui_tasks.tui.work.work_forms import StartForm
-    from tui_tasks.work import programs, starting
+    from tui_tasks.work import program_commands, starting
 
     tasks = task_queries.live_tasks(context.db, uids)
     claimed = next((one for one in tasks if one.claimed_by is not None and _other(context, [one]) is None), None)
@@ -140,7 +140,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     with Store(context.link.path, read_only=True) as store:
         settings = starting.settings()
         first = starting.last_program(store, settings)
-    installed = {name: programs.is_installed(settings, name) for name in settings.names()}
+    installed = {name: program_commands.is_installed(settings, name) for name in settings.names()}
     offered = dict(sorted(installed.items(), key=lambda one: not one[1]))
     if not installed.get(first) and any(installed.values()):
         first = next(iter(offered))

@@ -1,4 +1,6 @@
-"""`python -m tui_tasks.agent_runs.supervisor`: executes one run of an agent program (see `runner.supervisor`).
+"""`python -m tui_tasks.agent_runs.agent_supervisor`: executes one run of an agent program.
+
+Its life is that of every run (`runner.run_supervisor`).
 
 Its conversation with the program connects a driver, the database and the run's output.
 
@@ -20,8 +22,8 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks import clock
-from tui_tasks.agent_runs.claude import ClaudeDriver
-from tui_tasks.agent_runs.codex import CodexDriver
+from tui_tasks.agent_runs.claude_driver import ClaudeDriver
+from tui_tasks.agent_runs.codex_driver import CodexDriver
 from tui_tasks.agent_runs.human_requests import OpenRequests
 from tui_tasks.agent_runs.program_protocol import (
     AgentDriver,
@@ -48,7 +50,7 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import intake, redaction
 from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
-from tui_tasks.runner import processes, run_marks, supervisor
+from tui_tasks.runner import processes, run_marks, run_supervisor
 from tui_tasks.runner.run_commands import CommandSpec, RunEnding
 from tui_tasks.runner.run_process import MAX_REASON, RESULT, RunProcess
 from tui_tasks.runner.runner_settings import AgentSettings
@@ -69,7 +71,7 @@ _DRIVERS: Final[dict[str, Callable[[AgentSettings, Send], AgentDriver]]] = {
 
 
 class AgentConversation:
-    """The conversation with an agent program; its public methods are those of `runner.supervisor.Conversation`."""
+    """The conversation with an agent program; its public methods are those of `runner.run_supervisor.Conversation`."""
 
     def __init__(self, store: Store, assignment: Assignment, settings: SessionSettings) -> None:
         assert assignment.agent is not None
@@ -101,7 +103,7 @@ class AgentConversation:
         self._interrupt_until = math.inf
 
     def prepare(self, spec: CommandSpec) -> CommandSpec:
-        """See `runner.supervisor.Conversation`."""
+        """See `runner.run_supervisor.Conversation`."""
         self._prompt, self._cwd = spec.text, str(spec.cwd)
         file = spec.environment[run_marks.SYSTEM_PROMPT_FILE]
         self._system_prompt = Path(file).read_text(encoding="utf-8")
@@ -110,20 +112,20 @@ class AgentConversation:
         return msgspec.structs.replace(spec, argv=(*spec.argv, *words), environment=environment, text="")
 
     def begin(self, command: RunProcess) -> None:
-        """See `runner.supervisor.Conversation`."""
+        """See `runner.run_supervisor.Conversation`."""
         self._command = command
         self._writer.begin(Process(*processes.identity(command.pid, self._store.db.machine)), self._cwd)
         self._handle_events(self._driver.begin(self._prompt, self._system_prompt, self._cwd))
 
     def read_output(self, data: bytes) -> bytes:
-        """See `runner.supervisor.Conversation`."""
+        """See `runner.run_supervisor.Conversation`."""
         text = ""
         for message in self._reader.feed(data):
             text += f"{message}\n" if isinstance(message, str) else self._handle_events(self._driver.handle(message))
         return self._redacted(text).encode()
 
     def update(self, *, changed: bool) -> None:
-        """See `runner.supervisor.Conversation`."""
+        """See `runner.run_supervisor.Conversation`."""
         now = time.monotonic()
         self._requests.pass_on()
         has_denied = self._requests.deny_late()
@@ -145,7 +147,7 @@ class AgentConversation:
             self._retry_at = now + RETRY_SECONDS
 
     def seconds_to_wait(self) -> float:
-        """See `runner.supervisor.Conversation`."""
+        """See `runner.run_supervisor.Conversation`."""
         now = time.monotonic()
         times = [self._interrupt_until - now, self._requests.seconds_to_wait()]
         if self._writer.is_pending or self._has_news:
@@ -153,7 +155,7 @@ class AgentConversation:
         return min(times)
 
     def end(self) -> None:
-        """See `runner.supervisor.Conversation`."""
+        """See `runner.run_supervisor.Conversation`."""
         if rest := self._reader.rest():
             self._print(rest)
         if self._last_turn is None and self._command is not None and (words := self._command.last_words.text()):
@@ -177,7 +179,7 @@ class AgentConversation:
                 time.sleep(RETRY_SECONDS)
 
     def ending_of(self, plain: RunEnding) -> RunEnding:
-        """See `runner.supervisor.Conversation`."""
+        """See `runner.run_supervisor.Conversation`."""
         turn, usage = self._last_turn, self._driver.usage
         result = turn.result if turn is not None else None
         ended = msgspec.structs.replace(
@@ -380,4 +382,4 @@ def converse(store: Store, assignment: Assignment) -> AgentConversation:
 
 
 if __name__ == "__main__":
-    supervisor.main(converse)
+    run_supervisor.main(converse)

@@ -1,4 +1,4 @@
-"""`python -m tui_tasks.runner.supervisor`: executes one run from its beginning to its record.
+"""`python -m tui_tasks.runner.run_supervisor`: executes one run from its beginning to its record.
 
 The supervisor outlives the program that started it. If it dies before it has recorded the end, the next scheduler
 records the run as interrupted.
