@@ -24,7 +24,7 @@ LOG = "TUI_TASKS_HOOK_LOG"
 SUPERVISED = "TUI_TASKS_SUPERVISED"
 # A folder that has files only while a human has something for an agent; see `outbox`.
 OUTBOX = "outbox"
-# A folder in which each writable screen has a file; see `presence`.
+# A folder in which each writable screen has a file; see `screen_presence`.
 SCREENS = "screens"
 # With this our plugin in opencode asks for the folder of messages, which no file of a project can name.
 _WHERE_IS_OUTBOX = b'{"hook_event_name":"outbox"}'

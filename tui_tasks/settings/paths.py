@@ -121,7 +121,7 @@ def findings_on_settings(path: Path, what: str = "settings") -> Iterator[str]:
 
 
 def findings_on_private_settings(path: Path) -> Iterator[str]:
-    """Return the findings of `of_settings`, and why others can read the files, which the program creates for the user
+    """Return the findings of `findings_on_settings`, and why others can read the files, which the program creates for the user
     only.
     """
     yield from findings_on_settings(path)

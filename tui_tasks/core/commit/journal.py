@@ -1,7 +1,7 @@
 """The journal: an entry for every change, chained by hash, append-only; and which entry stood at an instant.
 
 An entry's hash covers the entry before it and all its own columns, so that no byte can be changed unnoticed
-(`chain.broken_link`).
+(`backup.broken_link`).
 
 Instants are microseconds, UTC.
 """
@@ -112,7 +112,7 @@ def values_of(text: str | None) -> dict[str, Any]:
 
 
 def as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row with its blobs as text: an altered entry (`chain.broken_link`) may hold a blob where a text was."""
+    """Return a row with its blobs as text: an altered entry (`backup.broken_link`) may hold a blob where a text was."""
     if bytes not in map(type, row):
         return row
     return tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in row)

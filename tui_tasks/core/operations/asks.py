@@ -124,7 +124,7 @@ class NoteStuck(Operation, frozen=True):
 
     Attributes:
         agent: the agent.
-        cause: one of `stuck.Cause`.
+        cause: a kind of `stuck_agents.Cause`.
         text: a line about the cause.
         since: when it became stuck.
     """

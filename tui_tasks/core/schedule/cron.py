@@ -124,7 +124,7 @@ class Cron:
         """Return whether this names times of the day, and not an interval.
 
         As in Vixie cron: neither minute nor hour begins with `*`. It decides how a change of clocks affects the
-        schedule (see `schedule.next_fire`).
+        schedule (see `fire_times.next_fire`).
         """
         return not (self.minute.startswith("*") or self.hour.startswith("*"))
 

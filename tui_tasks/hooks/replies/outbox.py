@@ -82,7 +82,7 @@ Decision = dict[str, Any]
 
 
 def decision_for(ask: Ask) -> Decision | None:
-    """Return the human's decision on a request (see `answer_forms.formed`); None when there is none."""
+    """Return the human's decision on a request (see `hook_output.formed`); None when there is none."""
     request, answer = ask.request or {}, ask.answer
     if answer is None:
         return None

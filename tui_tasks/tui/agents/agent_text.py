@@ -30,7 +30,7 @@ ENDED: Final = ("gone", "finished")
 
 
 def who(name: str, limit_cells: int | None = None) -> str:
-    """Return an actor's name for people: "you" is the human alone; others as `names.shown` has them."""
+    """Return an actor's name for people: "you" is the human alone; others as `agent_names.display_name` has them."""
     return "you" if name == vocab.HUMAN else agent_names.display_name(name, limit_cells)
 
 
@@ -90,7 +90,7 @@ def has_no_unseen(ask: Ask) -> bool:
 
 
 def ask_state(ask: Ask) -> str:
-    """Return the name in `format.LOOKS` of a question's state."""
+    """Return the name in `glyphs.LOOKS` of a question's state."""
     return {"open": "needs_you", "answered": "done"}.get(ask.state, "skipped")
 
 

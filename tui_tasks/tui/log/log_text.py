@@ -19,7 +19,7 @@ MARKS: Final = {SEEN: "you last looked here", EARLIER: "earlier entries were com
 
 
 class LogMark(NamedTuple):
-    """The mark of a kind: a glyph of its own (or of `format.SIGNS`, `format.LOOKS`), and its style."""
+    """The mark of a kind: a glyph of its own (or of `glyphs.SIGNS`, `glyphs.LOOKS`), and its style."""
 
     mark: str
     style: str = "$muted"

@@ -114,7 +114,7 @@ def page(
     backwards: bool = False,
     needing: Collection[str] = (),
 ) -> Cards:
-    """Return the next `limit` cards of a part after a rank (`pages.FIRST`), or the last before it, in order."""
+    """Return the next `limit` cards of a part after a rank (`list_pages.FIRST`), or the last before it, in order."""
     if only:
         return _pass_over(db, list_id, part, rank, limit, only, needing, backwards=backwards)
     rows = db.all(_page(part, backwards), list=list_id, needing=_json(needing), rank=rank, limit=limit)

@@ -65,7 +65,7 @@ _MEMBERS: Final = ", ".join(f"'{name}', {_member(name)}" for name in _NAMES)
 _NO_MORE: Final = "'verified', NULL, 'checks', json('[]'), 'work', NULL, 'works', json('[]')"
 _LIVE: Final = "task.deleted = 0 AND task.list_id = ?"
 _LISTS: Final = "SELECT id FROM list WHERE deleted = 0 AND (?1 IS NULL OR IFNULL(project, '') = ?1) ORDER BY id"
-# The list of that name, otherwise the plan of that id, as in `queries.find_list`.
+# The list of that name, otherwise the plan of that id, as in `task_queries.find_list`.
 _LIST: Final = (
     "SELECT id FROM list WHERE deleted = 0 AND ((kind = 'list' AND name = ?1) OR uid = ?1)"
     " ORDER BY kind = 'list' AND name = ?1 DESC LIMIT 1"

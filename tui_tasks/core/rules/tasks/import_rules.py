@@ -162,7 +162,7 @@ def _last(tx: Transaction, home: TaskList) -> str:
 
 @rule(ImportLog)
 def import_log(tx: Transaction, op: ImportLog) -> bool:
-    """Add a log entry with its instant and its agent, after `names.IMPORTED`: nobody has written it here."""
+    """Add a log entry with its instant and its agent, after `agent_names.IMPORTED`: nobody has written it here."""
     if tx.db.one(_LOG_UID, uid=op.uid) is not None:
         return False
     refuse_too_long({"message": op.message})
