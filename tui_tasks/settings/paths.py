@@ -121,9 +121,7 @@ def findings_on_settings(path: Path, what: str = "settings") -> Iterator[str]:
 
 
 def findings_on_private_settings(path: Path) -> Iterator[str]:
-    """Return the findings of `findings_on_settings`, and why others can read the files, which the program creates for the user
-    only.
-    """
+    """Return what `findings_on_settings` does, and why others can read files that are the user's alone."""
     yield from findings_on_settings(path)
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077 and not mode & (_GROUP | _OTHERS):
