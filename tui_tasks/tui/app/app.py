@@ -71,8 +71,7 @@ class Changed(Message):
 class TaskApp(Actor, ResilientApp):
     """The screen of one database. It runs in the thread that made the link, and closes the link.
 
-    - `project`: begin with this project's lists (empty: those of no project; None: all). `alone`: agents, inbox and log
-      show this project alone. `without_project`: the folder has none, and the screen says so.
+    - `project`: which lists are shown at first.
     - `settings`: the file in which choices are kept. `user_themes`: the folder of the human's own themes.
     - `zone`: the time zone in which times of day are shown; None: the system's.
     - `problems`: shown to the human at the start. `painted`: called after the first paint.
