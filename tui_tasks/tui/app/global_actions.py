@@ -297,7 +297,7 @@ class GlobalActions(Controller):
 
     def _come_back(self, before: Collection[str]) -> str:
         """Return what needs the human again beside what did `before`, by key, in words."""
-        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
+        from tui_tasks.tui.needs.needs_entries import NeedsEntries
 
         found = [need for need in Needs(self._context).all() if need.key not in before]
         if len(found) != 1 or found[0].count > 1:
