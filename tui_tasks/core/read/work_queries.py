@@ -14,7 +14,6 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.schema.work_tables import AutoRow, WorkRow
 from tui_tasks.core.snapshots import reader
-from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.vocab import LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
@@ -88,6 +87,8 @@ def host_of_other(db: Database, work: Work) -> str | None:
     """Return the host that has the worktree of a work; None: this machine has it."""
     if work.machine == db.machine:
         return None
+    from tui_tasks.core.unjournaled import machine_leases  # for work on another machine alone
+
     return machine_leases.machine_name(db, work.machine) or "another machine"
 
 

@@ -19,7 +19,6 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import process
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import LINE_CHARS, safe_line
 from tui_tasks.text.times import SECOND, age, ago, short_count
@@ -180,7 +179,11 @@ def latest_words(word: Word | None) -> str:
 def where(member: Member, context: Context) -> str:
     """Return where an agent works: its projects, else the name of its folder, and the host if it is another one."""
     machine = process(member.session).machine if member.session is not None else ""
-    host = f"@{machine_leases.machine_name(context.db, machine)}" if machine and machine != context.db.machine else ""
+    host = ""
+    if machine and machine != context.db.machine:
+        from tui_tasks.core.unjournaled import machine_leases  # for agents on another machine alone
+
+        host = f"@{machine_leases.machine_name(context.db, machine)}"
     return f"{_place(member, context)}{host}"
 
 
