@@ -22,7 +22,7 @@ from tui_tasks.hooks.transcript_view import Source
 from tui_tasks.tui.asks import reading
 from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.agent_screens import TranscriptScreen
-from tui_tasks.work import programs, starting
+from tui_tasks.work import program_commands, starting
 from tui_tasks.work.accepting import Acceptance
 
 RECORDED = Path(__file__).parents[2] / "hooks" / "recorded" / "claude-2.1.330-edits.jsonl"
@@ -64,7 +64,7 @@ def at_once(monkeypatch):
 
 @pytest.mark.parametrize("name", [f"start-an-agent-{size}" for size in SIZES])
 def test_the_form_that_starts_an_agent(plan, make_app, draw, name, monkeypatch):
-    monkeypatch.setattr(programs, "is_installed", lambda settings, program: program == "claude")
+    monkeypatch.setattr(program_commands, "is_installed", lambda settings, program: program == "claude")
     app = make_app(plan.path)
 
     async def ask(pilot):
