@@ -218,3 +218,31 @@ async def test_where_only_rows_that_are_marked_have_changed_the_line_says_that_n
         await press(app, pilot, "full_stop")
         assert lines(app)[1].endswith("• 0 changed") and ". Seen" not in lines(app)[-1]
         assert "•" not in "".join(lines(app)[2:])
+
+
+async def test_what_else_happens_to_a_task_is_said_beside_its_question(plan, make_app):
+    with Store(plan.path) as store:
+        local_values.put(store.db, local_values.LOOKED, {"seq": journal.newest(store.db), "at": NOW - 1})
+    by_agent(plan, "claude-2", OpenAsk("May I use the other key?", task_uid=plan[8]))
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await press(app, pilot, "4")
+        assert lines(app)[1].endswith("• nothing else since 20:15")
+        by_agent(plan, "codex-1", EditTask(plan[8], {"status": "done"}), now=NOW + 1)
+        await until(pilot, lambda: lines(app)[1].endswith("• since 20:15: #8 done"))
+
+
+async def test_what_happens_to_a_task_after_its_failure_was_hidden_is_said(plan, make_app):
+    with Store(plan.path) as store:
+        local_values.put(store.db, local_values.LOOKED, {"seq": journal.newest(store.db), "at": NOW - 1})
+    by_agent(plan, "claude-2", EditTask(plan[8], {"status": "failed"}))
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await press(app, pilot, "4")
+        await press(app, pilot, "a")
+        while not (item := app.screen.item) or item.need.task != plan[8]:
+            await press(app, pilot, "j")
+        await press(app, pilot, "full_stop", "escape")
+        assert "#8" not in above(app) and lines(app)[1].endswith("• 0 changed")
+        by_agent(plan, "codex-1", EditTask(plan[8], {"name": "Drop the backups"}), now=NOW + 1)
+        await until(pilot, lambda: lines(app)[1].endswith("• since 20:15: #8 edited"))

@@ -117,7 +117,7 @@ class RowActions(Controller):
         context, item = self._inbox.context, self._inbox.item
         if item is None:
             return
-        context.state.seen.hide(item.uid, context.clock.now())
+        context.state.seen.hide(item.uid, context.clock.now(), item.need.task)
         context.navigation.all_seen()
         context.redraw_frame()
         name = " ".join(filter(None, (item.number, f"“{safe_line(item.title, 40)}”")))

@@ -5,7 +5,7 @@ On a small screen it is the only line, and shows what agents do as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
@@ -74,6 +74,15 @@ class Count(NamedTuple):
 
 
 _NOTHING: Final = "nothing needs you"
+# What has happened to a task that its row of what needs the human says already; everything else is said beside it.
+_SAID: Final[Mapping[int, Collection[str]]] = {
+    needs.ASKS: ("noted", "edited"),
+    needs.CHECKS: ("noted", "done"),
+    needs.HELD: ("new",),
+    needs.REVIEW: ("noted", "done"),
+    needs.AGENTS: ("noted", "started"),
+    needs.FAILED: ("failed",),
+}
 _WAITING: Final = (needs.ASKS, needs.CHECKS, needs.HELD, needs.REVIEW, needs.AGENTS)
 
 
@@ -107,8 +116,7 @@ class Counts:
         return _first_fitting(groups, width)
 
     def _counts(self, *, is_alone: bool) -> Iterator[Count]:
-        every, is_known = self._needs.every(), self._context.link.as_of is None
-        found = [need for need in every if not self._needs.is_hidden(need)]
+        found, is_known = self._needs.all(), self._context.link.as_of is None
         of = {kind: [need for need in found if need.kind == kind] for kind in needs.ALL}
         if any(of[kind] for kind in _WAITING):
             yield self._count(len(of[needs.ASKS]), "questions", "needs_you", "asks")
@@ -130,7 +138,7 @@ class Counts:
             count = self._count(checks, f"{words} failed", "needs_you", "asks")
             yield count._replace(briefs=(f"{count.short} {words}",))
         if is_known:
-            yield self._changed(every, is_alone=is_alone)
+            yield self._changed(found, is_alone=is_alone)
 
     def _visit(self, found: Sequence[Need]) -> Act:
         return lambda: visit(self._context, found[0])
@@ -148,14 +156,14 @@ class Counts:
         mark = self._mark(looks, looks.color if numbers else "$muted")
         return Count(mark, (text,), str(numbers.get("stuck", 0)) if is_brief else text, self._act("agents"))
 
-    def _changed(self, every: Sequence[Need], *, is_alone: bool) -> Count:
+    def _changed(self, found: Sequence[Need], *, is_alone: bool) -> Count:
         """Return `• since 19:58: #5 started, #6 #8 noted`, down to `• 3 changed`.
 
         It is what agents have done that the human has not seen, without what needs them: the rows of that are marked.
         On a small screen, which has no rows, it is how many tasks have changed.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
-        new = [] if is_alone else [need for need in every if is_new(state, need)]
+        new = [] if is_alone else [need for need in found if is_new(state, need)]
         if not new and not state.seen.has_changes:
             return Count((f"{mark} ", "$muted"), ("0 changed",), "0")
         # Imported here, as nothing may have changed when a screen begins.
@@ -168,7 +176,10 @@ class Counts:
             text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
             forms, briefs = [f"{long} since {at}", f"{text} since {at}"], [long, text]
             return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
-        in_rows = {need.task for need in new if need.task is not None}
+        words = dict(state.seen.named_changes())
+        in_rows = {
+            need.task for need in new if need.task is not None and words.get(need.task) in _SAID.get(need.kind, ())
+        }
         others = state.seen.change_counts(in_rows).total() + len(state.seen.deleted)
         if not others:
             return Count((f"{mark} ", "$muted"), (f"nothing else since {at}", "nothing else"), "0")
