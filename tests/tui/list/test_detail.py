@@ -76,3 +76,11 @@ async def test_the_detail_has_the_lines_that_the_rows_leave_and_gives_them_back(
         await until(pilot, lambda: "39 tasks" in shown(app))
         await until(pilot, lambda: "More 5" in shown(app))
         assert app.pane.row_list.cursor == plan[5]
+
+
+async def test_below_a_list_an_empty_line_parts_the_log_and_the_words_of_a_task_where_there_is_room(app, plan):
+    async with opened(app, (120, 40)) as pilot:
+        app.navigation.go_to(plan[5])
+        await press(app, pilot)
+        at = next(y for y, line in enumerate(lines(app)) if "JWT middleware, login" in line)
+        assert lines(app)[at - 1].strip() == "" and "started" in lines(app)[at - 2]

@@ -120,14 +120,19 @@ def test_every_column_of_a_plan_begins_at_one_place(width):
 @pytest.mark.parametrize("width", [120, 160, 178])
 def test_a_long_reason_leaves_priority_and_tags_in_their_place(width):
     tagged = [
-        RowFacts(("Ship", ""), WHY_LONG, True, (HIGH,), ("auth",), age="9m", agent="claude-1"),
-        RowFacts((LONG[:30], ""), WHY_LONG, True, (), ("auth",), DUE, age="9m", agent="claude-1"),
+        RowFacts(("Ship", ""), ("x" * 120, ""), True, (HIGH,), ("auth",), age="9m", agent="claude-1"),
+        RowFacts((LONG[:30], ""), ("x" * 120, ""), True, (), ("auth",), DUE, age="9m", agent="claude-1"),
         RowFacts(("Ship", ""), ("x" * 90, ""), False, (HIGH,), (), DUE, age="9m", agent="claude-1"),
         RowFacts(("Ship", ""), None, False, (), ("auth",)),
     ]
     rows = [shown(facts, width) for facts in tagged]
     starts = {row.index(text) for row, text in zip(rows, ("!high", "#auth", "!high", "#auth"), strict=True)}
     assert len(starts) == 1, rows
+
+
+def test_a_reason_is_whole_where_that_only_moves_the_tags():
+    row = shown(RowFacts(("Ship", ""), WHY, True, (HIGH,), ("auth",), age="9m", agent="claude-1"), 120)
+    assert WHY[0] in row and "!high  #auth" in row
 
 
 def test_a_title_is_cut_only_when_nothing_else_is_left_to_cut():

@@ -138,9 +138,14 @@ class _Row:
         return min(free, whole) if free >= min(cell_len(self._tags[0]), _SHORT_TAG) else 0
 
     def _before_marks(self) -> int:
-        """Return how many cells a note has before marks and tags in their place."""
-        places = _places(self._room)
+        """Return how many cells a note has before marks and tags in their place; a reason is whole where that only
+        moves them.
+        """
+        places, whole = _places(self._room), self._whole.get("note", 0)
         begins = max(self._whole["title"] + _GAP, places["note"])
+        tags = min(cell_len(self._tags[0]), _SHORT_TAG) if self._tags else 0
+        if self._facts.is_reason and self._free_after(begins - _GAP, whole) >= tags:
+            return whole
         return max(_REASON if self._facts.is_reason else _WORDS, places["mark"] - _GAP - begins)
 
     def _free_after(self, *before: int) -> int:

@@ -15,7 +15,7 @@ from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.read.pages.log_pages import FIRST, LAST
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.tui.layout import NARROW, WIDE
@@ -189,6 +189,8 @@ class LogRows(RowDrawing[LogLine]):
             text = text_of(row, ascii_only=ascii_only)
         cells = max(0, room - cell_len(before + many))
         style = self._text_style(row)
+        if text.endswith("?"):
+            text = safe_question(text, cells, ascii_only=ascii_only)
         said = (fit(text, cells, ascii_only=ascii_only), style)
         return [*head, (before, style if style == _QUIET else ""), (many, "$muted"), said, (where, "$muted")]
 

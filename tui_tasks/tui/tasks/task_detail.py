@@ -77,7 +77,7 @@ class DetailText(TextDrawing):
         if details is None:
             return []
         if self.brief:
-            return self._in_brief(details, room)
+            return self._in_brief(details, room, height)
         lines: list[Drawn] = []
         if (
             cell_len(f"#{details.number} {safe_line(details.task.name)}")
@@ -113,14 +113,18 @@ class DetailText(TextDrawing):
             lines += self._log(details, details.log, room)
         return lines
 
-    def _in_brief(self, details: TaskDetails, room: int) -> list[Drawn]:
-        """Return what is asked or to be reviewed, the newest log entries, the description, and the tasks around it."""
-        lines = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
-        lines += self._standstill(details, room)
-        lines += self._log(details, details.log[:8], room)
-        lines += self._words(details.task, details.task.description, room)[:8]
+    def _in_brief(self, details: TaskDetails, room: int, height: int) -> list[Drawn]:
+        """Return what is asked or to be reviewed, the newest log entries, the description, and the tasks around it; an
+        empty line between these parts where all of it has room.
+        """
+        waits = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
+        log = self._log(details, details.log[:8], room)
+        words = self._words(details.task, details.task.description, room)[:8] if details.task.description else []
         around = [*self._neighbours("After", details.after, room), *self._neighbours("Blocks", details.blocks, room)]
-        return lines + [line for line in around if line]
+        parts = [waits + self._standstill(details, room), log, words, [line for line in around if line]]
+        parts = [part for part in parts if part]
+        has_room = sum(map(len, parts)) + len(parts) - 1 <= height
+        return [line for at, part in enumerate(parts) for line in ([(), *part] if at and has_room else part)]
 
     def _standstill(self, details: TaskDetails, room: int) -> list[Drawn]:
         """Return that its agent has left, is silent or suspended."""
