@@ -13,12 +13,13 @@ from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository, state_of
 from tests.work.repositories import commit, git, write
 from tui_tasks.core.agent_snapshots import Check
-from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
+from tui_tasks.text.times import HOUR
 from tui_tasks.tui.asks import reading
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.work import attaching, diff_lines, review_screen
@@ -490,6 +491,42 @@ async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(pl
         await settle(pilot, "u")
         await until(pilot, lambda: "Brought back" in said(app))
         assert state_of(plan, work) == "ready"
+
+
+@pytest.mark.parametrize("how", ["of some hours", "made elsewhere"])
+async def test_undo_asks_before_it_takes_a_merge_back_that_is_old_or_was_made_elsewhere(plan, place, make_app, how):
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    is_old = how == "of some hours"
+    with Store(plan.path) as store:
+        acceptance = Acceptance(store, lambda: NOW - 3 * HOUR * is_old)
+        acceptance.accept(work, acceptance.review(work))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, *("" if is_old else "A"), "u")
+        ago = "3h ago" if is_old else "now"
+        assert f"Undo “#9 Old cookie banner: work of {work.agent} merged into main”, {ago}?" in shown(app)
+        await settle(pilot, "escape")
+        assert state_of(plan, work) == "merged"
+        await settle(pilot, "u", "y")
+        await until(pilot, lambda: state_of(plan, work) == "ready")
+
+
+async def test_undo_says_of_an_answer_that_nothing_takes_it_back_before_it_takes_back_an_earlier_merge(
+    plan, place, make_app
+):
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    with Store(plan.path) as store:
+        acceptance = Acceptance(store, lambda: NOW)
+        acceptance.accept(work, acceptance.review(work))
+        (ask,) = store.commit(OpenAsk("Which?"), actor="claude-2", now=NOW)
+        store.commit(AnswerAsk(ask.uid, "this"), actor="human", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "u")
+        assert "claude-2 has your answer, which nothing takes back" in said(app)
+        assert state_of(plan, work) == "merged"
+        await settle(pilot, "u")
+        await until(pilot, lambda: state_of(plan, work) == "ready")
 
 
 async def test_redo_merges_and_discards_again_what_undo_has_brought_back(plan, place, make_app):

@@ -157,10 +157,11 @@ class GlobalActions(Controller):
             self._context.say(f"{back}. {self._context.keymap.key_of('undo')} again undoes what you did before.")
             return
         if self._context.state.has_work:
-            from tui_tasks.tui.work import review_actions
+            from tui_tasks.tui.work import work_undo
 
-            if (work := review_actions.newest_ended(self._context.db)) is not None:
-                await review_actions.take_back(self._context, work)
+            if (ended := work_undo.newest_ended(self._context.db)) is not None:
+                if not self._has_answered() and await work_undo.agrees_to_undo(self._context, *ended):
+                    await work_undo.take_back(self._context, ended[0])
                 return
         if not await self._agrees_to_undo():
             return
@@ -243,10 +244,10 @@ class GlobalActions(Controller):
     async def do_redo(self) -> None:
         """Take back the newest undo; work that it has brought back is merged or discarded again."""
         if self._context.state.has_work:
-            from tui_tasks.tui.work import review_actions
+            from tui_tasks.tui.work import work_undo
 
-            if (work := review_actions.newest_restored(self._context.db)) is not None:
-                await review_actions.redo(self._context, work)
+            if (work := work_undo.newest_restored(self._context.db)) is not None:
+                await work_undo.redo(self._context, work)
                 return
         (_, change), *_rest = await self._context.link.commit(Redo())
         self._select_restored(change)

@@ -1,22 +1,19 @@
-"""What the human decides about work: carried out in a thread, as git runs, and taken back; and the keys of a review,
-with its moves in the two lists and its hints at the foot.
+"""What the human decides about work, carried out in a thread, as git runs; and the keys of a review, with its moves in
+the two lists and its hints at the foot.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from typing_extensions import override
 
-from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Work
-from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules import undo
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import safe_line
@@ -30,7 +27,7 @@ from tui_tasks.tui.layout import is_wide
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.work import attaching
-from tui_tasks.work import clean_up, merge_steps
+from tui_tasks.work import clean_up
 from tui_tasks.work.accepting import Acceptance, Outcome
 from tui_tasks.work.comments import Comment, review_message
 
@@ -42,12 +39,6 @@ if TYPE_CHECKING:
     from tui_tasks.work.accepting import Acceptance
 
 T = TypeVar("T")
-ENDED: Final = ("work.merged", "work.discarded")
-RESTORED: Final = ("work.restored",)
-_LOOKED_AT: Final = 200
-_NEWEST: Final = """
-SELECT kind, uid, change, undoes FROM journal WHERE actor = ? ORDER BY seq DESC LIMIT ?
-"""
 
 
 async def decide(context: Context, act: Callable[[Acceptance], T]) -> T:
@@ -81,73 +72,6 @@ async def discard(context: Context, work: Work) -> str | None:
         return None
     await decide(context, lambda acceptance: acceptance.discard(work))
     return f"Discarded {named}. {context.keymap.key_of('undo')} brings it back."
-
-
-def newest_ended(db: Database) -> Work | None:
-    """Return the work that the human merged or discarded last, unless they have changed something else since."""
-    for kind, uid, change, undoes in db.sql(_NEWEST, (vocab.HUMAN, _LOOKED_AT)).fetchall():
-        if kind in ENDED:
-            work = work_queries.find(db, uid)
-            if work_queries.stands(work, kind):
-                return work
-        elif kind in vocab.UNDOABLE and undoes is None and _stands_alone(db, change, *ENDED, *RESTORED):
-            return None
-    return None
-
-
-def newest_restored(db: Database) -> Work | None:
-    """Return the work whose merge or discard the human took back last, unless they have changed something since, or
-    have undone another change.
-    """
-    for kind, uid, change, undoes in db.sql(_NEWEST, (vocab.HUMAN, _LOOKED_AT)).fetchall():
-        if kind in RESTORED:
-            work = work_queries.find(db, uid)
-            return work if merge_steps.taken_back(db, work) is not None else None
-        if (undoes is not None or kind in vocab.UNDOABLE) and _stands_alone(db, change, *RESTORED):
-            return None
-    return None
-
-
-def _stands_alone(db: Database, change: int, *kinds: str) -> bool:
-    """Return whether a change stands, and follows for a task from no entry of one of these kinds."""
-    rows = db.sql("SELECT kind FROM journal WHERE change = ?", (change,)).fetchall()
-    return not any(kind in kinds for (kind,) in rows) and undo.stands(db, change)
-
-
-async def take_back(context: Context, work: Work) -> None:
-    """Bring merged or discarded work back for review; where others have built on it, offer a revert.
-
-    Raises:
-        Refusal: why it cannot be.
-    """
-    from tui_tasks.tui.inputs.dialogs import confirm
-
-    base, is_merged = safe_line(work.base or "", 40), work_queries.stands(work, "work.merged")
-    try:
-        restored = await decide(context, lambda acceptance: acceptance.take_back(work))
-    except Conflict as refused:
-        if not is_merged or "base" not in refused.data:
-            raise
-        question = f"{base} has moved on since the merge. Revert the merge by a commit?"
-        if not await confirm(context, question, "revert it", "leave it"):
-            return
-        restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))
-    was, again = (f"Taken out of {base} again", "merges") if is_merged else ("Brought back", "discards")
-    now = "continues" if restored.state == "working" else "waits for review"
-    key = f" {context.keymap.key_of('redo')} {again} it again." if work.state != "failed" else ""
-    context.say(f"{was}: the work of {agent_text.who(work.agent, 30)} {now}.{key}")
-
-
-async def redo(context: Context, work: Work) -> None:
-    """Merge or discard work again whose merge or discard was taken back.
-
-    Raises:
-        Refusal: why it cannot be.
-    """
-    outcome = await decide(context, lambda acceptance: acceptance.redo(work))
-    did = "Discarded" if outcome.state == "discarded" else f"Merged into {safe_line(work.base or '', 40)}"
-    named, key = agent_text.who(work.agent, 30), context.keymap.key_of("undo")
-    context.say(f"{did} again: the work of {named}. {key} undoes it.")
 
 
 def review_hints(screen: ReviewScreen) -> list[Hint]:

@@ -91,11 +91,11 @@ class WorkActions(Controller):
 
     async def do_work_restore(self) -> None:
         """Bring back the work on the task that was merged or discarded last."""
-        from tui_tasks.tui.work import review_actions
+        from tui_tasks.tui.work import work_undo
 
         work = self._restorable()
         if work is not None:
-            await review_actions.take_back(self._context, work)
+            await work_undo.take_back(self._context, work)
 
     def _restorable(self) -> Work | None:
         uids = self._pane.selection()[:1]

@@ -167,6 +167,11 @@ def description(db: Database, change: int, *, undone: bool, on_screen: bool = Fa
     return f"{count(len(subjects), kinds.pop() if len(kinds) == 1 else 'thing')} {did}: {named}{more}"
 
 
+def is_old(at: int, now: int) -> bool:
+    """Return whether a change is not of the last minutes, so that a person is asked before its undo."""
+    return now - at >= _RECENT
+
+
 def undo_question(
     db: Database, change: int, now: int, *, goes_on: bool, on_screen: bool = False, is_elsewhere: bool = False
 ) -> str:
@@ -181,7 +186,7 @@ def undo_question(
     is_of_tasks = "task.created" in kinds or all(kind.startswith("task.") for kind in kinds)
     deletes = not is_of_tasks and any(kind.endswith(".created") for kind in kinds)
     at = journal.entry(db, change).at
-    if (now - at < _RECENT and not deletes and not is_elsewhere) or (goes_on and is_of_tasks):
+    if (not is_old(at, now) and not deletes and not is_elsewhere) or (goes_on and is_of_tasks):
         return ""
     return f"Undo “{description(db, change, undone=False, on_screen=on_screen)}”, {ago(at, now)}?"
 

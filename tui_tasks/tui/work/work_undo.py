@@ -1,0 +1,109 @@
+"""Undo and redo of what the human decided about work: a merge, a discard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.pages import change_summaries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules import undo
+from tui_tasks.core.snapshots import Entry
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import ago
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inputs.dialogs import confirm
+from tui_tasks.tui.work.review_actions import decide
+from tui_tasks.work import merge_steps
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+
+_ENDED: Final = ("work.merged", "work.discarded")
+_RESTORED: Final = ("work.restored",)
+_LOOKED_AT: Final = 200
+_NEWEST: Final = """
+SELECT seq, kind, uid, change, undoes FROM journal WHERE actor = ? ORDER BY seq DESC LIMIT ?
+"""
+
+
+def newest_ended(db: Database) -> tuple[Work, Entry] | None:
+    """Return the work that the human merged or discarded last, with the entry; None if they changed something since."""
+    for seq, kind, uid, change, undoes in db.sql(_NEWEST, (vocab.HUMAN, _LOOKED_AT)).fetchall():
+        if kind in _ENDED:
+            work = work_queries.find(db, uid)
+            if work_queries.stands(work, kind):
+                return work, journal.entry(db, seq)
+        elif kind in vocab.UNDOABLE and undoes is None and _stands_alone(db, change, *_ENDED, *_RESTORED):
+            return None
+    return None
+
+
+def newest_restored(db: Database) -> Work | None:
+    """Return the work whose merge or discard the human took back last, unless they have changed something since, or
+    have undone another change.
+    """
+    for _, kind, uid, change, undoes in db.sql(_NEWEST, (vocab.HUMAN, _LOOKED_AT)).fetchall():
+        if kind in _RESTORED:
+            work = work_queries.find(db, uid)
+            return work if merge_steps.taken_back(db, work) is not None else None
+        if (undoes is not None or kind in vocab.UNDOABLE) and _stands_alone(db, change, *_RESTORED):
+            return None
+    return None
+
+
+def _stands_alone(db: Database, change: int, *kinds: str) -> bool:
+    """Return whether a change stands, and follows for a task from no entry of one of these kinds."""
+    rows = db.sql("SELECT kind FROM journal WHERE change = ?", (change,)).fetchall()
+    return not any(kind in kinds for (kind,) in rows) and undo.stands(db, change)
+
+
+async def agrees_to_undo(context: Context, work: Work, entry: Entry) -> bool:
+    """Ask before a merge or a discard is taken back that is old, or was not made on the screen over the panes."""
+    now = context.clock.now()
+    if context.navigation.may_be_done_here(entry.change) and not change_summaries.is_old(entry.at, now):
+        return True
+    task = task_queries.any_task(context.db, work.task_uid)
+    named = f"#{task.number} {safe_line(task.name, 60)}: " if task is not None else ""
+    did = f"merged into {safe_line(work.base or '', 40)}" if entry.kind == "work.merged" else "discarded"
+    question = f"Undo “{named}work of {agent_text.who(work.agent, 30)} {did}”, {ago(entry.at, now)}?"
+    return await confirm(context, question, "undo it")
+
+
+async def take_back(context: Context, work: Work) -> None:
+    """Bring merged or discarded work back for review; where others have built on it, offer a revert.
+
+    Raises:
+        Refusal: why it cannot be.
+    """
+    base, is_merged = safe_line(work.base or "", 40), work_queries.stands(work, "work.merged")
+    try:
+        restored = await decide(context, lambda acceptance: acceptance.take_back(work))
+    except Conflict as refused:
+        if not is_merged or "base" not in refused.data:
+            raise
+        question = f"{base} has moved on since the merge. Revert the merge by a commit?"
+        if not await confirm(context, question, "revert it", "leave it"):
+            return
+        restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))
+    was, again = (f"Taken out of {base} again", "merges") if is_merged else ("Brought back", "discards")
+    now = "continues" if restored.state == "working" else "waits for review"
+    key = f" {context.keymap.key_of('redo')} {again} it again." if work.state != "failed" else ""
+    context.say(f"{was}: the work of {agent_text.who(work.agent, 30)} {now}.{key}")
+
+
+async def redo(context: Context, work: Work) -> None:
+    """Merge or discard work again whose merge or discard was taken back.
+
+    Raises:
+        Refusal: why it cannot be.
+    """
+    outcome = await decide(context, lambda acceptance: acceptance.redo(work))
+    did = "Discarded" if outcome.state == "discarded" else f"Merged into {safe_line(work.base or '', 40)}"
+    named, key = agent_text.who(work.agent, 30), context.keymap.key_of("undo")
+    context.say(f"{did} again: the work of {named}. {key} undoes it.")
