@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.work.conftest import git
+from tests.work.repositories import commit
 from tests.work.test_starting import COMMITS, ROBOT, worktree
 from tui_tasks.core.errors import CannotUndo, Conflict
 from tui_tasks.core.operations import Undo
@@ -228,6 +229,43 @@ def test_a_merge_is_not_done_again_once_the_base_or_the_work_has_changed(
     with pytest.raises(Conflict, match="its files or main have changed since: review it, then merge it again"):
         acceptance.redo(work)
     assert titles(repo) == ["First"] and work_queries.find(store.db, work.uid).state == "ready"
+
+
+@pytest.mark.parametrize("is_committed", [False, True], ids=["a file", "a commit"])
+def test_a_discard_is_not_done_again_once_the_work_has_changed(
+    store, repo, configure, starter, task, acceptance, is_committed
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    (worktree(store) / "left.txt").write_text("not committed\n")
+    acceptance.discard(work)
+    work = acceptance.take_back(work)
+    assert acceptance.redo(work).state == "discarded"
+    work = acceptance.take_back(work)
+    (worktree(store) / "left.txt").write_text("more\n")
+    if is_committed:
+        commit(worktree(store), "More")
+    with pytest.raises(Conflict, match="its files may have changed since: review it, then discard it again"):
+        acceptance.redo(work)
+    assert work_queries.find(store.db, work.uid).state == "ready"
+
+
+@pytest.mark.parametrize("is_committed", [False, True], ids=["a file", "a commit"])
+def test_work_on_the_base_itself_is_not_accepted_again_once_it_has_changed(
+    store, repo, configure, starter, task, acceptance, is_committed
+):
+    configure(COMMITS)
+    work = starter.start(task, Request(program="robot", here=True)).work
+    acceptance.accept(work, acceptance.review(work))
+    work = acceptance.take_back(work)
+    assert acceptance.redo(work).state == "merged"
+    work = acceptance.take_back(work)
+    (repo / "b.txt").write_text("three\n")
+    if is_committed:
+        commit(repo, "More")
+    with pytest.raises(Conflict, match="its files or main have changed since: review it, then merge it again"):
+        acceptance.redo(work)
+    assert work_queries.find(store.db, work.uid).state == "ready"
 
 
 def test_work_in_the_checkout_itself_is_accepted_without_a_merge(store, repo, configure, starter, task, acceptance):

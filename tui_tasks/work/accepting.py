@@ -208,15 +208,18 @@ class Acceptance:
         if before is None:
             raise Conflict(f"no merge or discard of the work of {work.agent} was undone")
         if before.end == "discarded":
+            if before.files is None or merge_steps.files_of(work) != (work.head, before.files):
+                raise Conflict("its files may have changed since: review it, then discard it again")
             return Outcome("discarded", self.discard(work))
         merge, review = before.merge, self.review(work)
-        if merge is None:
-            with _one_line():
-                return self._accept_on_base(work, review)
-        if review.is_dirty or review.head not in (merge.head, merge.new) or review.base_commit != merge.old:
-            raise Conflict(f"its files or {merge.base} have changed since: review it, then merge it again")
+        heads = (work.head,) if merge is None else (merge.head, merge.new)
+        has_moved = merge is not None and review.base_commit != merge.old
+        if review.is_dirty or review.head not in heads or has_moved:
+            raise Conflict(f"its files or {review.base} have changed since: review it, then merge it again")
         with _one_line():
             # The human has merged exactly this before.
+            if merge is None:
+                return self._accept_on_base(work, review)
             return self._merge(work, review, merge, go_on=before.goes_on, unproven=True)
 
     def planned_push(self, work: Work, review: Review) -> Push:

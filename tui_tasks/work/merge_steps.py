@@ -35,6 +35,8 @@ from tui_tasks.work.git.worktrees import REFS, checked_out_at, commit_of
 
 MERGE: Final = "merge"
 """The key of `kept` under which the merge is; the worktree is under `clean_up.WORKTREE`."""
+_FILES: Final = "files"
+"""The key of `kept` under which is the tree of the files of discarded work."""
 STALE_LOCK_SECONDS: Final = 10.0
 """A lock file that has not changed for so long after a crash belongs to a git that was killed."""
 
@@ -230,11 +232,14 @@ def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int]) -
 
 
 class TakenBack(NamedTuple):
-    """What was taken back of a work last: the end that it had, and its merge; None: git has moved nothing."""
+    """What was taken back of a work last: the end that it had, its merge (None: git has moved nothing), and the tree of
+    the files that were discarded, if it is known.
+    """
 
     end: Literal["merged", "discarded"]
     goes_on: bool
     merge: Merge | None
+    files: str | None = None
 
 
 def taken_back(db: Database, work: Work) -> TakenBack | None:
@@ -244,12 +249,12 @@ def taken_back(db: Database, work: Work) -> TakenBack | None:
     if seq is None or work.state not in LIVE_WORK or any(end is not None and end > seq for end in ends):
         return None
     old = journal.entry(db, seq).old or {}
-    state, merge = old.get("state"), (old.get("kept") or {}).get(MERGE)
+    state, kept = old.get("state"), old.get("kept") or {}
     if state == "discarded":
-        return TakenBack("discarded", goes_on=False, merge=None)
+        return TakenBack("discarded", goes_on=False, merge=None, files=kept.get(_FILES))
     if state == "failed":
         return None
-    return TakenBack("merged", state is None, msgspec.convert(merge, Merge) if merge else None)
+    return TakenBack("merged", state is None, msgspec.convert(kept[MERGE], Merge) if MERGE in kept else None)
 
 
 def _check_restorable(store: Store, work: Work) -> None:
@@ -304,13 +309,20 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
 
 
 def discarding(work: Work, winner: Work | None = None) -> Operation:
-    """Return the operation that discards a work, with the last commit of its branch; `winner` is merged instead."""
-    try:
-        head = git.read(Path(work.worktree), "rev-parse", "--verify", "HEAD").strip()
-    except (GitFailed, OSError):
-        head = None
+    """Return the operation that discards a work as it is now; `winner` is merged instead."""
+    head, files = files_of(work)
     message = f"the work of {winner.agent} was merged instead" if winner is not None else None
-    return DiscardWork(work.uid, head, message=message)
+    return DiscardWork(work.uid, head, {_FILES: files} if files is not None else None, message)
+
+
+def files_of(work: Work) -> tuple[str | None, str | None]:
+    """Return the commit of a worktree and the tree of its files; None: it cannot be read."""
+    folder, head = Path(work.worktree), None
+    try:
+        head = git.read(folder, "rev-parse", "--verify", "HEAD").strip()
+        return head, git_trees.tree_of(folder)
+    except (Conflict, GitFailed, OSError):
+        return head, None
 
 
 def clear_leftovers(root: Path, merge: Merge, *, undo: bool = False, lock_seconds: float = STALE_LOCK_SECONDS) -> bool:

@@ -152,7 +152,7 @@ class DiscardWork(Operation, frozen=True):
     Attributes:
         uid: the work.
         head: the last commit of its branch.
-        kept: what brings it back: refs and folders.
+        kept: what is remembered of its files, beside what was kept of it before.
         message: why, where it lost a race.
     """
 

@@ -392,7 +392,8 @@ def discard_work(tx: Transaction, op: DiscardWork) -> Work:
         work = in_state(tx, op.uid, *sorted(vocab.LIVE_WORK), "failed")
     message = op.message or work.message
     # What takes an earlier merge back stays.
-    changes = {"head": op.head, "kept": op.kept or work.kept, "message": message}
+    kept = {**(work.kept or {}), **(op.kept or {})} or None
+    changes = {"head": op.head, "kept": kept, "message": message}
     work = set_columns(tx, work, "work.discarded", state="discarded", intent=None, **changes)
     _give_back(tx, work)
     return work
