@@ -18,7 +18,7 @@ from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
-from tui_tasks.tui.needs.needs import CAN_BE_HIDDEN, HELD
+from tui_tasks.tui.needs.needs import CAN_BE_HIDDEN, FAILED, HELD
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.work import attaching
 
@@ -117,7 +117,8 @@ class RowActions(Controller):
         context, item = self._inbox.context, self._inbox.item
         if item is None:
             return
-        context.state.seen.hide(item.uid, context.clock.now(), item.need.task)
+        failed = item.need.task if item.need.kind == FAILED else None
+        context.state.seen.hide(item.uid, context.clock.now(), failed)
         context.navigation.all_seen()
         context.redraw_frame()
         name = " ".join(filter(None, (item.number, f"“{safe_line(item.title, 40)}”")))

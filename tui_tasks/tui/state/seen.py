@@ -75,12 +75,12 @@ class Seen:
         self.put_away_at = now
         return self.looked
 
-    def hide(self, key: str, now: int, task: str | None) -> None:
-        """Hide what needs the human, by its key, until it needs them again; what has happened to its task is seen."""
+    def hide(self, key: str, now: int, failed: str | None = None) -> None:
+        """Hide what needs the human, by its key, until it needs them again. Of a task that `failed` that is seen."""
         self._before_seen.append(Marks(self.looked, self.put_away_at, self.hidden, None))
         self.hidden = {**dict(list(self.hidden.items())[-MAX_HIDDEN + 1 :]), key: now}
-        if task is not None:
-            self._unseen.forget(task)
+        if failed is not None:
+            self._unseen.forget(failed)
 
     @property
     def new(self) -> dict[str, int]:
