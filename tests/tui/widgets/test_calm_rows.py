@@ -22,6 +22,11 @@ def line_of(app, name: str) -> int:
     return max(y for y, line in enumerate(lines(app)) if name in line)
 
 
+def tasks_near(app, line: int) -> list[str]:
+    """The lines around one, without the mark of the scroll position."""
+    return [text.rstrip("▐ ") for text in lines(app)[line - 4 : line + 4]]
+
+
 def add_tasks(plan: Plan, names: Sequence[str]) -> None:
     with Store(plan.path) as store:
         store.commit(*(AddTask(name, plan.list_uid) for name in names), actor="human", now=NOW)
@@ -81,11 +86,11 @@ async def test_a_row_that_comes_moves_no_task_of_a_list_that_can_scroll(app, pla
     async with opened(app) as pilot:
         await press(app, pilot, *["j"] * 12)
         top, line = top_of_pane(app), line_of(app, "Task of many 4")
-        shown_before = lines(app)[line - 4 : line + 4]
+        shown_before = tasks_near(app, line)
         by_agent(plan, "claude-1", OpenAsk("Which port?", (), plan[5]))
         await until(pilot, lambda: "Which port?" in above(app))
         assert top_of_pane(app) == top + 1
-        assert lines(app)[line - 4 : line + 4] == shown_before
+        assert tasks_near(app, line) == shown_before
 
 
 async def test_a_row_that_comes_moves_no_entry_of_the_log(app, plan):
