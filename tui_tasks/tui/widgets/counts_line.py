@@ -116,7 +116,8 @@ class Counts:
         return _first_fitting(groups, width)
 
     def _counts(self, *, is_alone: bool) -> Iterator[Count]:
-        found, is_known = self._needs.all(), self._context.link.as_of is None
+        every, is_known = self._needs.every(), self._context.link.as_of is None
+        found = [need for need in every if not self._needs.is_hidden(need)]
         of = {kind: [need for need in found if need.kind == kind] for kind in needs.ALL}
         if any(of[kind] for kind in _WAITING):
             yield self._count(len(of[needs.ASKS]), "questions", "needs_you", "asks")
@@ -138,7 +139,7 @@ class Counts:
             count = self._count(checks, f"{words} failed", "needs_you", "asks")
             yield count._replace(briefs=(f"{count.short} {words}",))
         if is_known:
-            yield self._changed(found, is_alone=is_alone)
+            yield self._changed(every, is_alone=is_alone)
 
     def _visit(self, found: Sequence[Need]) -> Act:
         return lambda: visit(self._context, found[0])
@@ -156,14 +157,14 @@ class Counts:
         mark = self._mark(looks, looks.color if numbers else "$muted")
         return Count(mark, (text,), str(numbers.get("stuck", 0)) if is_brief else text, self._act("agents"))
 
-    def _changed(self, found: Sequence[Need], *, is_alone: bool) -> Count:
+    def _changed(self, every: Sequence[Need], *, is_alone: bool) -> Count:
         """Return `• since 19:58: #5 started, #6 #8 noted`, down to `• 3 changed`.
 
         It is what agents have done that the human has not seen, without what needs them: the rows of that are marked.
         On a small screen, which has no rows, it is how many tasks have changed.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
-        new = [] if is_alone else [need for need in found if is_new(state, need)]
+        new = [] if is_alone else [need for need in every if is_new(state, need)]
         if not new and not state.seen.has_changes:
             return Count((f"{mark} ", "$muted"), ("0 changed",), "0")
         # Imported here, as nothing may have changed when a screen begins.
