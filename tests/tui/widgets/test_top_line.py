@@ -24,7 +24,7 @@ async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, 
         await press(app, pilot, key)
         if size[0] >= 60:
             left, _, right = lines(app)[0].partition("next #8 Backup")
-            when = "◷ Server status in 14m" if "live" in left else "Server status 14m"
+            when = "◷ Server status in 14m" if "live" in left else "◷ S1 in 14m"
             assert left.startswith(title) and right == f" restore drill  {when}"
             assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left)
             assert lines(app)[1].startswith((" ? 2 questions   ✗ 2 failed ", " ? 2 questions  ✗ 2 failed "))
@@ -45,7 +45,7 @@ async def test_a_small_screen_without_a_line_of_counts_has_them_beside_its_title
     ("width", "words"),
     [
         (60, "next #8 Check…  ◷ 14m"),
-        (80, "next #8 Check the…  Server status 14m"),
+        (80, "next #8 Check the copies of…  ◷ S1 in 14m"),
         (100, "next #8 Check the copies of the…  ◷ Server status in 14m"),
         (120, "next #8 Check the copies of the restored archive  ◷ Server status in 14m"),
     ],
@@ -73,7 +73,7 @@ async def test_beside_a_title_the_name_of_the_next_task_is_cut_only_where_the_li
         head = lines(pilot.app)[0]
         assert "  next #8 Check" in head and head.endswith(" 14m") and len(head) <= width
         free = len(head.partition("next #8")[0]) - len(head.partition("  next #8")[0].rstrip()) - 2
-        assert "restored archive  ◷ Server status" in head or free <= len(" restored"), "no other word fits"
+        assert "restored archive  ◷ " in head or free <= len(" restored"), "no other word fits"
 
 
 async def test_a_stuck_agent_is_shown_with_the_reason_where_no_row_says_it(plan, make_app):

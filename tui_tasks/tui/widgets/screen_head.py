@@ -144,7 +144,7 @@ class TopLine(FrameLine):
     def _next_job(self, cells: int | None, *, is_short: bool) -> list[Part]:
         """Return the next job that is due, and when; its name takes up to so many cells, 0: none; None: no job.
 
-        In short, its name alone says that it is a job, and another word of the task's name has room.
+        In short its number stands for its name, so that the task's name has room.
         """
         now = self.context.clock.now()
         job = next((job for job in self.context.state.next_jobs if job.when >= now), None)
@@ -152,13 +152,14 @@ class TopLine(FrameLine):
             return []
         self.lasts(age_lasts(job.when, now))
         ascii_only, when = self.context.ascii_only, due(job.when, now)
-        name = safe_words(one_line(job.name), cells, ascii_only=ascii_only)
-        words = (
-            "" if is_short and name else sign("scheduled", ascii_only=ascii_only),
-            name,
-            when.removeprefix("in ") if is_short else when,
-        )
-        return [(f"  {' '.join(filter(None, words))}", "$muted")]
+        name = f"S{job.number}" if is_short else one_line(job.name)
+        # Where not even that has room, the time alone does.
+        words = [
+            safe_words(name, cells, ascii_only=ascii_only),
+            when.removeprefix("in ") if is_short and not cells else when,
+        ]
+        words = [sign("scheduled", ascii_only=ascii_only), *filter(None, words)]
+        return [(f"  {' '.join(words)}", "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
