@@ -231,7 +231,7 @@ async def test_one_that_does_not_stand_there_whole_is_answered_in_the_inbox_alon
             await settle(pilot, key)
             assert said(app) == "Not answered: a shows the whole question."
         # A reason that is typed on after x is dropped, up to its end.
-        await settle(pilot, *["escape"] * (size == (40, 12)), "a")
+        await settle(pilot, *["enter"] * (size == (40, 12)), "a")
         assert isinstance(app.screen, Inbox)
         ask = app.screen.ask
         assert ask.state == "open" and ask.request["tool"] == "Bash"
