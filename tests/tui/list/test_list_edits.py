@@ -8,6 +8,7 @@ from textual import events
 from tests.tui.driving import SIZES, by_agent, opened, order, place_of, press, said, settle, shown, task, until, write
 from tests.tui.plan import NOW, SECOND, connect
 from tui_tasks.core.commit import journal
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, SetListRule
 from tui_tasks.core.read import overview
@@ -452,6 +453,54 @@ async def test_a_field_of_one_line_takes_the_first_line_of_a_paste_that_is_not_b
         await app.on_event(events.Paste("\n \rtake jose\rand not\npyjwt\n"))
         await until(pilot, lambda: "the first of 3 lines was pasted" in said(app))
         assert title.value == "take jose"
+
+
+async def test_what_was_typed_to_an_agent_comes_back_although_its_task_has_another_name_and_it_asks(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[5])
+        await settle(pilot, "m", *"precious", "escape")
+        by_agent(plan, "claude-1", EditTask(plan[5], {"name": "Ship it"}), OpenAsk("Which?", task_uid=plan[5]))
+        app.link.check()
+        await settle(pilot, "m")
+        assert "Message to claude-1, not an answer to its question" in shown(app)
+        assert app.screen.query_one(TextInput).value == "precious"
+
+
+async def test_what_was_typed_for_the_log_is_not_addressed_to_the_agent_when_it_comes_back(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[5])
+        await settle(pilot, "m", "tab", *"private", "escape", "m")
+        assert "Note into the log of #5" in shown(app)
+        await settle(pilot, "tab", "escape", "m")
+        assert "Message to claude-1" in shown(app) and app.screen.query_one(TextInput).value == "private"
+
+
+async def test_a_note_on_a_task_that_was_deleted_meanwhile_comes_back_with_the_task(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "m", *"minutes")
+        by_agent(plan, "claude-1", DeleteTask(plan[8]))
+        await settle(pilot, "enter")
+        gone = "Not logged: #8 “Backup restore drill” was deleted. If it comes back, so does your text."
+        await until(pilot, lambda: said(app) == gone)
+        by_agent(plan, "claude-1", Undo())
+        app.link.check()
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "m")
+        assert app.screen.query_one(TextInput).value == "minutes"
+
+
+async def test_why_a_task_failed_does_not_come_back_for_another_task(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[5])
+        await settle(pilot, "s", "f", *"broken", "escape")
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "s", "f")
+        assert "Why failed?" in shown(app) and app.screen.query_one(TextInput).value == ""
+        await settle(pilot, "escape")
+        app.context.navigation.go_to(plan[5])
+        await settle(pilot, "s", "f")
+        assert app.screen.query_one(TextInput).value == "broken"
 
 
 async def test_what_was_typed_comes_back_after_esc(app, plan):

@@ -8,6 +8,7 @@ from typing import Final
 from typing_extensions import override
 
 from tui_tasks.core.commit import journal
+from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask, LogTask
@@ -84,23 +85,32 @@ async def write(
         member = next((one for one in context.state.members if one.name == agent), None)
         who_ = agent_text.who(agent, 40)
         asks = ", not an answer to its question" if member is not None and member.ask is not None else ""
-        recipients.append(Recipient(f"Message to {who_}{asks}", "Send", f"To {who_}"))
+        recipients.append(Recipient(f"message {agent}", f"Message to {who_}{asks}", "Send", f"To {who_}"))
         is_at_work = is_at_work and member is not None and member.state != "gone"
     if tasks:
-        recipients.append(Recipient(f"Note into the log of {named}", "Log", "Into the log"))
+        about = f"note {' '.join(sorted(tasks))}"
+        recipients.append(Recipient(about, f"Note into the log of {named}", "Log", "Into the log"))
         recipients = recipients if is_at_work else recipients[::-1]
     dialog = MessageDialog(context, recipients)
     text = await context.ask(dialog)
     if text and text.strip() and note:
-        dialog = MessageDialog(context, [dialog.to], text, note=f"{note} ")
+        context.drafts[dialog.to.draft] = text
+        dialog = MessageDialog(context, [dialog.to], note=f"{note} ")
         text = await context.ask(dialog)
     if not text or not text.strip():
         return
     if dialog.to.done == "Send":
         assert agent is not None
-        await send_message(context, agent, text.strip())
+        with dialog.keeps_unless_done():
+            await send_message(context, agent, text.strip())
         return
-    await context.link.commit(*(LogTask(uid, text.strip()) for uid in tasks))
+    try:
+        with dialog.keeps_unless_done():
+            await context.link.commit(*(LogTask(uid, text.strip()) for uid in tasks))
+    except NotFound:
+        gone = named if len(tasks) == 1 else f"one of {named}"
+        context.say(f"Not logged: {gone} was deleted. If it comes back, so does your text.")
+        return
     context.say(f"Logged: {named}. {context.keymap.key_of('undo')} undoes it.")
 
 
@@ -180,7 +190,8 @@ class AgentActions(Controller):
             return
         from tui_tasks.tui.inputs.text_dialog import TextDialog
 
-        why = await context.ask(TextDialog(context, f"Pause {shown} with this message:", done="Pause"))
+        dialog = TextDialog(context, f"Pause {shown} with this message:", done="Pause", draft=f"pause {name}")
+        why = await context.ask(dialog)
         if why is not None:
             await context.link.commit(PauseAgent(name, why.strip() or "the human has paused you"))
             context.say(f"{shown} is paused. {key} resumes it.")

@@ -70,9 +70,8 @@ class FleetActions(Controller):
         member = self._fleet.member
         assert member is not None
         name = agent_text.who(member.name, 30)
-        why = await self._context.ask(
-            TextDialog(self._context, f"End the turn of {name} with this message:", done="End its turn")
-        )
+        title, draft = f"End the turn of {name} with this message:", f"end {member.name}"
+        why = await self._context.ask(TextDialog(self._context, title, done="End its turn", draft=draft))
         if why is None:
             return
         text = why.strip() or "The human has ended your turn."

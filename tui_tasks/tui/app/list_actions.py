@@ -145,7 +145,8 @@ class ListActions(Controller):
         from tui_tasks.tui.inputs.dialogs import LineDialog
 
         shown = safe_line(home.name, None)
-        name = await self._context.ask(LineDialog(self._context, "New name of the list", shown, done="Rename"))
+        dialog = LineDialog(self._context, "New name of the list", shown, done="Rename", draft=f"rename {home.uid}")
+        name = await self._context.ask(dialog)
         if name and is_blank(name):
             self._context.say(_NO_NAME)
         elif name and name.strip() != shown:

@@ -262,7 +262,8 @@ class AskAnswers(Controller):
         key = await context.ask(Menu(context, title, choices))
         words = None
         if key == "a":
-            words = await context.ask(TextDialog(context, f"Answer to {title[:-1]}", done="Send"))
+            dialog = TextDialog(context, f"Answer to {title[:-1]}", done="Send", draft=f"answers {agent}")
+            words = await context.ask(dialog)
         if key is None or (key == "a" and not (words or "").strip()):
             return
         (settled,) = await context.link.commit(SettleAsks(tuple(own), words.strip() if words else None))

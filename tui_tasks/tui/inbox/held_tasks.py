@@ -283,8 +283,10 @@ class HeldTasks(RowSource[HeldTask]):
     async def do_review_decline(self) -> None:
         """Cancel it, with a reason that its agents read."""
         rows = self._chosen
-        title = f"Why not? {self._named(rows)}"
-        reason = await self.context.ask(TextDialog(self.context, title, done="Decline", hint="may be empty"))
+        title, draft = f"Why not? {self._named(rows)}", f"decline {' '.join(sorted(row.uid for row in rows))}"
+        reason = await self.context.ask(
+            TextDialog(self.context, title, done="Decline", hint="may be empty", draft=draft)
+        )
         if reason is not None:
             declining = [each for row in rows for each in self._declining(row, reason.strip())]
             await self._commit(rows, declining, "Declined")

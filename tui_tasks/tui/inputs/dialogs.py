@@ -5,7 +5,8 @@ which panes use too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import msgspec
@@ -227,19 +228,23 @@ class Menu(Dialog[str | None]):
 class LineDialog(Dialog[str | None]):
     """A dialog with one line of text. Result: the text, or None.
 
-    Esc keeps what was typed for the next dialog with the same title.
+    Esc keeps what was typed for the next dialog with the same `draft`.
     """
 
     AUTO_FOCUS = "AnswerLine"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
-    def __init__(self, context: Context, title: str, value: str = "", *, done: str = "Keep", hint: str = "") -> None:
+    def __init__(
+        self, context: Context, title: str, value: str = "", *, done: str = "Keep", hint: str = "", draft: str = ""
+    ) -> None:
+        """`draft` names the kind of text, and by id what it is about, where the title can change or is not enough."""
         super().__init__(context)
         self._title = title
         self._value = value
         self._done = done
         self._hint = hint
-        self._draft_key = title
+        self._draft_key = draft or title
+        self._given = ""
 
     def compose(self) -> ComposeResult:
         """Compose title and input, at the foot."""
@@ -270,7 +275,15 @@ class LineDialog(Dialog[str | None]):
     def submit(self) -> None:
         """End with the typed text."""
         self.context.drafts.pop(self._draft_key, None)
-        self.dismiss(self._text)
+        self._given = self._text
+        self.dismiss(self._given)
+
+    @contextmanager
+    def keeps_unless_done(self) -> Iterator[None]:
+        """Keep the text that was given as a result for the next dialog, unless what is done with it succeeds."""
+        self.context.drafts[self._draft_key] = self._given
+        yield
+        self.context.drafts.pop(self._draft_key, None)
 
     def action_leave(self) -> None:
         """Leave without a result."""

@@ -122,33 +122,42 @@ class Recipient(msgspec.Struct, frozen=True):
     """Where typed text can go.
 
     Attributes:
+        draft: names the kind of text, and by id what it is about.
         prompt: names it above the text.
         done: the word for Enter.
         word: the word for the key that goes there from another.
     """
 
+    draft: str
     prompt: str
     done: str
     word: str
 
 
 class MessageDialog(TextDialog):
-    """A dialog with a text for one of several recipients; Tab goes to the next. Result: as `LineDialog`."""
+    """A dialog with a text for one of several recipients; Tab goes to the next. Result: as `LineDialog`.
 
-    def __init__(self, context: Context, recipients: Sequence[Recipient], value: str = "", *, note: str = "") -> None:
+    A text that was kept comes back with the recipient that it was for.
+    """
+
+    def __init__(self, context: Context, recipients: Sequence[Recipient], *, note: str = "") -> None:
         """`note` stands before each prompt."""
-        super().__init__(context, "", value)
+        super().__init__(context, "")
         self._recipients = recipients
         self._note = note
-        self.to = recipients[0]
-        """The recipient; the first one before Tab is pressed."""
-        self._draft_key = "\n".join(sorted(one.prompt for one in recipients))
+        self.to = next((one for one in recipients if one.draft in context.drafts), recipients[0])
+        """The recipient."""
+        self._draft_key = self.to.draft
 
     def take_key(self, event: events.Key) -> bool:
         """Go to the next recipient."""
         if event.key != "tab" or len(self._recipients) == 1:
             return False
+        kept = self.context.drafts.pop(self._draft_key, None)
         self.to = self._next
+        self._draft_key = self.to.draft
+        if kept is not None:
+            self.context.drafts[self._draft_key] = kept
         self._show_keys()
         return True
 

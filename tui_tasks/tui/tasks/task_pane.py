@@ -8,6 +8,7 @@ appear.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from typing_extensions import override
@@ -117,17 +118,22 @@ class TaskActions(Controller):
         from tui_tasks.tui.inputs.text_dialog import TextDialog
 
         operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
+        keeps: AbstractContextManager[None] = nullcontext()
         if status in ASKED_WHY:
-            word = LOOKS[status].word
-            prompt = TextDialog(self._context, f"Why {word}?", done=f"Set {word}", hint="goes into the log")
+            word, draft = LOOKS[status].word, f"{status} {' '.join(sorted(uids))}"
+            prompt = TextDialog(
+                self._context, f"Why {word}?", done=f"Set {word}", hint="goes into the log", draft=draft
+            )
             why = await self._context.ask(prompt)
             if why is None:
                 return False
+            keeps = prompt.keeps_unless_done()
             operations += [LogTask(uid, why.strip()) for uid in uids if why.strip()]
         early = ready_tasks.starts_early(self._context.db, uids) if status == "in_progress" else ""
         tasks = task_queries.live_tasks(self._context.db, uids)
         named = count(len(tasks), "task") if len(tasks) > 1 else self._named(tasks)
-        await self._context.link.commit(*operations)
+        with keeps:
+            await self._context.link.commit(*operations)
         undo = f"{self._context.keymap.key_of('undo')} undoes it."
         if len(tasks) > 1 or not is_seen:
             self._context.say(f"{named}: {LOOKS[status].word}.{early and f' {early}.'} {undo}")

@@ -236,7 +236,8 @@ class ReviewActions(Controller):
             path, number, is_old, quote = change.name, line.number, line.kind == "-", line.text
         where = f"{safe_line(path, 40)}:{number}" if number else safe_line(path, 40) or "the work as a whole"
         hint = "empty deletes it" if old is not None else ""
-        dialog = TextDialog(context, f"Comment on {where}", old.text if old is not None else "", hint=hint)
+        draft = f"comment {screen.work.uid} {path}:{number}:{is_old:d}"
+        dialog = TextDialog(context, f"Comment on {where}", old.text if old is not None else "", hint=hint, draft=draft)
         text = await context.ask(dialog)
         if text is None or (old is None and not text.strip()):
             return
@@ -255,7 +256,7 @@ class ReviewActions(Controller):
             text = review_message(review.base, screen.comments, conflicts, review.uncommitted)
         if not screen.comments and not conflicts:
             title = f"Send it back to {agent_text.who(work.agent, 30)}:"
-            typed = await context.ask(TextDialog(context, title, text, done="Send"))
+            typed = await context.ask(TextDialog(context, title, text, done="Send", draft=f"send {work.uid}"))
             text = (typed or "").strip()
         if not text:
             return
