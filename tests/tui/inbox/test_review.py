@@ -83,7 +83,7 @@ async def test_what_agents_have_filed_is_told_with_who_why_and_what_waits(plan, 
         for part in ("Rewrite it in Rust", "claude-1 filed it", "because rewrite it"):
             assert part in " ".join(text.split()), part
         if size[1] > 12:
-            for part in ("Rotate the keys", "All of it.", "Wait for it:", "Tell the team"):
+            for part in ("Rotate the keys", "All of it.", "Waiting for it:", "Tell the team"):
                 assert part in text, part
 
 

@@ -79,7 +79,7 @@ def held_lines(context: Context, row: HeldTask, room: int, when: str) -> tuple[l
         lines += shown(fields, style="$muted")
     depends = _named("Waits for", _depends_on(context, task), len(task.depends_on), room)
     waiting = [line.name for line in overview.dependents(context.db, row.uid, MAX_NAMED)]
-    return lines, [*depends, *_named("Wait for it", waiting, row.waiting, room)]
+    return lines, [*depends, *_named("Waiting for it", waiting, row.waiting, room)]
 
 
 def _job(context: Context, row: HeldTask, job: Job, room: int, when: str) -> list[Drawn]:
