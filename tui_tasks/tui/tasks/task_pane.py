@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from time import monotonic
 from typing import Any, Final
 
 from typing_extensions import override
@@ -26,10 +27,11 @@ from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
 from tui_tasks.tui.tasks.links import LinkActions
@@ -46,6 +48,7 @@ ASKED_WHY: Final = ("failed", "skipped")
 _NAMED: Final = 3
 # Microseconds within which a title that an agent has written may not have been read.
 _JUST_NOW: Final = 500_000
+_MOVED_BY_ITSELF: Final = "The cursor moved here by itself"
 
 
 class TaskActions(Controller):
@@ -55,7 +58,8 @@ class TaskActions(Controller):
         self._pane = pane
         self._context = pane.context
         self._landed: str | None = None
-        """The task on which the cursor came to be when another went."""
+        """The task on which the cursor came to be when another went, until the human moves it."""
+        self._landed_at = 0.0
 
     @override
     def why_not(self, action: Action) -> str | None:
@@ -197,7 +201,7 @@ class TaskActions(Controller):
         has_more = self._more_than_title(tasks[0]) if len(tasks) == 1 else ""
         is_elsewhere = [task.uid for task in tasks] != [self._pane.target()]
         has_landed = [task.uid for task in tasks] == [self._landed]
-        why = ["The cursor moved here by itself."] * has_landed + [f"{has_more}."] * bool(has_more)
+        why = [f"{_MOVED_BY_ITSELF}."] * has_landed + [f"{has_more}."] * bool(has_more)
         question = " ".join((f"Delete {self._listed(tasks)}?", *why))
         if (is_elsewhere or why) and not await confirm(
             context, question, "delete them" if len(tasks) > 1 else "delete it"
@@ -213,10 +217,29 @@ class TaskActions(Controller):
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
         context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings {them} back.")
 
-    def note_where_it_landed(self, before: str | None) -> None:
-        """Note the task under the cursor if that was on another before a change, whoever made it."""
+    def note_where_it_landed(self, before: str | None, changes: StateChanges) -> None:
+        """Note the task under the cursor if that was on another before a change, whoever made it; and when, unless the
+        human made it.
+        """
         if (now := self._pane.target()) != before:
-            self._landed = now
+            is_own = bool(changes.entries) and all(entry.actor == HUMAN for entry in changes.entries)
+            self._landed, self._landed_at = now, float("-inf") if is_own else monotonic()
+
+    def forget_where_it_landed(self) -> None:
+        """Note that the human has moved the cursor."""
+        self._landed = None
+
+    def is_too_early(self, action: Action) -> bool:
+        """Return whether an action would change a task that came under the cursor by itself, too late to be read when
+        the key was pressed. `delete` asks about it, however long ago it came.
+        """
+        if not action.writes or action.needs != "task" or action.id == "delete":
+            return False
+        from tui_tasks.tui.asks.reading import Reading
+
+        is_for_cursor = action.id in ("move_down", "move_up")
+        uids = [self._pane.target()] if is_for_cursor else self._pane.selection()
+        return uids == [self._landed] and not Reading(self._context).is_long_since(self._landed_at)
 
     def _more_than_title(self, task: Task) -> str:
         """Return what a task has that nobody would lose by accident: its log, tasks that wait for it, an agent; or that
@@ -362,6 +385,22 @@ class TaskPane(Pane):
             self.context.say("Added; the filter hides it.")
 
     # What actions act on
+
+    @override
+    def action_act(self, id: str) -> None:
+        """Change no task that came under the cursor just now by itself, and drop what is typed on for it."""
+        action = ACTIONS[id]
+        if action.moves:
+            self.task_actions.forget_where_it_landed()
+        if not self.task_actions.is_too_early(action):
+            super().action_act(id)
+            return
+        refused = f"{_MOVED_BY_ITSELF}: look, and press the key again."
+        if action.takes_words:
+            self.context.expect_words(refused, id)
+        else:
+            self.context.expect_more(id, refused)
+        self.context.say(refused)
 
     def target(self) -> str | None:
         """Return the uid of the task under the cursor."""

@@ -1,0 +1,135 @@
+"""The task under the cursor goes, by an agent, just before a key: the key is for no task that took its place unread."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.tui.driving import opened, said, settle, shown, task, until
+from tui_tasks.core.commit import journal
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask
+from tui_tasks.tui.asks import reading
+from tui_tasks.tui.state.context import LastInput
+from tui_tasks.tui.tasks import task_pane
+
+REFUSED = "The cursor moved here by itself: look, and press the key again."
+NAMES = ("One", "Two", "Three", "Four")
+
+# Keys that change the task under the cursor, or open what does; what is typed on belongs to them.
+EVERYWHERE = [("s", "d"), ("s",), ("e",), ("e", *"dusk"), ("E",), ("m",), ("m", *"dusk"), ("W",)]
+KEYS = [
+    *(("list", keys) for keys in (*EVERYWHERE, ("J",), ("K",), ("v", "s", "d"))),
+    *(("board", keys) for keys in (*EVERYWHERE, ("J",), ("K",), ("H",), ("L",), ("L", "L"), ("v", "L"))),
+]
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch, _read_at_once: None) -> list[float]:
+    """The seconds of the clock."""
+    now = [1_000.0]
+    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(task_pane, "monotonic", lambda: now[0])
+    monkeypatch.setattr(LastInput, "at", property(lambda _: now[0], lambda *_: None))
+    return now
+
+
+@pytest.fixture
+def uids(plan, agent) -> list[str]:
+    return [agent(AddTask(name, plan.list_uid))[0].uid for name in NAMES]
+
+
+@asynccontextmanager
+async def landed(app: Any, agent: Any, uids: list[str]) -> AsyncIterator[Any]:
+    """The app, where an agent has just deleted the second task under the cursor, which went to the third."""
+    app.key_queue.clock = lambda: 0.0
+    async with opened(app) as pilot:
+        app.pane.select(uids[1])
+        await settle(pilot)
+        agent(DeleteTask(uids[1]))
+        await until(pilot, lambda: app.pane.target() == uids[2])
+        yield pilot
+
+
+@pytest.mark.parametrize(("pane", "keys"), KEYS)
+async def test_a_key_changes_no_task_that_came_under_the_cursor_by_itself_just_now(
+    make_app, plan, agent, uids, seconds, pane, keys
+):
+    app = make_app(plan.path, pane=pane)
+    async with landed(app, agent, uids) as pilot:
+        seq = journal.newest(app.link.db)
+        seconds[0] += 0.3
+        await settle(pilot, *keys)
+        assert len(app.screen_stack) == 1 and journal.newest(app.link.db) == seq
+        assert said(app).startswith(REFUSED)
+        assert said(app).endswith("What you typed was dropped.") == (len(set(keys) - {"v"}) > 1)
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_a_task_that_has_stood_under_the_cursor_for_half_a_second_is_changed(
+    make_app, plan, agent, uids, seconds, pane
+):
+    app = make_app(plan.path, pane=pane)
+    async with landed(app, agent, uids) as pilot:
+        seconds[0] += 0.5
+        await settle(pilot, "s", "d")
+        assert task(app, uids[2]).status == "done"
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+@pytest.mark.parametrize(("moves", "at"), [(("j",), 3), (("k",), 0), (("j", "k"), 2)])
+async def test_a_key_after_a_move_of_the_human_acts_at_once(make_app, plan, agent, uids, seconds, pane, moves, at):
+    app = make_app(plan.path, pane=pane)
+    async with landed(app, agent, uids) as pilot:
+        await settle(pilot, *moves, "s", "d")
+        assert task(app, uids[at]).status == "done"
+
+
+async def test_a_deletion_after_a_move_back_to_the_task_is_not_asked_about_for_that(app, agent, uids, seconds):
+    async with landed(app, agent, uids) as pilot:
+        await settle(pilot, "d")
+        assert "The cursor moved here by itself." in shown(app)
+        await settle(pilot, "escape", "j", "k", "d")
+        assert "The cursor moved here by itself." not in shown(app)
+
+
+@pytest.mark.parametrize(("key", "seen"), [("enter", "Three"), ("Y", "Copy of “Three”"), ("n", "Enter Add")])
+async def test_keys_that_change_no_task_act_at_once(app, agent, uids, seconds, key, seen):
+    async with landed(app, agent, uids) as pilot:
+        await settle(pilot, key)
+        assert seen in shown(app) and not said(app).startswith(REFUSED)
+
+
+async def test_a_key_for_marked_tasks_acts_at_once_wherever_the_cursor_has_gone(app, agent, uids, seconds):
+    async with landed(app, agent, uids) as pilot:
+        app.pane.row_list.mark([uids[0]])
+        await settle(pilot, "s", "d")
+        assert (task(app, uids[0]).status, task(app, uids[2]).status) == ("done", "pending")
+
+
+async def test_a_key_refused_since_the_cursor_moved_acts_when_pressed_again(app, agent, uids, seconds):
+    async with landed(app, agent, uids) as pilot:
+        await settle(pilot, "s")
+        assert said(app) == REFUSED
+        seconds[0] += 0.5
+        await settle(pilot, "s", "d")
+        assert task(app, uids[2]).status == "done"
+
+
+async def test_moves_are_free_after_a_key_was_refused_since_the_cursor_moved(app, agent, uids, seconds):
+    async with landed(app, agent, uids) as pilot:
+        await settle(pilot, "s", "j")
+        assert app.pane.target() == uids[3]
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_a_key_after_the_human_has_deleted_a_task_themselves_acts_at_once(make_app, plan, uids, seconds, pane):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        app.pane.select(uids[1])
+        await settle(pilot, "d")
+        await until(pilot, lambda: app.pane.target() == uids[2])
+        await settle(pilot, "s", "d")
+        assert task(app, uids[2]).status == "done"
