@@ -296,7 +296,7 @@ def test_an_append_whose_answer_was_lost_is_found_by_its_hash_or_unknown(
     here = opened_on("a")
     add(here, "First")
     use(here, locks)
-    real = journal_client.server.run_prepared
+    real = journal_client.team_server.run_prepared
 
     def lose(connection, name, parameters):
         assert real(connection, name, parameters) is not None
@@ -306,7 +306,7 @@ def test_an_append_whose_answer_was_lost_is_found_by_its_hash_or_unknown(
             monkeypatch.setattr(journal_client, "open_connection", connection.execute)
         return real(connection, name, parameters)
 
-    monkeypatch.setattr(journal_client.server, "run_prepared", lose)
+    monkeypatch.setattr(journal_client.team_server, "run_prepared", lose)
     with contextlib.nullcontext() if is_learned else pytest.raises(ToolError) as refused:
         add(here, "Second", idempotency_key="k")
     assert is_learned or refused.value.code == OutcomeUnknown.code
