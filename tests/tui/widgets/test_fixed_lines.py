@@ -14,6 +14,8 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
+from tui_tasks.tui.needs.needs import FAILED, HELD, Need
+from tui_tasks.tui.needs.needs_entries import NeedsEntries
 
 PLACES = ("1", "2", "3", "4", "a", "A", "D", "S")
 LATE = "◷ S3 Restore test: due 19:50, no scheduler has started it"
@@ -246,3 +248,11 @@ async def test_what_happens_to_a_task_after_its_failure_was_hidden_is_said(plan,
         assert "#8" not in above(app) and lines(app)[1].endswith("• 0 changed")
         by_agent(plan, "codex-1", EditTask(plan[8], {"name": "Drop the backups"}), now=NOW + 1)
         await until(pilot, lambda: lines(app)[1].endswith("• since 20:15: #8 edited"))
+
+
+@pytest.mark.parametrize("kind", [FAILED, HELD])
+async def test_one_that_is_left_besides_those_that_are_read_is_said_as_one_more(plan, make_app, kind):
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)):
+        need = Need(kind, {FAILED: "failed", HELD: "held"}[kind], "failed", count=1)
+        assert NeedsEntries(app.context, lambda span: None).entry(need).text == "1 more"

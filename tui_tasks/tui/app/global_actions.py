@@ -301,7 +301,7 @@ class GlobalActions(Controller):
         from tui_tasks.tui.needs.needs_entries import NeedsEntries
 
         found = [need for need in Needs(self._context).all() if need.key not in before]
-        if len(found) != 1 or found[0].count > 1:
+        if len(found) != 1 or found[0].is_rest:
             number = sum(need.count for need in found)
             return f"{count(number, 'row')} of the inbox are back" if number else "What was hidden is back"
         entry = NeedsEntries(self._context, lambda span: None).entry(found[0])

@@ -41,7 +41,7 @@ class FailedTasks(RowSource[TaskLine]):
     def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
         for need in needs:
             row = list_pages.line(self.context.db, need.task) if need.task is not None else None
-            if need.count > 1:
+            if need.is_rest:
                 yield InboxItem(need, self.KIND, None, "failed", f"{need.count:,} {_OTHERS}")
             elif row is not None:
                 state = "failed" if need.kind == FAILED else "overdue"

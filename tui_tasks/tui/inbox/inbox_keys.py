@@ -110,7 +110,7 @@ class RowActions(Controller):
     @property
     def _can_be_hidden(self) -> bool:
         item = self._inbox.item
-        return item is not None and item.need.kind in CAN_BE_HIDDEN and item.need.count == 1
+        return item is not None and item.need.kind in CAN_BE_HIDDEN and not item.need.is_rest
 
     async def do_hide(self) -> None:
         """Hide the row until it needs the human again."""

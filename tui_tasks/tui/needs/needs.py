@@ -29,6 +29,9 @@ FAILURES: Final = (FAILED, JOBS, LATE_JOBS, LATE)
 CAN_BE_HIDDEN: Final = (AGENTS, *FAILURES)
 """What stays as it is when the human has seen it."""
 
+_REST_HELD: Final = "held"
+_REST_FAILED: Final = "failed"
+
 
 class Need(msgspec.Struct, frozen=True):
     """One thing that needs the human.
@@ -59,6 +62,11 @@ class Need(msgspec.Struct, frozen=True):
     count: int = 1
     rank: int = 0
     parts: tuple[Need, ...] = ()
+
+    @property
+    def is_rest(self) -> bool:
+        """Whether it stands for those that are not read one by one, of which there may be one."""
+        return self.key in (_REST_HELD, _REST_FAILED)
 
     @property
     def order(self) -> tuple[int, int, int, str]:
@@ -106,7 +114,7 @@ class Needs:
             task, job = (None, row.name) if row.is_job else (row.uid, None)
             yield Need(HELD, f"held:{row.uid}", "held", row.at, task, job, row.maker, row)
         if more := self._context.state.held - len(self._context.state.held_first):
-            yield Need(HELD, "held", "held", count=more, rank=1)
+            yield Need(HELD, _REST_HELD, "held", count=more, rank=1)
 
     def _work(self) -> Iterator[Need]:
         for work, since in self._context.state.to_review:
@@ -134,7 +142,7 @@ class Needs:
         unseen = [task for task in state.failed_tasks if (task.finished_at or 0) >= state.seen.put_away_at]
         # Of very many, those that failed last are read.
         if len(unseen) == len(state.failed_tasks) < state.failed:
-            yield Need(FAILED, "failed", "failed", count=state.failed - len(unseen), rank=1)
+            yield Need(FAILED, _REST_FAILED, "failed", count=state.failed - len(unseen), rank=1)
         for task in unseen:
             yield Need(FAILED, f"task:{task.uid}", "failed", task.finished_at, task.uid, row=task)
         for job in state.failing:

@@ -77,7 +77,7 @@ class NeedsEntries:
         """Return one thing in words."""
         if need.parts:
             return self._group(need)
-        if need.count > 1:
+        if need.is_rest:
             return self._entry(need, "", f"{need.count:,} more", need.word)
         words = {
             needs.ASKS: self._ask,
