@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.tui.driving import opened, said, settle, shown, task, until
+from tests.tui.driving import by_agent, opened, said, settle, shown, task, until
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask
 from tui_tasks.tui.asks import reading
@@ -125,11 +125,14 @@ async def test_moves_are_free_after_a_key_was_refused_since_the_cursor_moved(app
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
-async def test_a_key_after_the_human_has_deleted_a_task_themselves_acts_at_once(make_app, plan, uids, seconds, pane):
+async def test_a_key_after_the_human_has_moved_the_task_away_themselves_acts_at_once(
+    make_app, plan, agent, uids, seconds, pane
+):
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
         app.pane.select(uids[1])
-        await settle(pilot, "d")
+        await settle(pilot)
+        by_agent(plan, "human", DeleteTask(uids[1]))
         await until(pilot, lambda: app.pane.target() == uids[2])
         await settle(pilot, "s", "d")
         assert task(app, uids[2]).status == "done"
