@@ -276,8 +276,9 @@ class Times:
     def _since(self) -> bool:
         looked, now = (datetime.fromtimestamp(at / SECOND, PLACE) for at in (self._looked, self._clock.now))
         day = "" if looked.date() == now.date() else f"{looked:%a} {looked.day} {looked:%b} "
-        # Behind it are the tasks with what has happened to them, where there is room.
-        return self._screen.shows(f" {day}{looked:%H:%M}: ")
+        at = f"{day}{looked:%H:%M}"
+        # Beside it are the tasks with what has happened to them, or, where that has no room, how many have changed.
+        return self._screen.shows(f" {at}: ") or self._screen.shows(f" changed since {at}")
 
     def _log(self) -> bool:
         """The newest entry stands with the time of day that it is now in Berlin."""

@@ -77,10 +77,10 @@ _NOTHING: Final = "nothing needs you"
 # What has happened to a task that its row of what needs the human says already; everything else is said beside it.
 _SAID: Final[Mapping[int, Collection[str]]] = {
     needs.ASKS: ("noted", "edited"),
-    needs.CHECKS: ("noted", "done"),
+    needs.CHECKS: ("noted", "edited", "done"),
     needs.HELD: ("new",),
-    needs.REVIEW: ("noted", "done"),
-    needs.AGENTS: ("noted", "started"),
+    needs.REVIEW: ("noted", "edited", "done"),
+    needs.AGENTS: ("noted", "edited", "started"),
     needs.FAILED: ("failed",),
 }
 _WAITING: Final = (needs.ASKS, needs.CHECKS, needs.HELD, needs.REVIEW, needs.AGENTS)
@@ -185,10 +185,10 @@ class Counts:
         if not others:
             return Count((f"{mark} ", "$muted"), (f"nothing else since {at}", "nothing else"), "0")
         number = f"{others:,}{'+' * (others >= MAX_NEW)}"
-        ways = [*what_changed(self._context, in_rows), f"{number} changed"]
-        return Count(
-            (f"{mark} ", "$changed"), [f"since {at}: {ways[0]}", f"{at}: {ways[0]}", ways[0]], number, briefs=ways
-        )
+        in_all = [f"{number} changed since {at}", f"{number} changed"]
+        ways = what_changed(self._context, in_rows)
+        forms = [f"since {at}: {ways[0]}", f"{at}: {ways[0]}", ways[0]] if ways else in_all
+        return Count((f"{mark} ", "$changed"), forms, number, briefs=[*ways, *in_all])
 
     def _mark(self, looks: Look, color: str) -> Part:
         return f"{looks.mark(ascii_only=self._context.ascii_only)} ", color
