@@ -26,6 +26,9 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.asks import reading
+from tui_tasks.tui.inbox import rows_and_detail
+from tui_tasks.tui.rows import row_cursor
+from tui_tasks.tui.state.context import LastInput
 from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.state.writer import Work, Writer
 
@@ -179,3 +182,19 @@ def _read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     Tests of the time itself are in `test_reading.py`.
     """
     monkeypatch.setattr(reading, "READ_SECONDS", -math.inf)
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch, _read_at_once: None) -> list[float]:
+    """The seconds of the clock that counts how long something has stood on screen."""
+    now = [1_000.0]
+    for module in (reading, rows_and_detail, row_cursor):
+        monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
+    return now
+
+
+@pytest.fixture
+def pressed_now(monkeypatch: pytest.MonkeyPatch, seconds: list[float]) -> None:
+    """Let keys be pressed at these seconds."""
+    monkeypatch.setattr(LastInput, "at", property(lambda _: seconds[0], lambda *_: None))

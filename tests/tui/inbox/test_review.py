@@ -15,10 +15,8 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
-from tui_tasks.tui.asks import reading
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.screens.search_all import SearchAll
-from tui_tasks.tui.state.context import LastInput
 
 
 @pytest.fixture
@@ -170,12 +168,8 @@ async def test_what_its_agent_changes_meanwhile_is_not_accepted_unseen(plan, fil
         assert "its name changed meanwhile. Nothing was accepted." in said(app)
 
 
-async def test_what_changed_just_before_the_key_is_told_and_not_accepted(plan, filed, make_app, monkeypatch):
+async def test_what_changed_just_before_the_key_is_told_and_not_accepted(plan, filed, make_app, seconds, pressed_now):
     """The rows were read again in time: what no person can have read is not accepted by a key."""
-    seconds = [100.0]
-    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
-    monkeypatch.setattr(reading, "monotonic", lambda: seconds[0])
-    monkeypatch.setattr(LastInput, "at", property(lambda _: seconds[0], lambda *_: None))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await open_review(pilot)
@@ -202,12 +196,8 @@ async def test_what_changed_just_before_the_key_is_told_and_not_accepted(plan, f
 
 @pytest.mark.parametrize("keys", [["y"], ["v", "y"]])
 async def test_an_agent_that_goes_on_logging_keeps_no_held_task_from_being_accepted(
-    plan, filed, make_app, monkeypatch, keys
+    plan, filed, make_app, seconds, pressed_now, keys
 ):
-    seconds = [100.0]
-    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
-    monkeypatch.setattr(reading, "monotonic", lambda: seconds[0])
-    monkeypatch.setattr(LastInput, "at", property(lambda _: seconds[0], lambda *_: None))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await open_review(pilot)

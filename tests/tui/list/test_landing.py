@@ -11,11 +11,9 @@ import pytest
 from tests.tui.driving import by_agent, opened, said, settle, shown, task, until
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask
-from tui_tasks.tui.asks import reading
-from tui_tasks.tui.state.context import LastInput
-from tui_tasks.tui.tasks import task_pane
 
 REFUSED = "The cursor moved here by itself: look, and press the key again."
+pytestmark = pytest.mark.usefixtures("pressed_now")
 NAMES = ("One", "Two", "Three", "Four")
 
 # Keys that change the task under the cursor, or open what does; what is typed on belongs to them.
@@ -24,16 +22,6 @@ KEYS = [
     *(("list", keys) for keys in (*EVERYWHERE, ("J",), ("K",), ("v", "s", "d"))),
     *(("board", keys) for keys in (*EVERYWHERE, ("J",), ("K",), ("H",), ("L",), ("L", "L"), ("v", "L"))),
 ]
-
-
-@pytest.fixture
-def seconds(monkeypatch: pytest.MonkeyPatch, _read_at_once: None) -> list[float]:
-    """The seconds of the clock."""
-    now = [1_000.0]
-    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
-    monkeypatch.setattr(task_pane, "monotonic", lambda: now[0])
-    monkeypatch.setattr(LastInput, "at", property(lambda _: now[0], lambda *_: None))
-    return now
 
 
 @pytest.fixture

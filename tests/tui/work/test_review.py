@@ -59,6 +59,12 @@ async def review(app, pilot, plan, number=9):
     await settle(pilot)
 
 
+async def merge(app, pilot, plan):
+    await review(app, pilot, plan)
+    await settle(pilot, "y", "enter", "enter")
+    await until(pilot, lambda: "Merged into main" in said(app))
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_first(plan, place, make_app, size):
     begin(plan, 9, place, branch=BRANCH)
@@ -477,9 +483,7 @@ async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(pl
     work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        await settle(pilot, "y", "enter", "enter")
-        await until(pilot, lambda: "Merged into main" in said(app))
+        await merge(app, pilot, plan)
         await settle(pilot, "u")
         await until(pilot, lambda: "Taken out of main again" in said(app))
         assert state_of(plan, work) == "ready"
@@ -533,9 +537,7 @@ async def test_redo_merges_and_discards_again_what_undo_has_brought_back(plan, p
     work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        await settle(pilot, "y", "enter", "enter")
-        await until(pilot, lambda: "Merged into main" in said(app))
+        await merge(app, pilot, plan)
         merged = git(place.root, "rev-parse", "main")
         await settle(pilot, "u")
         await until(pilot, lambda: "^r merges it again" in said(app))
@@ -568,9 +570,7 @@ async def test_undo_offers_a_revert_where_others_have_built_on_a_merge(plan, pla
     work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        await settle(pilot, "y", "enter", "enter")
-        await until(pilot, lambda: "Merged into main" in said(app))
+        await merge(app, pilot, plan)
         commit(place.root, "Later", later_txt="x\n")
         await settle(pilot, "u")
         await until(pilot, lambda: "revert it" in shown(app))

@@ -303,7 +303,11 @@ class GlobalActions(Controller):
         found = [need for need in Needs(self._context).all() if need.key not in before]
         if len(found) != 1 or found[0].is_rest:
             number = sum(need.count for need in found)
-            return f"{count(number, 'row')} of the inbox are back" if number else "What was hidden is back"
+            return (
+                f"{count(number, 'row')} of the inbox {'is' if number == 1 else 'are'} back"
+                if number
+                else "What was hidden is back"
+            )
         entry = NeedsEntries(self._context, lambda span: None).entry(found[0])
         return f"{' '.join(filter(None, (entry.number, safe_line(entry.text, 40))))} is back"
 

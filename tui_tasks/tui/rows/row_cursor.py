@@ -1,4 +1,5 @@
-"""The cursor in a `RowCache`. Cursor and screen are tied to keys, so that only the human moves them.
+"""The cursor in a `RowCache`, and where it came to be when its row went. Cursor and screen are tied to keys, so that
+only the human moves them.
 
 Nothing here depends on a terminal. Rows are read when they are asked for, so a hidden list reads none.
 """
@@ -6,11 +7,19 @@ Nothing here depends on a terminal. Rows are read when they are asked for, so a 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Generic, TypeVar
+from time import monotonic
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from tui_tasks.core.vocab import HUMAN
 from tui_tasks.tui.rows.row_cache import RowCache, Source
 
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.state.database_link import StateChanges
+
 R = TypeVar("R")
+
+MOVED_BY_ITSELF: Final = "The cursor moved here by itself"
 
 
 class RowCursor(Generic[R]):
@@ -283,3 +292,36 @@ class RowCursor(Generic[R]):
             if self.cache.key(row) not in moved:
                 return self.cache.key(row), line
         return None, 0
+
+
+class Landing:
+    """The row on which the cursor came to be when another went, until the human moves it: a key that was meant for the
+    row before must not change this one unread.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._key: str | None = None
+        self._at = 0.0
+
+    def note(self, before: str | None, now: str | None, changes: StateChanges) -> None:
+        """Note the keys of the rows under the cursor before and after changes. After those of the human alone the row
+        counts as read.
+        """
+        if now != before:
+            is_own = bool(changes.entries) and all(entry.actor == HUMAN for entry in changes.entries)
+            self._key, self._at = now, float("-inf") if is_own else monotonic()
+
+    def forget(self) -> None:
+        """Note that the human has moved the cursor, or was asked."""
+        self._key = None
+
+    def is_at(self, key: str | None) -> bool:
+        """Return whether the cursor came to a row by itself, however long ago."""
+        return key is not None and key == self._key
+
+    def is_unread(self, key: str | None) -> bool:
+        """Return whether it came there too late for the row to be read when the key was pressed."""
+        from tui_tasks.tui.asks.reading import Reading  # the first paint goes without
+
+        return self.is_at(key) and not Reading(self._context).is_long_since(self._at)

@@ -26,6 +26,7 @@ from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
+from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF, Landing
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, titled_rule
@@ -139,7 +140,7 @@ class SchedulePane(Pane):
         touched = job_lines.touched(self.context.db, changes.entries) if not changes.all else None
         before = self.row_list.cursor
         self.row_list.change(self._read(touched if touched is None or len(touched) <= _FEW else None))
-        self._job_actions.note_where_it_landed(before, self.row_list.cursor)
+        self._job_actions.landing.note(before, self.row_list.cursor, changes)
         self._show()
 
     @override
@@ -267,22 +268,14 @@ class JobActions(Controller):
         self._job = job
         self._number = number
         self._select = select
-        self._landed: str | None = None
-        """The job on which the cursor came to be when another went."""
-
-    def note_where_it_landed(self, before: str | None, now: str | None) -> None:
-        """Note the job under the cursor if that was on another before a change, whoever made it."""
-        if now != before:
-            self._landed = now
+        self.landing = Landing(context)
 
     async def _is_meant(self, line: JobLine, verb: str) -> bool:
         """Return whether a key is for a job; asked where the cursor came to it by itself."""
-        if line.job.uid != self._landed:
+        if not self.landing.is_at(line.job.uid):
             return True
-        self._landed = None
-        return await confirm(
-            self._context, f"{verb} {self._named(line)}? The cursor moved here by itself.", verb.casefold()
-        )
+        self.landing.forget()
+        return await confirm(self._context, f"{verb} {self._named(line)}? {MOVED_BY_ITSELF}.", verb.casefold())
 
     def _named(self, line: JobLine) -> str:
         return f"S{self._number(line.job.uid)} {safe_line(line.job.name, 40)}"

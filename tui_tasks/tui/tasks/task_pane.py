@@ -1,334 +1,28 @@
-"""The base of the list and the board: a cursor on a task, a filter, quick add and a detail; and the human's actions on
-existing tasks: status, edit, note, copy, move to another list, delete.
-
-Forms and dialogs are imported when they are opened: together they take longer to import than the first screen takes to
-appear.
+"""The base of the list and the board: a cursor on a task, a filter, quick add and a detail, and the actions that its
+keys perform.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from time import monotonic
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from typing_extensions import override
 
-from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
-from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.tasks import task_queries, task_records
-from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.core.vocab import HUMAN, LIVE_WORK, RESERVED_AGENTS
-from tui_tasks.text.glyphs import LOOKS
-from tui_tasks.text.safe import safe_copy, safe_line
-from tui_tasks.text.times import count
-from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
 from tui_tasks.tui.tasks.links import LinkActions
 from tui_tasks.tui.tasks.quick_add import AddActions, QuickAdd
+from tui_tasks.tui.tasks.task_actions import TaskActions
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.widgets.bases import Pane
 from tui_tasks.tui.work.work_actions import WorkActions
-
-STATUS_KEYS: Final = {
-    "p": "pending", "i": "in_progress", "d": "done", "f": "failed", "s": "skipped", "c": "cancelled",
-}  # fmt: skip
-ASKED_WHY: Final = ("failed", "skipped")
-# Of several tasks to be deleted, how many are named.
-_NAMED: Final = 3
-# Microseconds within which a title that an agent has written may not have been read.
-_JUST_NOW: Final = 500_000
-_MOVED_BY_ITSELF: Final = "The cursor moved here by itself"
-
-
-class TaskActions(Controller):
-    """Acts on the marked tasks of a pane, else on the task under the cursor."""
-
-    def __init__(self, pane: TaskPane) -> None:
-        self._pane = pane
-        self._context = pane.context
-        self._landed: str | None = None
-        """The task on which the cursor came to be when another went, until the human moves it."""
-        self._landed_at = 0.0
-
-    @override
-    def why_not(self, action: Action) -> str | None:
-        """An editor edits one task."""
-        marks = self._pane.row_list.marks
-        if len(marks) > 1 and action.id in ("edit_in_editor", "checks"):
-            return f"{count(len(marks), 'task')} are marked; it takes one"
-        return super().why_not(action)
-
-    def _tasks(self) -> list[Task]:
-        return task_queries.live_tasks(self._context.db, self._pane.selection())
-
-    def _named(self, tasks: Sequence[Task]) -> str:
-        """Return the tasks that an action is about; marked ones are called so, as the cursor may be elsewhere."""
-        if len(tasks) > 1:
-            return count(len(tasks), "marked task")
-        one = f"“{safe_line(tasks[0].name, 40)}”"
-        return one if tasks[0].uid == self._pane.target() else f"the marked {one}"
-
-    def _listed(self, tasks: Sequence[Task]) -> str:
-        """Return the same with the names of the first of several."""
-        if len(tasks) == 1:
-            return self._named(tasks)
-        shown = tasks if len(tasks) <= _NAMED else tasks[: _NAMED - 1]
-        parts = [f"#{task.number} “{safe_line(task.name, 30)}”" for task in shown]
-        last = f"{len(tasks) - len(shown):,} more" if len(shown) < len(tasks) else parts.pop()
-        return f"{self._named(tasks)}, {', '.join(parts)} and {last}"
-
-    async def do_take_back(self) -> None:
-        """Take back the newest deletion in the list on screen, whoever made it."""
-        from tui_tasks.tui.agents.agent_actions import take_back_deletion
-
-        await take_back_deletion(self._context)
-
-    # Status
-
-    async def do_status(self) -> None:
-        """Ask for the status, and why where a task failed or is skipped."""
-        from tui_tasks.tui.inputs.dialogs import Choice, Menu
-
-        tasks = self._tasks()
-        if not tasks:
-            return
-        choices = []
-        for letter, status in STATUS_KEYS.items():
-            shown = LOOKS[status]
-            already = all(task.status == status for task in tasks)
-            word = f"{shown.mark(ascii_only=self._context.ascii_only)} {shown.word}"
-            choices.append(Choice(letter, word, shown.color, "it is already" if already else ""))
-        key = await self._context.ask(Menu(self._context, f"Status of {self._named(tasks)}", choices))
-        if key is not None and await self.set_status([task.uid for task in tasks], STATUS_KEYS[key]):
-            self._pane.row_list.clear_marks()
-
-    async def set_status(self, uids: Sequence[str], status: str, *, is_seen: bool = False) -> bool:
-        """Set the status of tasks as one change; ask for the reason first if it is one of `ASKED_WHY`.
-
-        Say what was set, unless it `is_seen` of one task. Return False if the human went back.
-        """
-        from tui_tasks.core.read.tasks import ready_tasks
-        from tui_tasks.tui.inputs.text_dialog import TextDialog
-
-        operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
-        keeps: AbstractContextManager[None] = nullcontext()
-        if status in ASKED_WHY:
-            word, draft = LOOKS[status].word, f"{status} {' '.join(sorted(uids))}"
-            prompt = TextDialog(
-                self._context, f"Why {word}?", done=f"Set {word}", hint="goes into the log", draft=draft
-            )
-            why = await self._context.ask(prompt)
-            if why is None:
-                return False
-            keeps = prompt.keeps_unless_done()
-            operations += [LogTask(uid, why.strip()) for uid in uids if why.strip()]
-        early = ready_tasks.starts_early(self._context.db, uids) if status == "in_progress" else ""
-        tasks = task_queries.live_tasks(self._context.db, uids)
-        named = count(len(tasks), "task") if len(tasks) > 1 else self._named(tasks)
-        with keeps:
-            await self._context.link.commit(*operations)
-        undo = f"{self._context.keymap.key_of('undo')} undoes it."
-        if len(tasks) > 1 or not is_seen:
-            self._context.say(f"{named}: {LOOKS[status].word}.{early and f' {early}.'} {undo}")
-        elif early:
-            self._context.say(f"{early}.")
-        return True
-
-    # Checks
-
-    async def do_checks(self) -> None:
-        """Give and take the checks of one task, or have them run; again and again until the human goes back."""
-        from tui_tasks.tui.inputs.dialogs import Choice, Menu
-
-        context = self._context
-        while tasks := self._tasks()[:1]:
-            choices = {key: (word, style, wanted) for key, word, style, wanted in task_text.choices(context, tasks[0])}
-            if not choices:
-                context.say("No check is configured: add [check.NAME] to the configuration file.")
-                return
-            offered = [Choice(key, word, style) for key, (word, style, _) in choices.items()]
-            key = await context.ask(Menu(context, f"Checks of {self._named(tasks)}", offered))
-            if key is None:
-                return
-            await context.link.commit(*choices[key][2])
-            if key == "r":
-                context.say("Its checks are running.")
-                return
-
-    # Editing
-
-    async def do_edit(self) -> None:
-        """Edit the task in the form; of several, set fields in one line."""
-        from tui_tasks.tui.inputs.task_form import TaskForm, edit_together
-
-        tasks = self._tasks()
-        if len(tasks) > 1:
-            await edit_together(self._context, tasks)
-        elif tasks:
-            await TaskForm(self._context).edit(tasks[0])
-
-    async def do_edit_in_editor(self) -> None:
-        """Edit title and description in $EDITOR."""
-        from tui_tasks.tui.inputs.task_form import edit_outside
-
-        for task in self._tasks()[:1]:
-            await edit_outside(self._context, task)
-
-    # The rest
-
-    async def do_delete(self) -> None:
-        """Delete; ask about several, about a marked one that is not under the cursor, about one that is more than its
-        title, and about a second one without a move between, as `dd` is a habit of vim and an agent may have deleted
-        the first.
-        """
-        from tui_tasks.tui.inputs.dialogs import confirm
-
-        tasks, context = self._tasks(), self._context
-        if not tasks:
-            return
-        named = self._named(tasks)
-        has_more = self._more_than_title(tasks[0]) if len(tasks) == 1 else ""
-        is_elsewhere = [task.uid for task in tasks] != [self._pane.target()]
-        has_landed = [task.uid for task in tasks] == [self._landed]
-        why = [f"{_MOVED_BY_ITSELF}."] * has_landed + [f"{has_more}."] * bool(has_more)
-        question = " ".join((f"Delete {self._listed(tasks)}?", *why))
-        if (is_elsewhere or why) and not await confirm(
-            context, question, "delete them" if len(tasks) > 1 else "delete it"
-        ):
-            return
-        now = {task.uid: task for task in task_queries.live_tasks(context.db, [task.uid for task in tasks])}
-        if changed := [task for task in tasks if _what_is_deleted(now.get(task.uid)) != _what_is_deleted(task)]:
-            numbers = ", ".join(f"#{task.number}" for task in changed[:3]) + ", …" * (len(changed) > 3)
-            context.say(f"Not deleted: {numbers} changed since you were asked. Look, and press the key again.")
-            return
-        context.state.cursor_deleted = self._pane.target()
-        await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
-        named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
-        context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings {them} back.")
-
-    def note_where_it_landed(self, before: str | None, changes: StateChanges) -> None:
-        """Note the task under the cursor if that was on another before a change, whoever made it; and when, unless the
-        human made it.
-        """
-        if (now := self._pane.target()) != before:
-            is_own = bool(changes.entries) and all(entry.actor == HUMAN for entry in changes.entries)
-            self._landed, self._landed_at = now, float("-inf") if is_own else monotonic()
-
-    def forget_where_it_landed(self) -> None:
-        """Note that the human has moved the cursor."""
-        self._landed = None
-
-    def is_too_early(self, action: Action) -> bool:
-        """Return whether an action would change a task that came under the cursor by itself, too late to be read when
-        the key was pressed. `delete` asks about it, however long ago it came.
-        """
-        if not action.writes or action.needs != "task" or action.id == "delete":
-            return False
-        from tui_tasks.tui.asks.reading import Reading
-
-        is_for_cursor = action.id in ("move_down", "move_up")
-        uids = [self._pane.target()] if is_for_cursor else self._pane.selection()
-        return uids == [self._landed] and not Reading(self._context).is_long_since(self._landed_at)
-
-    def _more_than_title(self, task: Task) -> str:
-        """Return what a task has that nobody would lose by accident: its log, tasks that wait for it, an agent; or that
-        an agent has changed it, so that its title may not have been read.
-        """
-        db = self._context.db
-        parts = []
-        if task.updated_by != HUMAN and self._context.clock.now() - task.updated_at < _JUST_NOW:
-            parts.append(f"{agent_text.who(task.updated_by, 30)} has changed it just now")
-        if logged := task_records.log_count(db, task.uid):
-            parts.append(count(logged, "log entry", "log entries"))
-        if waiting := overview.dependents(db, task.uid):
-            others = f"#{waiting[0].number}" if len(waiting) == 1 else count(len(waiting), "task")
-            parts.append(f"{others} {'depends' if len(waiting) == 1 else 'depend'} on it")
-        works = [work.agent for work in work_queries.of_task(db, task.uid) if work.state in LIVE_WORK]
-        taken = [task.who] if task.status == "in_progress" and task.who not in ("", *RESERVED_AGENTS) else []
-        if agents := works or taken:
-            parts.append(f"{agent_text.who(agents[0], 40)} works on it")
-        return ", ".join(parts)
-
-    async def do_move_to_list(self) -> None:
-        """Choose a list, and put the tasks at its end."""
-        from tui_tasks.tui.screens.picker import PaletteEntry, Picker
-
-        tasks, context = self._tasks(), self._context
-        uids = [task.uid for task in tasks]
-
-        def move(home: TaskList) -> Callable[[], None]:
-            return lambda: context.run(self._move_to(uids, home))
-
-        entries = [
-            PaletteEntry(safe_line(home.name, 80), count(home.total, "task"), run=move(home))
-            for home in context.state.lists.values()
-            if any(task.list_id != home.id for task in tasks)
-        ]
-        context.push(Picker(context, "→", entries, enter="Move"))
-
-    async def _move_to(self, uids: list[str], home: TaskList) -> None:
-        context = self._context
-        await context.link.commit(*(MoveTask(uid, list_uid=home.uid) for uid in uids))
-        self._pane.row_list.clear_marks()
-        context.say(f"Moved to {safe_line(home.name, 40)}. {context.keymap.key_of('undo')} brings it back.")
-
-    async def do_note(self) -> None:
-        """Write a message to the agent of the tasks, or a note into their log."""
-        from tui_tasks.tui.agents.agent_actions import write
-
-        tasks = self._tasks()
-        agents = sorted({task.who for task in tasks} - {"human", "system"})
-        if tasks:
-            named = f"#{tasks[0].number} {self._named(tasks)}" if len(tasks) == 1 else self._named(tasks)
-            uids = [task.uid for task in tasks]
-            is_at_work = all(
-                task.status == "in_progress" or (task.agent is not None and task.status == "pending") for task in tasks
-            )
-            agent = agents[0] if len(agents) == 1 else None
-            await write(self._context, agent, uids, named, is_at_work=is_at_work)
-
-    async def do_copy(self) -> None:
-        """Copy ids, titles, or tasks as Markdown."""
-        from tui_tasks.tui.inputs.dialogs import Choice, Menu
-
-        tasks, context = self._tasks(), self._context
-        choices = [Choice("i", "id"), Choice("m", "Markdown"), Choice("t", "title")]
-        key = await context.ask(Menu(context, f"Copy of {self._named(tasks)}", choices))
-        if key is None:
-            return
-        if key == "m":
-            text = "\n\n".join(as_markdown(task) for task in tasks)
-        else:
-            text = "\n".join(task.uid if key == "i" else safe_copy(task.name, one_line=True) for task in tasks)
-        context.copy(text)
-        context.say(f"Copied {count(len(text), 'character')}.")
-
-
-def _what_is_deleted(task: Task | None) -> object:
-    """Return what a human who deletes a task decides about: what it is, where, and who is at it; None if it is deleted.
-
-    Its log, its tags and the like are no part of it: an agent that goes on writing them keeps no task from deletion.
-    """
-    return task and (task.name, task.description, task.list_id, task.status, task.agent)
-
-
-def as_markdown(task: Task) -> str:
-    """Return a task as an item of a Markdown list, with its description below it."""
-    box = "x" if task.status == "done" else " "
-    lines = [f"- [{box}] {' '.join(task.name.split())}"]
-    lines += [f"  {line}".rstrip() for line in task.description.splitlines()]
-    return "\n".join(lines)
 
 
 class TaskPane(Pane):
@@ -391,11 +85,11 @@ class TaskPane(Pane):
         """Change no task that came under the cursor just now by itself, and drop what is typed on for it."""
         action = ACTIONS[id]
         if action.moves:
-            self.task_actions.forget_where_it_landed()
+            self.task_actions.landing.forget()
         if not self.task_actions.is_too_early(action):
             super().action_act(id)
             return
-        refused = f"{_MOVED_BY_ITSELF}: look, and press the key again."
+        refused = f"{MOVED_BY_ITSELF}: look, and press the key again."
         if action.takes_words:
             self.context.expect_words(refused, id)
         else:
