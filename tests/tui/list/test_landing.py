@@ -124,3 +124,20 @@ async def test_a_key_after_the_human_has_moved_the_task_away_themselves_acts_at_
         await until(pilot, lambda: app.pane.target() == uids[2])
         await settle(pilot, "s", "d")
         assert task(app, uids[2]).status == "done"
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+@pytest.mark.parametrize("keys", ["sd", "d"])
+async def test_a_key_for_a_marked_task_that_an_agent_has_deleted_is_not_for_the_task_under_the_cursor(
+    make_app, plan, agent, uids, seconds, pane, keys
+):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        app.pane.select(uids[2])
+        app.pane.row_list.mark([uids[0]])
+        await settle(pilot)
+        agent(DeleteTask(uids[0]))
+        await until(pilot, lambda: app.pane.row_list.marks == [])
+        await settle(pilot, *keys)
+        assert task(app, uids[2]).status == "pending" and not task(app, uids[2]).deleted
+        assert (said(app) + shown(app)).count("The cursor moved here by itself")

@@ -200,14 +200,14 @@ class BoardPane(TaskPane):
     @override
     def changed(self, changes: StateChanges) -> None:
         """Update the cards that were touched; the cursor follows its card."""
+        target, selection = self.target(), self.selection()
         if changes.all:
-            target = self.target()
             self.refreshed()
-            self.task_actions.landing.note(target, self.target(), changes)
+            self.task_actions.note_landing(target, selection, changes)
             return
         # A task moves to another column when its agent leaves or comes back.
         was_needing, self._needing = self._needing, self.context.state.needing
-        target, uids = self.target(), changes.tasks() | (was_needing ^ self._needing)
+        uids = changes.tasks() | (was_needing ^ self._needing)
         wider, self._number_width = self._number_width, self.context.state.number_width
         for column in self.columns:
             column.cards.change(uids)
@@ -215,7 +215,7 @@ class BoardPane(TaskPane):
                 column.cards.redraw()
         if target in uids and self.row_list.cursor != target:
             self._follow(target)
-        self.task_actions.landing.note(target, self.target(), changes)
+        self.task_actions.note_landing(target, selection, changes)
         if self.is_open:
             self.detail.changed(changes)
         self._counts.update(self.only)

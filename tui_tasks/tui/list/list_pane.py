@@ -205,13 +205,13 @@ class ListPane(TaskPane):
     @override
     def changed(self, changes: StateChanges) -> None:
         """Update the rows that were touched."""
-        asking, before = self._needing(), self.target()
+        asking, before, selection = self._needing(), self.target(), self.selection()
         if changes.all:
             self.row_list.reload()
         else:
             # What a filter finds by a question is found when it opens, though that is no change of its task.
             self.row_list.change(changes.tasks() | (asking ^ self._asking if self.only else set()))
-        self.task_actions.landing.note(before, self.target(), changes)
+        self.task_actions.note_landing(before, selection, changes)
         wider, self._number_width = self._number_width, self.context.state.number_width
         if changes.all or asking != self._asking or wider != self._number_width:
             self._asking = asking

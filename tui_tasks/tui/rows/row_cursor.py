@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from tui_tasks.core.vocab import HUMAN
 from tui_tasks.tui.rows.row_cache import RowCache, Source
 
 if TYPE_CHECKING:
@@ -309,8 +308,7 @@ class Landing:
         counts as read.
         """
         if now != before:
-            is_own = bool(changes.entries) and all(entry.actor == HUMAN for entry in changes.entries)
-            self._key, self._at = now, float("-inf") if is_own else monotonic()
+            self._key, self._at = now, float("-inf") if changes.is_own else monotonic()
 
     def forget(self) -> None:
         """Note that the human has moved the cursor, or was asked."""

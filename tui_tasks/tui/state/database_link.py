@@ -42,6 +42,11 @@ class StateChanges(msgspec.Struct, frozen=True):
     waiting: frozenset[str] = frozenset()
     """Tasks that depend on one that was changed, and may be blocked, or free, by it; tasks of a check that was run."""
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the human alone made them."""
+        return bool(self.entries) and all(entry.actor == HUMAN for entry in self.entries)
+
     def touches(self, *entities: str) -> bool:
         """Whether a row of one of the tables was written (`task`, `log`, `list`, `ask`, `agent`, `job`, `run` ...)."""
         return self.all or any(entry.entity in entities for entry in self.entries)

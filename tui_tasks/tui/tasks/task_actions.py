@@ -28,6 +28,7 @@ from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF, Landing
 from tui_tasks.tui.tasks import task_text
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.state.database_link import StateChanges
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
 STATUS_KEYS: Final = {
@@ -203,6 +204,14 @@ class TaskActions(Controller):
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
         context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings {them} back.")
+
+    def note_landing(self, cursor: str | None, selection: Sequence[str], changes: StateChanges) -> None:
+        """Note the task under the cursor after changes if that was on another before, or if keys were for marked tasks
+        that others have taken away.
+        """
+        now = self._pane.target()
+        has_lost_marks = selection != [cursor] and self._pane.selection() == [now] and not changes.is_own
+        self.landing.note(None if has_lost_marks else cursor, now, changes)
 
     def is_too_early(self, action: Action) -> bool:
         """Return whether an action would change a task that came under the cursor by itself and is unread. `delete`
