@@ -685,6 +685,15 @@ async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_as
         assert re.search(r"#4  jose is maintained.*… Which one\? +claude-1 +9m", line)
 
 
+@pytest.mark.parametrize("blank", ["\n", " ", "\t"])
+async def test_a_question_behind_thousands_of_blanks_is_shown_by_its_words_and_ends_no_screen(plan, make_app, blank):
+    by_agent(plan, "claude-2", OpenAsk(f"{blank * 5_000}May I drop it?"))
+    async with opened(make_app(plan.path)) as pilot:
+        assert re.search(r"\? +May I drop it\? +claude-2", above(pilot.app))
+        await press(pilot.app, pilot, "a")
+        assert "May I drop it?" in shown(pilot.app)
+
+
 async def test_a_reason_without_room_takes_that_of_the_name_of_its_task(make_app, plan, jobs):
     async with opened(make_app(plan.path, pane="schedule"), (70, 24)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "✗ #3" in line)

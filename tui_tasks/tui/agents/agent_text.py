@@ -141,10 +141,11 @@ def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
 
     request = ask.request or {}
     if request.get("kind") != "permission" or not request.get("tool"):
-        beginning = ask.question[:LINE_CHARS]
+        # Cut after the blanks before it, which may be more than a line shows.
+        beginning = ask.question.strip()[:LINE_CHARS]
         if is_written_out(ask):
             return beginning.replace("\n", " ")
-        return _decided(beginning.strip(), is_prose=True, ascii_only=ascii_only)
+        return _decided(beginning, is_prose=True, ascii_only=ascii_only)
     text = f"{request['tool']}: {_gist(request.get('input'))}"[:LINE_CHARS]
     return _decided(text, is_prose=False, ascii_only=ascii_only)
 

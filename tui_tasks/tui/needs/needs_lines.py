@@ -149,7 +149,7 @@ class NeedsText(TextDrawing):
         where a number says what the entry is about.
         """
         ascii_only, aside = self.context.ascii_only, safe_ends(entry.aside, WHO, ascii_only=self.context.ascii_only)
-        for text in filter(None, (entry.text, entry.brief)):
+        for text in (entry.text, *filter(None, [entry.brief])):
             for beside in dict.fromkeys((aside, "" if entry.number and not entry.has_agent else aside)):
                 lines = wrapped(text, columns.room_beside(beside), ascii_only=ascii_only)
                 if len(lines) == 1:
