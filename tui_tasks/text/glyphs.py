@@ -48,7 +48,7 @@ LOOKS: Final = {
     "failed": _FAILED,
     "skipped": _SKIPPED,
     "cancelled": _SKIPPED._replace(word="cancelled", letter="c"),
-    "overdue": Look("◷", "overdue", "@", "$state-overdue"),
+    "overdue": Look("◷", "late", "@", "$state-overdue"),
     "quiet": _STUCK._replace(word="quiet"),
     "stuck": _STUCK,
     "stopped": _STUCK,

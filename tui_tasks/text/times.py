@@ -38,8 +38,8 @@ def ago(then_us: int, now_us: int) -> str:
 
 
 def due(when_us: int, now_us: int) -> str:
-    """Return how far away a planned instant is: `in 12h`, `now`, `overdue 25m`."""
-    return f"overdue {age(when_us, now_us)}" if now_us - when_us >= SECOND else age(when_us, now_us)
+    """Return how far away a planned instant is: `in 12h`, `now`, `late 25m`."""
+    return f"late {age(when_us, now_us)}" if now_us - when_us >= SECOND else age(when_us, now_us)
 
 
 def age_lasts(then_us: int, now_us: int) -> int:

@@ -80,9 +80,9 @@ def test_what_is_told_stays_true_for_as_long_as_it_says(value, now):
     [
         ("2026-01-28", "due today", "due today (Wed 2026-01-28)"),
         ("2026-01-30", "due in 2d", "due in 2d (Fri 2026-01-30)"),
-        ("2026-01-25", "overdue 3d", "overdue 3d (Sun 2026-01-25)"),
+        ("2026-01-25", "late 2d", "late 2d (Sun 2026-01-25)"),
         ("2026-01-29T02:30:00.000+00:00", "due in 4h", "due in 4h (Thu 2026-01-29 03:30)"),
-        ("2026-01-28T22:00:00.000+00:00", "overdue 30m", "overdue 30m (Wed 2026-01-28 23:00)"),
+        ("2026-01-28T22:00:00.000+00:00", "late 30m", "late 30m (Wed 2026-01-28 23:00)"),
     ],
 )
 def test_a_due_date_is_told_in_words_with_the_date(value, short, long):

@@ -130,7 +130,7 @@ def test_a_weekday_is_completed_in_a_filter_and_in_quick_add():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("due:<3x", "no due '<3x': due: takes overdue"),
+        ("due:<3x", "no due '<3x': due: takes late"),
         ("due:>", "no due '>': "),
         ("estimate:1d", "no estimate '1d': estimate takes minutes, such as 90, 45m or 1h30m"),
         ("links:some", "no links 'some': links: takes any or none"),

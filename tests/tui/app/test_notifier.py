@@ -166,7 +166,7 @@ async def test_a_job_that_becomes_overdue_is_told_once(plan, calls, agent):
         await until(pilot, lambda: calls)
         await commit(app, pilot, agent, job_named("Fourth"))
         assert app.focus_tracking._notifier._found == []
-    assert calls == ["bell", "\x1b]9;tui-tasks: overdue: Drill\x1b\\"]
+    assert calls == ["bell", "\x1b]9;tui-tasks: late: Drill\x1b\\"]
 
 
 async def test_a_burst_is_one_call_and_what_follows_at_once_another(plan, make_app, calls, agent, monkeypatch):

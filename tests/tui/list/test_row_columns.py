@@ -151,10 +151,10 @@ def test_a_long_reason_begins_in_its_column():
 
 
 def test_the_mark_of_a_late_task_stands_beside_its_agent_and_age_and_takes_their_place_nowhere():
-    late = RowFacts((LONG, ""), WHY_LONG, True, (), (), ("! 1h late", ""), ("!", ""), "claude-2", "4m")
+    late = RowFacts((LONG, ""), WHY_LONG, True, (), (), ("! late 1h", ""), ("!", ""), "claude-2", "4m")
     row = shown(late, 80)
     assert row.split()[-3:] == ["!", "claude-2", "4m"] and row.startswith("Migrate the analytics of")
-    assert "! 1h late" in shown(late, 120) and shown(late, 120).endswith("claude-2      4m")
+    assert "! late 1h" in shown(late, 120) and shown(late, 120).endswith("claude-2      4m")
 
 
 def test_a_question_in_a_row_keeps_its_end():
@@ -164,7 +164,7 @@ def test_a_question_in_a_row_keeps_its_end():
 
 def test_a_mark_of_lateness_moves_no_other_column():
     facts = RowFacts((LONG, ""), WHY_LONG, True, agent="claude-2", age="4m")
-    late = RowFacts((LONG, ""), WHY_LONG, True, late=("!", ""), due=("! 1h late", ""), agent="claude-2", age="4m")
+    late = RowFacts((LONG, ""), WHY_LONG, True, late=("!", ""), due=("! late 1h", ""), agent="claude-2", age="4m")
     for width in (80, 100, 120):
         assert shown(late, width).index("claude-2") == shown(facts, width).index("claude-2"), width
 

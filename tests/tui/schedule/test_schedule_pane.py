@@ -42,7 +42,7 @@ async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, mak
         wanted = {
             "Server status": ("◐", "in 14m"),
             "Login audit": ("○", "in 1d"),
-            "Restore test": ("◷", "overdue 25m"),
+            "Restore test": ("◷", "late 25m"),
         }
         wanted |= {"Digest mail": ("✗", "in 19h"), "Weekly report": ("–", "—")}
         for name, (mark, next_) in wanted.items():
@@ -86,7 +86,7 @@ async def test_what_is_overdue_has_the_cursor_and_can_be_run_and_each_reason_is_
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         assert app.pane.line.job.uid == jobs[3]
-        assert "overdue 25m: no scheduler has started it" in shown(app)
+        assert "late 25m: no scheduler has started it" in shown(app)
         assert "then: Sat 19 Dec 19:50, Sat 16 Jan 19:50" in shown(app)
         assert "r Run now" in shown(app)
         assert "smtp: 535 authentication failed" in shown(app)
@@ -224,7 +224,7 @@ async def test_only_the_marks_of_the_schedule_are_coloured(jobs, make_app):
         rows = [app.pane._drawing.draw(line, RowLook(*[False] * 5, 120), 0) for line in app.pane.listed.rows]
         parts = [part for line in (*rows, *app.pane._detail._shown) for part in line]
         assert {text.strip() for text, style in parts if style.startswith("$state")} == {"◐", "○", "◷", "✗", "–", "✓"}
-        assert ("overdue 25m: no scheduler has started it", "") in parts
+        assert ("late 25m: no scheduler has started it", "") in parts
 
 
 def test_what_runs_often_has_a_bar_for_each_hour_as_high_as_it_has_runs():

@@ -45,7 +45,7 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
         assert agents[0].startswith(" ? claude-2 waiting #7") and " ◐ claude-1 #5 " in agents[0]
         assert "waiting #7" not in found[PLACES.index("A")][2], "the screen of the agents lists them itself"
         for head in found:
-            assert "next #8" in head[0] and "25m late" not in head[0]
+            assert "next #8" in head[0] and "late 25m" not in head[0]
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

@@ -589,8 +589,23 @@ async def test_late_tasks_are_told_above_the_pane_and_become_late_by_time_alone(
         assert "late" not in above(app)
         app.context.clock.now = lambda: NOW + 600_000_000
         app.frame.redraw()
-        await until(pilot, lambda: "◷ #8  Backup restore drill: overdue 5m" in above(app))
+        row = re.compile(r"◷ #8  Backup restore drill: due Sat 2026-11-21 20:20 +late +5m")
+        await until(pilot, lambda: row.search(above(app)))
         assert "◷ 1 late" in lines(app)[1]
+
+
+@pytest.mark.parametrize("place", ["1", "2", "4", "enter", "D", "a", "A", "S"])
+async def test_how_late_something_is_has_one_wording_and_one_measure(plan, jobs, make_app, place):
+    # A date is late from its end on, which was 20 hours ago.
+    by_agent(plan, "human", EditTask(plan[8], {"due": "2026-11-20"}))
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        app.navigation.go_to(plan[8])
+        await press(app, pilot, place)
+        text = shown(app)
+        assert not re.search(r"overdue|\d[smhdw] late|late +[1-9]d", text)
+        assert ("late 20h" in text) == (place in ("1", "2", "enter")), "in a phrase; elsewhere in columns"
+        assert re.search(r"#8 +Backup restore drill(: | +)due Fri 2026-11-20 .* 20h\n", text)
 
 
 async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_path, make_app):

@@ -96,15 +96,15 @@ async def test_a_stuck_agent_is_shown_with_the_reason_where_no_row_says_it(plan,
 @pytest.mark.parametrize(
     ("size", "line"),
     [
-        ((40, 12), " ◐ claude-1 #5  ? 2  ✗ 2  ◷ S3 25m late"),
-        ((59, 24), " ◐ claude-1 #5 2m   ? 2   ✗ 2   ◷ S3 Restore test 25m late"),
+        ((40, 12), " ◐ claude-1 #5  ? 2  ✗ 2  ◷ S3 late 25m"),
+        ((59, 24), " ◐ claude-1 #5 2m   ? 2   ✗ 2   ◷ S3 Restore test late 25m"),
     ],
 )
 async def test_the_only_line_of_a_small_screen_names_the_agent_and_what_is_late(plan, jobs, make_app, size, line):
     async with opened(make_app(plan.path), size) as pilot:
         assert lines(pilot.app)[0] == line
         by_agent(plan, "human", EditTask(plan[8], {"due": "2026-11-20"}))
-        late = "◷ S3 late +1" if size[0] == 40 else "◷ S3 Restore test 25m late +1"
+        late = "◷ S3 late +1" if size[0] == 40 else "◷ S3 Restore test late 25m +1"
         await until(pilot, lambda: lines(pilot.app)[0].endswith(late))
 
 

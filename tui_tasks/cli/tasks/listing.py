@@ -228,7 +228,7 @@ def _line(
 
 
 def field_texts(task: Task, now: int, *, long: bool) -> Iterator[str]:
-    """Yield a text for each field of `task_fields.FIELDS` that the task has; overdue ones begin with `!`."""
+    """Yield a text for each field of `task_fields.FIELDS` that the task has; late ones begin with `!`."""
     local = task_fields.local_time(now)
     for name, value in task_fields.of(task).items():
         field = FIELDS[name]

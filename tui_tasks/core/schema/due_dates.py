@@ -1,4 +1,4 @@
-"""Due dates: how `fri`, `3d`, `2w` or `2026-01-31` is read, shown and filtered, and when a task is overdue; and the
+"""Due dates: how `fri`, `3d`, `2w` or `2026-01-31` is read, shown and filtered, and when a task is late; and the
 ranges of values that the words of a filter match (`<3d`, `>=1w`, `<1h`).
 
 `now` is local time: days begin and end where the user is.
@@ -11,8 +11,8 @@ from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_day
 from typing import Any, Final, NamedTuple
 
-OVERDUE: Final = "overdue"
-"""The filter's word for the open tasks whose value is late."""
+LATE: Final = ("late", "overdue")
+"""The filter's words for the open tasks whose value is late; the first one is suggested."""
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -22,7 +22,7 @@ _TIMED: Final = r"(\S+)\s+(\d{1,2}):(\d\d)"
 _DUE: Final = (
     "due takes a date (2026-01-31), an instant (2026-01-31T17:00+01:00), today, tomorrow, fri, fri 17:00, 3d or 2w"
 )
-_DUE_FILTER: Final = "due: takes overdue, none, or a day (today, fri, 3d, 2w, 2026-01-31), < or > before it"
+_DUE_FILTER: Final = "due: takes late, none, or a day (today, fri, 3d, 2w, 2026-01-31), < or > before it"
 
 
 class Range(NamedTuple):
@@ -96,7 +96,7 @@ def is_overdue(due: str, now: datetime) -> bool:
 
 
 def late_since(due: str, now: datetime) -> int:
-    """Return the instant at which it becomes overdue, in microseconds; `now` is local."""
+    """Return the instant from which it is late, in microseconds; `now` is local."""
     at = datetime.fromisoformat(due)
     return _microseconds(_start_of_day(at.date() + timedelta(1), now) if _is_date(due) else at)
 
@@ -107,37 +107,41 @@ def write(due: str, now: datetime) -> str:
 
 
 def short(due: str, now: datetime) -> str:
-    """Return `due in 2d`, `due today` or `overdue 3d`."""
+    """Return `due in 2d`, `due today` or `late 3d`; a date is late from its end on."""
     from tui_tasks.text import times
 
-    if _is_date(due):
+    if _is_date(due) and not is_overdue(due, now):
         days = (date.fromisoformat(due) - now.date()).days
-        day_text = "today" if not days else times.due(days * times.DAY, 0)
-    else:
-        day_text = times.due(_microseconds(datetime.fromisoformat(due)), _microseconds(now))
-    return day_text if day_text.startswith(OVERDUE) else f"due {day_text}"
+        return f"due {times.due(days * times.DAY, 0) if days else 'today'}"
+    words = times.due(late_since(due, now), _microseconds(now))
+    return words if words.startswith("late") else f"due {words}"
 
 
 def long(due: str, now: datetime) -> str:
     """Return it with the date: `due in 2d (Sat 2026-01-31)`, `due in 3h (Sat 2026-01-31 17:00)`."""
+    return f"{short(due, now)} ({when(due, now)})"
+
+
+def when(due: str, now: datetime) -> str:
+    """Return the local date, of an instant with the time: `Sat 2026-01-31`, `Sat 2026-01-31 17:00`."""
     at = date.fromisoformat(due) if _is_date(due) else _local_time_of(due, now)
     time = "" if _is_date(due) else f" {at:%H:%M}"
-    return f"{short(due, now)} ({DAYS[at.weekday()].title()} {at.isoformat()[:10]}{time})"
+    return f"{DAYS[at.weekday()].title()} {at.isoformat()[:10]}{time}"
 
 
 def lasts(due: str, now: datetime) -> int:
     """Return for how many microseconds `short` and `long` stay the same."""
     from tui_tasks.text import times
 
-    if _is_date(due):
+    if _is_date(due) and not is_overdue(due, now):
         return max(_microseconds(_start_of_day(now.date() + timedelta(1), now)) - _microseconds(now), 1)
-    return times.age_lasts(_microseconds(datetime.fromisoformat(due)), _microseconds(now))
+    return times.age_lasts(late_since(due, now), _microseconds(now))
 
 
 def ranges(word: str, now: datetime) -> list[Range]:
-    """Read `today`, `fri`, `2026-01-31`, `<3d`, `>=1w` or `overdue` as a range of dates and one of instants."""
+    """Read `today`, `fri`, `2026-01-31`, `<3d`, `>=1w` or `late` as a range of dates and one of instants."""
     today = now.date()
-    if word == OVERDUE:
+    if word in LATE:
         return [Range(None, today.isoformat(), True), Range(None, _utc_text(now + timedelta(milliseconds=1)), False)]
     sign, rest = compared(word)
     day = parse_day(rest, today)

@@ -139,7 +139,7 @@ FIELDS: Final[dict[str, TaskField]] = {
             due_dates.short,
             due_dates.long,
             due_dates.ranges,
-            ("today", "tomorrow", due_dates.OVERDUE, "<1w", NONE, *due_dates.DAYS),
+            ("today", "tomorrow", due_dates.LATE[0], "<1w", NONE, *due_dates.DAYS),
             "fri",
             is_late=due_dates.is_overdue,
             lasts=due_dates.lasts,

@@ -46,7 +46,7 @@ _NUMBER: Final = "number: takes a task's number, such as 12"
 _WITH_TIME: Final = "fri 17:00"
 # Beside the suggested values, what a word that is being typed may become.
 _FORMS: Final = {
-    "due": ("yesterday", "1d", "1w", "2026-01-31", *due_dates.WEEKDAYS),
+    "due": (due_dates.LATE[1], "yesterday", "1d", "1w", "2026-01-31", *due_dates.WEEKDAYS),
     "estimate": ("1h1m", "1m"),
 }
 

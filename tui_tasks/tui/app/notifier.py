@@ -34,10 +34,10 @@ GATHER: Final = 0.3
 HOLD: Final = 5.0
 # Seconds after which the human's program is ended.
 COMMAND_SECONDS: Final = 10.0
-# The most seconds between two checks for overdue jobs, as clocks are set and machines sleep.
+# The most seconds between two checks for late jobs, as clocks are set and machines sleep.
 _LOOK: Final = 60.0
 _CELLS: Final = 120
-_WORDS: Final = {"task": "failed: ", "run": "job failed: ", "check": "check failed: ", "overdue": "overdue: "}
+_WORDS: Final = {"task": "failed: ", "run": "job failed: ", "check": "check failed: ", "overdue": "late: "}
 # Kinds of alerts by their urgency: a question waits for an answer, and what a terminal did can be taken back.
 _FIRST: Final = ("terminal", "ask")
 
@@ -78,7 +78,7 @@ class Notifier:
         self._has_failed = False
 
     def focus_changed(self, has_focus: bool) -> None:
-        """Note that the terminal has lost the focus or has it again; jobs overdue before count as seen."""
+        """Note that the terminal has lost the focus or has it again; jobs late before count as seen."""
         self._found.clear()
         for timer in (self._calling, self._looking):
             if timer is not None:
@@ -99,7 +99,7 @@ class Notifier:
             self.look()
 
     def look(self) -> None:
-        """Check whether a job has become overdue since the last check."""
+        """Check whether a job has become late since the last check."""
         upto = self._context.clock.now() - ON_TIME
         self._notify(overview.overdue(self._context.db, self._looked_at, upto))
         self._looked_at = max(self._looked_at, upto)

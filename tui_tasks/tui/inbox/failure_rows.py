@@ -14,7 +14,7 @@ from tui_tasks.core.read.job_lines import JobLine
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
-from tui_tasks.core.schema import task_fields
+from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status
@@ -45,16 +45,16 @@ class FailedTasks(RowSource[TaskLine]):
                 yield InboxItem(need, self.KIND, None, "failed", f"{need.count:,} {_OTHERS}")
             elif row is not None:
                 state = "failed" if need.kind == FAILED else "overdue"
-                why = self._reason(row) if need.kind == FAILED else self._due(str(need.row))
+                why = self._reason(row) if need.kind == FAILED else self._was_due(str(need.row))
                 title = f"{row.name}{': ' * bool(why)}{why}"
                 yield InboxItem(need, self.KIND, row, state, title, f"#{row.number}", row.who)
 
     def _reason(self, row: TaskLine) -> str:
         return task_records.end_reason(self.context.db, row)
 
-    def _due(self, due: str) -> str:
+    def _was_due(self, due: str) -> str:
         clock = self.context.clock
-        return task_fields.FIELDS["due"].short(due, task_fields.local_time(clock.now(), clock.zone))
+        return f"due {due_dates.when(due, task_fields.local_time(clock.now(), clock.zone))}"
 
     def lines(self, row: TaskLine | None, room: int) -> list[Drawn]:
         """Return its name, who ended it when, why, and the description."""
@@ -67,7 +67,7 @@ class FailedTasks(RowSource[TaskLine]):
             lines += block(f"{agent_text.who(row.who, 40)} set it failed {at}", room, "$muted")
             lines += block(why, room, "$state-failed") if (why := self._reason(row)) else []
         elif task.due is not None:
-            lines += block(self._due(task.due), room, "$state-overdue")
+            lines += block(self._was_due(task.due), room, "$state-overdue")
         if said := task_records.last_said(self.context.db, row.uid, row.who):
             lines += block(f'"{said}"', room, "$muted")
         return lines + ([[], *block(task.description, room)] if task.description else [])

@@ -90,7 +90,7 @@ class TaskRows(RowDrawing[TaskLine]):
         due: Part | None = None
         for part, lasts in field_parts(context, row):
             self.lasts(lasts)
-            due = due or (None if row.finished_at else (_short_late(part[0]), part[1]))
+            due = due or (None if row.finished_at else part)
         why, checked, urgency = reason(context, row, state), note(context, row), priority(row)
         ask = ask_of(context, row) if state == "needs_you" else None
         since = ask.opened_at if ask is not None else row.updated_at
@@ -221,12 +221,6 @@ class ListLines:
         room = width - sum(cell_len(text) for text, _ in changed_parts(self._context)) - 1
         ways = (f"{tasks}, {word}" if word else tasks, f"{tasks}, sorted" if word else tasks, tasks)
         return [(next((way for way in ways if cell_len(way) < room), tasks), "$muted")]
-
-
-def _short_late(text: str) -> str:
-    """Return `◷ 3d late` for `◷ overdue 3d`, which has no room in its column."""
-    before, late, how = text.partition("overdue ")
-    return f"{before}{how} late" if late else text
 
 
 def _short_path(path: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.schema import task_fields
+from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.needs import needs
@@ -158,7 +158,7 @@ class NeedsEntries:
     def _late(self, need: Need) -> Entry:
         now = task_fields.local_time(self.context.clock.now(), self.context.clock.zone)
         number, name = self._task(need.task)
-        return self._entry(need, number, f"{name}: {task_fields.FIELDS['due'].short(need.row, now)}", need.word)
+        return self._entry(need, number, f"{name}: due {due_dates.when(need.row, now)}", need.word)
 
     def _line(self, uid: str | None) -> TaskLine | None:
         return list_pages.line(self.context.db, uid) if uid is not None else None

@@ -121,7 +121,7 @@ def last(line: JobLine, now: int, *, with_reason: bool = False) -> str:
 
 
 def next_(job: Job, now: int, *, ascii_only: bool = False) -> str:
-    """Return when a job runs next: `in 9m`, `now`, `overdue 25m`, `off`, `—`."""
+    """Return when a job runs next: `in 9m`, `now`, `late 25m`, `off`, `—`."""
     if not job.enabled:
         return "off"
     if job.next_run is None:
@@ -181,7 +181,7 @@ def dates(instants: Sequence[int], zone: tzinfo, now: int) -> str:
 
 
 def next_words(job: Job, now: int, most: int) -> str:
-    """Return `next: Sun 22 Nov 08:00, Mon 23 Nov 08:00 (Europe/Berlin)`; `then:` where it is overdue before."""
+    """Return `next: Sun 22 Nov 08:00, Mon 23 Nov 08:00 (Europe/Berlin)`; `then:` where it is late before."""
     if job.held:
         return "off until you accept it"
     if not job.enabled:

@@ -58,7 +58,7 @@ _LOOKS: Final[dict[str, Look]] = {
     "dropped": LOOKS["skipped"]._replace(word="dropped"),
     "gone": Look("·", "gone", ".", "$muted"),
     "ok_again": LOOKS["done"]._replace(word="ok again"),
-    "late": LOOKS["overdue"]._replace(word="late"),
+    "late": LOOKS["overdue"],
     "not_proven": LOOKS["pending"]._replace(word="not proven", letter="o"),
     "proven": LOOKS["done"]._replace(word="proven"),
     "done": LOOKS["done"],
@@ -368,13 +368,13 @@ class DigestScreen(Overlay):
             if when < context.clock.now():
                 text = f"due {context.clock.time_of(when)}, no scheduler has started it"
                 yield DigestLine("late", "job", name, name, "", text, when)
-        now, field = task_fields.local_time(context.clock.now(), context.clock.zone), task_fields.FIELDS["due"]
+        now = task_fields.local_time(context.clock.now(), context.clock.zone)
         late = [(uid, due) for uid, due in context.state.due if due_dates.is_overdue(due, now)]
         for uid, due in late[:_MAX_LATE]:
             task = list_pages.line(context.db, uid)
             if task is not None:
-                long = field.long(due, now)
-                yield DigestLine("late", "task", uid, task.name, task.who, long, 0, task=uid, number=task.number)
+                text, at = f"due {due_dates.when(due, now)}", due_dates.late_since(due, now)
+                yield DigestLine("late", "task", uid, task.name, task.who, text, at, task=uid, number=task.number)
         if more := len(late[_MAX_LATE:]):
             yield DigestLine("late", "task", "", f"{more:,} more tasks", "", "", 0)
 

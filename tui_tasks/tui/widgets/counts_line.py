@@ -199,7 +199,7 @@ class Counts:
     # With room for marks and numbers
 
     def _in_short(self, entries: Sequence[AgentEntry], width: int) -> list[Group]:
-        """Return ` ◐ claude-1 #5  ? 2  ✗ 2  ◷ S3 25m late`: the first agents, the counts, what is late or next."""
+        """Return ` ◐ claude-1 #5  ? 2  ✗ 2  ◷ S3 late 25m`: the first agents, the counts, what is late or next."""
         groups: list[Group] = []
         found = self._needs.all()
         for step in _SHORT_STEPS:
@@ -210,7 +210,7 @@ class Counts:
         return _first_fitting(groups, width)
 
     def beside_title(self, room: int) -> list[Part]:
-        """Return `? 2  ✗ 2  ◷ S3 25m late`, as many as fit in so many cells: a small screen has no line for them."""
+        """Return `? 2  ✗ 2  ◷ S3 late 25m`, as many as fit in so many cells: a small screen has no line for them."""
         found = self._needs.all()
         groups = [*self._short_counts(found), *self._short_job(found, _ShortStep(0))]
         shown = _first_fitting([group._replace(gap="  ") for group in groups], room)
@@ -255,7 +255,7 @@ class Counts:
                 yield Group([self._mark(looks, looks.color), (f"{number:,}", "")], act)
 
     def _short_job(self, found: Sequence[Need], step: _ShortStep) -> Iterator[Group]:
-        """Yield `◷ S3 Restore test 25m late`, else the next job and when it runs."""
+        """Yield `◷ S3 Restore test late 25m`, else the next job and when it runs."""
         context, now = self._context, self._context.clock.now()
         late = [need for need in found if need.kind in (needs.LATE, needs.LATE_JOBS)]
         if not late:
@@ -263,15 +263,15 @@ class Counts:
             return
         first, looks = late[0], look("overdue")
         if first.kind == needs.LATE:
-            number, name, since = self._late_task(first, now)
+            number, name, how = self._late_task(first, now)
         else:
             job = first.row
             self._line.lasts(age_lasts(job.when, now))
-            number, name, since = f"S{job.number}", job.name, age(job.when, now)
+            number, name, how = f"S{job.number}", job.name, due(job.when, now)
         others = len(late) - 1
         more = f"+{others}{'+' * late_number(late).endswith('+')}" if others else ""
         shown = safe_words(one_line(name), step.name, ascii_only=context.ascii_only)
-        words = (number, shown, since if step.has_since else "", "late", more)
+        words = (number, shown, how if step.has_since else "late", more)
         yield Group([self._mark(looks, looks.color), (" ".join(filter(None, words)), "")], self._visit(late))
 
     def _short_next(self, cells: int, act: Act) -> Iterator[Group]:
@@ -287,11 +287,10 @@ class Counts:
             yield Group([(f"{mark} ", "$muted"), (" ".join(filter(None, words)), "")], act)
 
     def _late_task(self, need: Need, now: int) -> tuple[str, str, str]:
-        """Return a late task's number and name, and since when it is late."""
+        """Return a late task's number and name, and `late 20h`."""
         task, field = list_pages.line(self._context.db, need.task or ""), task_fields.FIELDS["due"]
-        local = task_fields.local_time(now, self._context.clock.zone)
-        since = field.short(need.row, local).removeprefix("overdue ")
-        return (f"#{task.number}", task.name, since) if task is not None else ("", "", since)
+        how = field.short(need.row, task_fields.local_time(now, self._context.clock.zone))
+        return (f"#{task.number}", task.name, how) if task is not None else ("", "", how)
 
 
 def _word(entry: AgentEntry) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Value, fn
-from tui_tasks.core.schema.due_dates import OVERDUE, Range
+from tui_tasks.core.schema.due_dates import LATE, Range
 from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.schema.task_fields import FIELDS, NONE
 from tui_tasks.text.glyphs import look
@@ -22,7 +22,7 @@ _COLUMNS: Final = columns(TaskRow)
 # How many letters begin a word of a status or a date.
 _LETTERS: Final = 3
 # What rows say of due dates, with the value by which a filter finds them.
-_DATES: Final = {"overdue late": OVERDUE, "due today": "today", "tomorrow": "tomorrow"}
+_DATES: Final = {" ".join(LATE): LATE[0], "due today": "today", "tomorrow": "tomorrow"}
 
 
 class Term(msgspec.Struct, frozen=True, gc=False):
@@ -171,7 +171,7 @@ def _field(name: str, value: str, now: datetime) -> Any:
         return column.is_null() if FIELDS[name].none is None else column == "[]"
     # Without a value this is false, not NULL, so that it can be negated.
     condition = column.is_null(False)
-    if value == OVERDUE:
+    if value in LATE:
         condition &= TaskRow.status.in_(list(vocab.OPEN))
     return condition & reduce(or_, [_range(column, each) for each in FIELDS[name].ranges(value, now)])
 
