@@ -38,6 +38,8 @@ def keys(*texts):
         (["\x1b", "[A"], ["up"]),
         (["\x1b[27u1"], ["escape", "1"]),
         (["\x1bb\x1bf"], ["ctrl+left", "ctrl+right"]),
+        (["\x1b\r", "\x1b\n", "\x1b[13;3u", "\x1b[27;3;13~"], ["alt+enter"] * 4),
+        (["\x1b[13;2u", "\x1b[27;2;13~"], ["shift+enter"] * 2),
     ],
 )
 def test_esc_and_a_key_are_two_keys_and_sequences_stay(typed, wanted):

@@ -138,7 +138,7 @@ async def test_what_others_write_reaches_no_dialog_that_is_still_being_made(app,
             told.append(self.is_mounted)
 
     async with opened(app) as pilot:
-        prompt = Slow(app.context, "Why?")
+        prompt = Slow(app.context, "Why?", draft="why")
         waiting = app.push_screen(prompt)
         by_agent(plan, "claude-1", LogTask(plan[1], "meanwhile"))
         app.link.check()

@@ -547,3 +547,19 @@ async def test_arrows_and_space_say_where_a_job_runs_and_tab_goes_to_the_next_fi
         assert app.screen.typed.runs == "conversation"
         await settle(pilot, "left", "tab")
         assert app.screen.typed.runs == "runner" and app.screen.focused.id == "settings"
+
+
+async def test_the_input_of_a_run_takes_several_lines_and_comes_back_for_that_job_after_esc(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.go_to(jobs[2])
+        await settle(pilot, *named("run with"), *"one", "ctrl+j", *"two", "escape")
+        app.pane.go_to(jobs[4])
+        await settle(pilot, *named("run with"))
+        assert app.screen.query_one("#answer").value == ""
+        await settle(pilot, "escape")
+        app.pane.go_to(jobs[2])
+        await settle(pilot, *named("run with"))
+        assert app.screen.query_one("#answer").value == "one\ntwo"
+        await settle(pilot, "enter")
+        assert next(job_queries.each_run(app.link.db, jobs[2], 1)).context == "one\ntwo"

@@ -13,6 +13,8 @@ from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository, state_of
 from tests.work.repositories import commit, git, write
 from tui_tasks.core.agent_snapshots import Check
+from tui_tasks.core.commit import journal
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.read import ask_queries
@@ -218,7 +220,7 @@ async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, ma
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         await settle(pilot, "y")
-        assert "Accept #9 into main" in shown(app) and "squash" in shown(app)
+        assert "Accept the work on #9: merge it into main" in shown(app) and "squash" in shown(app)
         await settle(pilot, "tab", "right")
         assert "a merge commit on main" in shown(app)
         await settle(pilot, "tab", "space")
@@ -229,6 +231,45 @@ async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, ma
     assert state_of(plan, work) == "merged"
     assert git(place.root, "log", "--format=%s", "-1") == "Old cookie banner (#9)"
     assert "store.put" in (place.root / "src" / "keys.py").read_text()
+
+
+async def test_esc_leaves_the_form_of_an_accept_with_nothing_changed_and_keeps_its_message(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await review(app, pilot, plan)
+        before, seq = git(place.root, "rev-parse", "main"), journal.newest(app.link.db)
+        await settle(pilot, "a", "!", "ctrl+j", *"why", "escape")
+        assert "Kept what you typed: the same key brings it back." in said(app)
+        assert (state_of(plan, work), git(place.root, "rev-parse", "main")) == ("ready", before)
+        assert journal.newest(app.link.db) == seq
+        await settle(pilot, "y")
+        assert app.screen.query_one("#answer").value == "Old cookie banner (#9)!\nwhy"
+
+
+async def test_the_message_of_a_merge_takes_several_lines(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y", "ctrl+j", "alt+enter", *"Since", "shift+enter", *"then", "enter", "enter")
+        await until(pilot, lambda: "Merged into main" in said(app))
+    assert git(place.root, "log", "--format=%B", "-1").strip() == "Old cookie banner (#9)\n\nSince\nthen"
+
+
+async def test_the_message_of_a_merge_that_is_refused_comes_back(plan, place, make_app, monkeypatch):
+    def refuse(self, *_, **__):
+        raise Conflict("the checkout has changes")
+
+    monkeypatch.setattr(Acceptance, "accept", refuse)
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y", "!", "enter", "enter")
+        await until(pilot, lambda: "the checkout has changes" in said(app))
+        await settle(pilot, "y")
+        assert app.screen.query_one("#answer").value == "Old cookie banner (#9)!"
 
 
 async def test_the_help_of_a_review_says_that_a_accepts_there(plan, place, make_app):
@@ -275,7 +316,7 @@ async def test_a_accepts_too_and_the_foot_shows_y_alone(plan, place, make_app):
         await review(app, pilot, plan)
         assert " y Accept" in lines(app)[-1] and " a " not in lines(app)[-1]
         await settle(pilot, "a")
-        assert "Accept #9 into main" in shown(app)
+        assert "Accept the work on #9: merge it into main" in shown(app)
 
 
 async def test_a_key_of_ones_own_for_accept_leaves_a_to_the_inbox(plan, place, make_app):
@@ -284,7 +325,7 @@ async def test_a_key_of_ones_own_for_accept_leaves_a_to_the_inbox(plan, place, m
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         await settle(pilot, "Q")
-        assert "Accept #9 into main" in shown(app)
+        assert "Accept the work on #9: merge it into main" in shown(app)
         await settle(pilot, "escape", "a")
         assert isinstance(app.screen, Inbox)
 
@@ -340,7 +381,7 @@ async def test_y_counts_the_files_that_were_not_opened_in_the_version_that_is_ac
             await settle(pilot, *(["escape"] if is_small else []), "j")
         await until(pilot, lambda: screen.unopened == 0)
         await settle(pilot, "y")
-        assert "Accept #9" in shown(app) and "not opened" not in shown(app)
+        assert "Accept the work on #9" in shown(app) and "not opened" not in shown(app)
         await settle(pilot, "escape")
         commit(place.tree, "Moved", src__keys_py="moved\n")
         screen.read_again()
@@ -358,7 +399,7 @@ async def test_uncommitted_work_is_merged_only_with_a_commit_message_of_the_huma
         await settle(pilot, "y")
         assert "1 file not committed: committed with this message first" in shown(app)
         await settle(pilot, "ctrl+u", "enter")
-        assert "Accept #9" in shown(app)
+        assert "Accept the work on #9" in shown(app)
         await settle(pilot, *"mine", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
     assert git(place.root, "log", "--format=%s", "-1") == "mine"

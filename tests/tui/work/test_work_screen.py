@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 
 from tests.tui.driving import SIZES, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
@@ -129,6 +130,49 @@ async def test_the_form_of_a_start_that_is_refused_stands_there_again_as_it_was_
         assert app.screen.query_one("#answer").value == "base:next nowx"
         await settle(pilot, "escape")
         assert len(app.screen_stack) == 1
+
+
+async def test_words_for_an_agent_take_several_lines_and_name_the_branch_in_any_of_them(plan, started, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W", *"one", "ctrl+j")
+        app.post_message(events.Paste("two\r  three base:next now\r\n"))
+        await settle(pilot)
+        await settle(pilot, "up", "up", "end", *"!", "enter")
+        await until(pilot, lambda: bool(started))
+    assert started == [(plan[9], Request(program="claude", base="next", words="one!\ntwo\n  three now"))]
+
+
+async def test_words_for_an_agent_that_esc_leaves_stand_there_again_for_that_task_alone(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W", *"half", "escape")
+        assert said(app) == "Kept what you typed: the same key brings it back."
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "W")
+        assert app.screen.query_one("#answer").value == ""
+        await settle(pilot, "escape")
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W")
+        assert app.screen.query_one("#answer").value == "half"
+        await settle(pilot, "ctrl+u", "escape", "W")
+        assert app.screen.query_one("#answer").value == ""
+
+
+async def test_up_and_down_go_through_the_lines_of_the_words_and_then_to_the_next_field(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W", "a", "ctrl+j", "b", "up", "x")
+        assert app.screen.query_one("#answer").value == "ax\nb"
+        assert "^j New line" in lines(app)[-1] and "←→ Change" not in lines(app)[-1]
+        await settle(pilot, "up")
+        assert app.screen.focused.id == "place"
+        assert "←→ Change" in lines(app)[-1] and "^j New line" not in lines(app)[-1]
+        await settle(pilot, "down", "down", "down")
+        assert app.screen.focused.id == "program"
 
 
 async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(plan, make_app):

@@ -94,9 +94,8 @@ class FleetActions(Controller):
         member = self._fleet.member
         assert member is not None
         clock, name = self._context.clock, agent_text.who(member.name, 30)
-        prompt = LineDialog(
-            self._context, f"Revert what {name} did since:", done="Revert", hint="10m, 18:00, today, 2026-01-31, or all"
-        )
+        title, hint = f"Revert what {name} did since:", "10m, 18:00, today, 2026-01-31, or all"
+        prompt = LineDialog(self._context, title, draft=f"revert {member.name}", done="Revert", hint=hint)
         text = (await self._context.ask(prompt) or "").strip()
         if not text:
             return
@@ -206,9 +205,8 @@ class FleetAnswers(Controller):
         if no is None:
             self._context.say(why_no_no(view, self._context))
             return
-        why = await self._typed(
-            view, no_title(view, agent_text.who(view.ask.agent, 30)), "Deny" if view.is_permission else "Send"
-        )
+        title, done = no_title(view, agent_text.who(view.ask.agent, 30)), "Deny" if view.is_permission else "Send"
+        why = await self._typed(view, title, done, draft=f"no {view.ask.uid}")
         if why is not None:
             await self._answer(view, f"{no}: {why}" if why else no)
 
@@ -219,7 +217,8 @@ class FleetAnswers(Controller):
         if not self._fleet.shows(view) or view.question is not None:
             self.do_agent_ask()
             return
-        text = await self._typed(view, f"Reply to {agent_text.who(view.ask.agent, 30)}", "Send")
+        title = f"Reply to {agent_text.who(view.ask.agent, 30)}"
+        text = await self._typed(view, title, "Send", draft=f"reply {view.ask.uid}")
         if text and (text in view.options or (view.is_permission and allows(text))):
             # In words that its program takes for an option.
             if (answering := self.give(view, text)) is not None:
@@ -238,12 +237,12 @@ class FleetAnswers(Controller):
         else:
             self._context.push(Inbox(self._context, ask.uid))
 
-    async def _typed(self, view: AskView, title: str, done: str) -> str | None:
+    async def _typed(self, view: AskView, title: str, done: str, *, draft: str) -> str | None:
         """Return what is typed about a question that had stood on screen by then; None where it is given up."""
-        text: str | None = await self._context.ask(TextDialog(self._context, title, done=done))
+        text: str | None = await self._context.ask(TextDialog(self._context, title, draft=draft, done=done))
         while text is not None and not self._fleet.reading.has_stood(view.version):
-            again = TextDialog(self._context, f"It came up just now: read it first. {title}", text, done=done)
-            text = await self._context.ask(again)
+            again = f"It came up just now: read it first. {title}"
+            text = await self._context.ask(TextDialog(self._context, again, text, draft=draft, done=done))
         return text.strip() if text is not None else None
 
     async def _answer(self, view: AskView, answer: str) -> None:

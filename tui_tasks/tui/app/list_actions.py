@@ -94,7 +94,7 @@ class ListActions(Controller):
         from tui_tasks.tui.inputs.dialogs import LineDialog
 
         context = self._context
-        name = await context.ask(LineDialog(context, "Name of the new list", done="Make"))
+        name = await context.ask(LineDialog(context, "Name of the new list", draft="new list", done="Make"))
         if name is None or not name:
             return
         if is_blank(name):
@@ -145,7 +145,7 @@ class ListActions(Controller):
         from tui_tasks.tui.inputs.dialogs import LineDialog
 
         shown = safe_line(home.name, None)
-        dialog = LineDialog(self._context, "New name of the list", shown, done="Rename", draft=f"rename {home.uid}")
+        dialog = LineDialog(self._context, "New name of the list", shown, draft=f"rename {home.uid}", done="Rename")
         name = await self._context.ask(dialog)
         if name and is_blank(name):
             self._context.say(_NO_NAME)
@@ -204,7 +204,8 @@ class ListActions(Controller):
         value = "off" if known is not None and known.is_on else f"{at_once} {program}".strip()
         hint = "agents at once, a program, stay: `2 claude stay`; or off"
         title = f"Start the ready tasks of {safe_line(home.name, 40)} by themselves"
-        answer = await context.ask(LineDialog(context, title, value, done="Set", hint=hint))
+        asked = LineDialog(context, title, value, draft=f"auto {home.uid}", done="Set", hint=hint)
+        answer = await context.ask(asked)
         if answer is None or not answer.strip():
             return
         if answer.strip() == "off":

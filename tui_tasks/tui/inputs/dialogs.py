@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import msgspec
@@ -225,25 +225,43 @@ class Menu(Dialog[str | None]):
         self.dismiss(None)
 
 
+def keep_draft(context: Context, draft: str, text: str, given: str = "") -> None:
+    """Keep text that Esc leaves, unless it is as it was `given`; say so if it is new. The dialog is closed already."""
+    before = context.drafts.pop(draft, None)
+    if not text.strip() or text == given:
+        return
+    context.drafts[draft] = text
+    if text != before:
+        context.say("Kept what you typed: the same key brings it back.")
+
+
+@contextmanager
+def draft_unless_done(context: Context, draft: str, text: str) -> Iterator[None]:
+    """Keep text that was given, unless what is done with it succeeds."""
+    context.drafts[draft] = text
+    yield
+    context.drafts.pop(draft, None)
+
+
 class LineDialog(Dialog[str | None]):
     """A dialog with one line of text. Result: the text, or None.
 
-    Esc keeps what was typed for the next dialog with the same `draft`.
+    What Esc leaves, or what could not be done, comes back in the next dialog with the same `draft`.
     """
 
     AUTO_FOCUS = "AnswerLine"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
     def __init__(
-        self, context: Context, title: str, value: str = "", *, done: str = "Keep", hint: str = "", draft: str = ""
+        self, context: Context, title: str, value: str = "", *, draft: str, done: str = "Keep", hint: str = ""
     ) -> None:
-        """`draft` names the kind of text, and by id what it is about, where the title can change or is not enough."""
+        """`draft` names the kind of text, and by id what it is about."""
         super().__init__(context)
         self._title = title
         self._value = value
         self._done = done
         self._hint = hint
-        self._draft_key = draft or title
+        self._draft_key = draft
         self._given = ""
 
     def compose(self) -> ComposeResult:
@@ -278,30 +296,22 @@ class LineDialog(Dialog[str | None]):
         self._given = self._text
         self.dismiss(self._given)
 
-    @contextmanager
-    def keeps_unless_done(self) -> Iterator[None]:
+    def keeps_unless_done(self) -> AbstractContextManager[None]:
         """Keep the text that was given as a result for the next dialog, unless what is done with it succeeds."""
-        self.context.drafts[self._draft_key] = self._given
-        yield
-        self.context.drafts.pop(self._draft_key, None)
+        return draft_unless_done(self.context, self._draft_key, self._given)
 
     def action_leave(self) -> None:
         """Leave without a result."""
-        drafts, text = self.context.drafts, self._text
-        is_kept = bool(text.strip()) and text != self._value
-        is_new = is_kept and text != drafts.pop(self._draft_key, None)
-        if is_kept:
-            drafts[self._draft_key] = text
+        text = self._text
         self.dismiss(None)
-        if is_new:
-            self.context.say("Kept what you typed: the same key brings it back.")
+        keep_draft(self.context, self._draft_key, text, self._value)
 
 
 class FilterDialog(LineDialog):
     """The words of a filter, which is applied at each letter; Enter keeps it, Esc clears it. No result."""
 
     def __init__(self, context: Context, value: str, apply: Callable[[str], object], *, hint: str) -> None:
-        super().__init__(context, "Show only", value, done="Keep", hint=hint)
+        super().__init__(context, "Show only", value, draft="filter", hint=hint)
         self._apply = apply
 
     @override

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
@@ -29,6 +30,7 @@ LONGEST_LINE: Final = 4_000
 LONGEST: Final = 100_000
 """Characters from which on each key would be waited for."""
 _SHOWN: Final = 1_000
+_NEW_LINE: Final = ("ctrl+j", "alt+enter", "shift+enter")
 
 
 class NoEditor(Exception):
@@ -171,6 +173,17 @@ class LongText(TextArea):
             text = f"(too long to be changed here: ^e opens it in $EDITOR)\n\n{text[:_SHOWN]}…"
         self.text = text
         self._loaded = self.text
+
+    def does(self, key: str) -> Callable[[], object] | None:
+        """Return what a key does beside writing; None: nothing. It runs after all text typed before is inserted."""
+        return self._add_line if key in _NEW_LINE else None
+
+    def _add_line(self) -> None:
+        self._insert("\n")
+
+    def _insert(self, text: str) -> None:
+        if not self.read_only:
+            self.move_cursor(self.replace(text, *self.selection).end_location)
 
     def get_line(self, line_index: int) -> Text:
         """Return a line as it is drawn."""

@@ -308,8 +308,9 @@ async def edit_together(context: Context, tasks: Sequence[Task]) -> None:
     from tui_tasks.tui.inputs.dialogs import LineDialog
 
     title, text, problem = f"Set in {count(len(tasks), 'task')}:", "", ""
+    about = f"fields {' '.join(sorted(task.uid for task in tasks))}"
     while True:
-        asked = LineDialog(context, f"{title} {problem}", text, done="Set", hint=f"-#tag {SIGNS_HELP}")
+        asked = LineDialog(context, f"{title} {problem}", text, draft=about, done="Set", hint=f"-#tag {SIGNS_HELP}")
         typed = await context.ask(asked)
         if typed is None or not typed.strip():
             return

@@ -48,7 +48,6 @@ class TextInput(ResilientMessages, LongText):
         self.placeholder = placeholder
         self.highlight_cursor_line = False
         self._keys = {
-            **dict.fromkeys(("ctrl+j", "shift+enter"), self._add_line),
             **dict.fromkeys(("tab", "shift+tab"), _do_nothing),
             "ctrl+e": self._open_editor,
             **keys,
@@ -65,8 +64,8 @@ class TextInput(ResilientMessages, LongText):
         return self
 
     def does(self, key: str) -> Callable[[], object] | None:
-        """Return what a key does beside writing; None: nothing. It runs after all text typed before is inserted."""
-        return self._keys.get(key)
+        """As `LongText.does`, and what the keys of its place do."""
+        return self._keys.get(key) or super().does(key)
 
     def on_paste(self, event: events.Paste) -> None:
         """Insert the lines of a paste, without line ends around them; refuse what is too long."""
@@ -78,12 +77,6 @@ class TextInput(ResilientMessages, LongText):
             self.context.say(f"Not pasted: it is longer than the {LONGEST:,} characters that fit here.")
         else:
             self._insert(text)
-
-    def _add_line(self) -> None:
-        self._insert("\n")
-
-    def _insert(self, text: str) -> None:
-        self.move_cursor(self.replace(text, *self.selection).end_location)
 
     def _open_editor(self) -> None:
         text = editor.edit(self.context, self.value)
@@ -142,12 +135,11 @@ class MessageDialog(TextDialog):
 
     def __init__(self, context: Context, recipients: Sequence[Recipient], *, note: str = "") -> None:
         """`note` stands before each prompt."""
-        super().__init__(context, "")
-        self._recipients = recipients
-        self._note = note
         self.to = next((one for one in recipients if one.draft in context.drafts), recipients[0])
         """The recipient."""
-        self._draft_key = self.to.draft
+        super().__init__(context, "", draft=self.to.draft)
+        self._recipients = recipients
+        self._note = note
 
     def take_key(self, event: events.Key) -> bool:
         """Go to the next recipient."""

@@ -1,7 +1,8 @@
 """Input of a terminal: keys, pastes, and the signals that stop the program and continue it.
 
 Most terminals send Alt with a key as Esc followed by the key. No action here uses Alt, so Esc and a key are always read
-as two keys, where Textual would make one of them (Esc and `1` is `¡`, Esc and `?` is `?` alone).
+as two keys, where Textual would make one of them (Esc and `1` is `¡`, Esc and `?` is `?` alone). Only Alt with Enter is
+one key: it begins a line of text.
 
 A paste is text, whatever it contains: pasted text of others must not press keys.
 """
@@ -27,6 +28,13 @@ from textual.message import Message
 _ESC: Final = "\x1b"
 _PASTE_BEGINS: Final = "\x1b[200~"
 _PASTE_ENDS: Final = "\x1b[201~"
+# Enter with Alt, as most terminals send it, and with Alt or Shift, as xterm can.
+_ENTER_WITH: Final = {
+    "\x1b\r": "alt+enter",
+    "\x1b\n": "alt+enter",
+    "\x1b[27;3;13~": "alt+enter",
+    "\x1b[27;2;13~": "shift+enter",
+}
 # Characters after Esc that begin a longer sequence.
 _INTRODUCERS: Final = "[O"
 _LOOK_EVERY: Final = 0.05
@@ -105,6 +113,9 @@ class KeyParser(XTermParser):
             self._pasted += _PASTE_ENDS, text
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
+        if sequence in _ENTER_WITH:
+            yield events.Key(_ENTER_WITH[sequence], None)
+            return
         pair = len(sequence) == 2 and sequence[0] == _ESC and sequence[1] not in _INTRODUCERS
         if alt or (pair and not isinstance(ANSI_SEQUENCES_KEYS.get(sequence), tuple)):
             yield events.Key("escape", _ESC)

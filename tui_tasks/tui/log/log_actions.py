@@ -177,7 +177,7 @@ class LogActions(Controller):
     async def do_log_compact(self) -> None:
         """Drop the journal's oldest entries, once the human has seen how many."""
         context = self._context
-        prompt = LineDialog(context, "Drop entries older than (90d, 12w, or a date)", "90d", done="Go on")
+        prompt = LineDialog(context, "Drop entries older than (90d, 12w, or a date)", "90d", draft="drop", done="Go on")
         age = await context.ask(prompt)
         if age is None or not age.strip():
             return
@@ -216,7 +216,8 @@ class LogActions(Controller):
         if key is None:
             return
         form = MARKDOWN if key == "m" else JSON_LINES
-        name = await context.ask(LineDialog(context, "Into the file", self._file_name(form), done="Write"))
+        asked = LineDialog(context, "Into the file", self._file_name(form), draft=f"export {form}", done="Write")
+        name = await context.ask(asked)
         if name is not None and name.strip():
             assert context.clock.zone is not None
             try:

@@ -18,7 +18,7 @@ from tui_tasks.dialects.requests.filter_syntax import Language, Parsed
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui import layout
-from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, confirm
+from tui_tasks.tui.inputs.dialogs import Choice, Menu, confirm
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
@@ -306,10 +306,14 @@ class JobActions(Controller):
         line = self._job()
         if line is None:
             return
-        prompt = LineDialog(self._context, f"Input for this run of {self._named(line)}", done="Run")
-        given = await self._context.ask(prompt)
+        from tui_tasks.tui.inputs.text_dialog import TextDialog
+
+        title, draft = f"Input for this run of {self._named(line)}", f"run {line.job.uid}"
+        dialog = TextDialog(self._context, title, draft=draft, done="Run")
+        given = await self._context.ask(dialog)
         if given is not None:
-            await self._run(line, given)
+            with dialog.keeps_unless_done():
+                await self._run(line, given)
 
     async def _run(self, line: JobLine, given: str = "") -> None:
         # Rule S3 lets the human start a job at any time.

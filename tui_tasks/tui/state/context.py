@@ -104,7 +104,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     expect_rest: Callable[[str], None]
     """Announces that a word was chosen by its first letter: others of it that are typed on must not run as keys."""
     drafts: dict[str, str]
-    """What was typed in dialogs that were left by Esc, by their titles."""
+    """What was typed in dialogs that were left by Esc, by what it is about."""
     open_in_turn: Callable[[Coroutine[Any, Any, None]], None]
     """Runs a coroutine that makes and shows widgets, after earlier ones; the next key is handled when it has ended."""
     do: Callable[[str], None]

@@ -263,7 +263,8 @@ class FilterActions(Controller):
         if context.link.read_only:
             context.say("Saving a view: read only")
             return
-        name = await context.ask(LineDialog(context, "Name of the view", done="Save", hint="the palette shows it"))
+        asked = LineDialog(context, "Name of the view", draft="view", done="Save", hint="the palette shows it")
+        name = await context.ask(asked)
         if name is not None and name.strip():
             await context.link.remember(local_values.filter_key(name.strip()), text)
             context.say(f"Saved. {context.keymap.key_of('palette')} {safe_line(name.strip(), 30)} shows it again.")

@@ -175,9 +175,12 @@ class ReviewActions(Controller):
         # The screen may read another version while the form is open: what was on screen is accepted.
         facts = screen.facts
         has_ended = clean_up.is_gone(context.db, facts.work)
-        answer = await context.ask(AcceptForm(context, facts, screen.unopened, has_ended=has_ended))
+        form = AcceptForm(context, facts, screen.unopened, has_ended=has_ended)
+        answer = await context.ask(form)
         if answer is None:
             return
+        # Until it is merged: what is refused is accepted again with the same message.
+        context.drafts[form.draft] = answer.message
         outcome = await self._accept(facts, answer, unproven=False)
         if outcome.state == "unproven":
             failed = ", ".join(safe_line(one.name, 20) for one in outcome.checks if one.gate and one.state != "passed")
@@ -186,6 +189,8 @@ class ReviewActions(Controller):
                 context.say("Not merged.")
                 return
             outcome = await self._accept(facts, answer, unproven=True)
+        if outcome.state == "merged":
+            context.drafts.pop(form.draft, None)
         self._screen.leave_what_is_over()
         context.say(self._outcome_text(outcome))
 
@@ -237,7 +242,7 @@ class ReviewActions(Controller):
         where = f"{safe_line(path, 40)}:{number}" if number else safe_line(path, 40) or "the work as a whole"
         hint = "empty deletes it" if old is not None else ""
         draft = f"comment {screen.work.uid} {path}:{number}:{is_old:d}"
-        dialog = TextDialog(context, f"Comment on {where}", old.text if old is not None else "", hint=hint, draft=draft)
+        dialog = TextDialog(context, f"Comment on {where}", old.text if old is not None else "", draft=draft, hint=hint)
         text = await context.ask(dialog)
         if text is None or (old is None and not text.strip()):
             return
@@ -256,7 +261,7 @@ class ReviewActions(Controller):
             text = review_message(review.base, screen.comments, conflicts, review.uncommitted)
         if not screen.comments and not conflicts:
             title = f"Send it back to {agent_text.who(work.agent, 30)}:"
-            typed = await context.ask(TextDialog(context, title, text, done="Send", draft=f"send {work.uid}"))
+            typed = await context.ask(TextDialog(context, title, text, draft=f"send {work.uid}", done="Send"))
             text = (typed or "").strip()
         if not text:
             return

@@ -148,10 +148,14 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     problem = ""
     while tasks:
         named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
-        form = StartForm(context, f"Start an agent on {named}", offered, first, _other(context, tasks), before=answer)
+        title, draft = f"Start an agent on {named}", f"start {' '.join(sorted(task.uid for task in tasks))}"
+        if answer is not None and answer.typed:
+            context.drafts[draft] = answer.typed
+        form = StartForm(context, title, offered, first, _other(context, tasks), before=answer, draft=draft)
         answer = await context.ask(form.with_problem(problem))
         if answer is None:
             return False
+        context.drafts.pop(draft, None)
         context.say(f"Starting {answer.program}.")
         done = await asyncio.to_thread(_start, context, tasks, _request(answer))
         context.link.catch_up()

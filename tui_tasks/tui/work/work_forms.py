@@ -6,6 +6,7 @@ between.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
@@ -23,7 +24,8 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.choice_line import ChoiceLine, Option
-from tui_tasks.tui.inputs.dialogs import AnswerLine
+from tui_tasks.tui.inputs.dialogs import keep_draft
+from tui_tasks.tui.inputs.text_dialog import LINE_KEYS, TextInput
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.bases import Dialog, plain
 from tui_tasks.tui.widgets.foot_line import FootLine
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from tui_tasks.work.git.merging import Method
 
 
-_BASE: Final = "base:"
+_BASES: Final = re.compile(r"(?<!\S)base:(\S+)[^\S\n]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +48,23 @@ class StartAnswer:
         program: the program.
         place: `new` (a new worktree), `here` (the checkout itself), `race` (a new worktree while another agent is at
             work on the task) or `beside` (in the worktree of the agent that is).
-        base: the branch to begin on; empty: as set.
-        words: extra words for the agent.
+        typed: extra words for the agent, also `base:` with a branch.
     """
 
     program: str
     place: str
-    base: str
-    words: str
+    typed: str
 
     @property
-    def typed(self) -> str:
-        """The line of extra words and the branch."""
-        return f"{_BASE}{self.base} {self.words}".rstrip() if self.base else self.words
+    def base(self) -> str:
+        """The branch to begin on; empty: as set."""
+        bases: list[str] = _BASES.findall(self.typed)
+        return bases[-1] if bases else ""
+
+    @property
+    def words(self) -> str:
+        """The extra words without that."""
+        return _BASES.sub("", self.typed).strip()
 
 
 def places(other: str | None) -> list[tuple[str, str]]:
@@ -68,30 +74,44 @@ def places(other: str | None) -> list[tuple[str, str]]:
     return [("race", f"a new worktree, in a race with {other}"), ("beside", f"the worktree of {other}")]
 
 
-def parted(line: str) -> tuple[str, str]:
-    """Return the branch that a line of extra words names with `base:`, and the other words."""
-    words = line.split(" ")
-    bases = [word.removeprefix(_BASE) for word in words if word.startswith(_BASE) and word != _BASE]
-    rest = " ".join(word for word in words if not word.startswith(_BASE) or word == _BASE)
-    return (bases[-1] if bases else ""), rest.strip()
-
-
 R = TypeVar("R")
 
 
-class _FootForm(Dialog[R], Generic[R]):
-    """A form of lines at the foot: the last takes words, the others have a few values. Tab goes to the next line."""
+class _FootForm(Dialog[R | None], Generic[R]):
+    """A form of lines at the foot: the last takes words, the others have a few values. Tab goes to the next line.
 
-    AUTO_FOCUS = "AnswerLine"
+    Esc leaves without a result, and keeps the words for the next form with the same `draft`.
+    """
+
+    AUTO_FOCUS = "TextInput"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
     LABEL_CELLS = 10
 
-    @property
-    def keys(self) -> dict[str, Callable[[], object]]:
-        """The keys of every line."""
-        onwards, back = self.focus_next, self.focus_previous
-        moves = {"tab": onwards, "down": onwards, "shift+tab": back, "up": back}
-        return {"enter": self.submit, "escape": self.action_leave, **moves}
+    def __init__(self, context: Context, *, draft: str, words: str, hint: str, done: str) -> None:
+        """`draft` names the form, and by id what it is about; `words` stand in it at first; `done` is Enter's word."""
+        super().__init__(context)
+        self.draft = draft
+        self._given, self._done = words, done
+        keys: dict[str, Callable[[], object]] = {"enter": self.submit, "escape": self.action_leave}
+        keys |= {"tab": self.focus_next, "shift+tab": self.focus_previous}
+        self.keys = {**keys, "down": self.focus_next, "up": self.focus_previous}
+        """The keys of the lines of values."""
+        keys |= {"down": self._down, "up": self._up}
+        self.words = TextInput(context, context.drafts.get(draft, words), id="answer", placeholder=hint, keys=keys)
+
+    def _up(self) -> None:
+        """Go to the line of text above, from the first one to the field above."""
+        if self.words.cursor_at_first_line:
+            self.focus_previous()
+        else:
+            self.words.action_cursor_up()
+
+    def _down(self) -> None:
+        """Go to the line of text below, from the last one to the field below."""
+        if self.words.cursor_at_last_line:
+            self.focus_next()
+        else:
+            self.words.action_cursor_down()
 
     def line(self, label: str, field: Widget) -> Widget:
         """Return a field behind its label."""
@@ -107,6 +127,9 @@ class _FootForm(Dialog[R], Generic[R]):
         for line in self.query(".line").results(Horizontal):
             label = line.query_one(".label", Static)
             label.update(self._label(label.name or "", is_here=self.focused in line.children))
+        is_text = self.focused is self.words
+        hints = LINE_KEYS if is_text else (("←→", "Change", ""),)
+        self.query_one(FootLine).hint(("Enter", self._done, ""), ("Tab", "Next field", ""), *hints, ("Esc", "Back", ""))
 
     def submit(self) -> None:
         """End with what was chosen."""
@@ -114,10 +137,12 @@ class _FootForm(Dialog[R], Generic[R]):
 
     def action_leave(self) -> None:
         """Leave without a result."""
+        text = self.words.value
         self.dismiss(None)
+        keep_draft(self.context, self.draft, text, self._given)
 
 
-class StartForm(_FootForm[StartAnswer | None]):
+class StartForm(_FootForm[StartAnswer]):
     """The form, at the foot. Result: the choice, or None."""
 
     def __init__(
@@ -128,39 +153,34 @@ class StartForm(_FootForm[StartAnswer | None]):
         first: str,
         other: str | None = None,
         before: StartAnswer | None = None,
+        *,
+        draft: str,
     ) -> None:
         """`programs`: whether each is installed; `other` is the agent that is at work on the task already; `before` is
         the choice that could not be done.
         """
-        super().__init__(context)
+        hint = "more for the agent, base:BRANCH, or nothing"
+        super().__init__(context, draft=draft, words="", hint=hint, done="Start")
         self._title = title
         self._programs = [Option(name, note="" if programs[name] else "not installed") for name in programs]
         self._first = first
         self._places = [Option(*place) for place in places(other)]
         self._place = before.place if before is not None else ""
-        self._words = before.typed if before is not None else ""
 
     def compose(self) -> ComposeResult:
         """Compose the choices and the line for words."""
-        words = "more for the agent, base:BRANCH, or nothing"
         with Vertical(classes="foot"):
             yield rule(self.context)
             yield Static(plain(self._title, "bold"))
             yield self.line("Program", ChoiceLine(self._programs, self._first, id="program", keys=self.keys))
             yield self.line("Place", ChoiceLine(self._places, self._place, id="place", keys=self.keys))
-            yield self.line("Words", AnswerLine(self._words, id="answer", placeholder=words, keys=self.keys))
+            yield self.line("Words", self.words)
             yield FootLine(self.context, id="foot")
-
-    def on_mount(self) -> None:
-        """Show the keys."""
-        hints = ("Enter", "Start", ""), ("Tab", "Next field", ""), ("←→", "Change", ""), ("Esc", "Back", "")
-        self.query_one(FootLine).hint(*hints)
 
     @override
     def submit(self) -> None:
-        base, words = parted(self.query_one(AnswerLine).value)
         program, place = (self.query_one(f"#{name}", ChoiceLine).value for name in ("program", "place"))
-        self.dismiss(StartAnswer(program, place, base, words))
+        self.dismiss(StartAnswer(program, place, self.words.value))
 
 
 _METHODS: Final[dict[Method, str]] = {
@@ -184,12 +204,15 @@ class AcceptAnswer:
     goes_on: bool
 
 
-class AcceptForm(_FootForm[AcceptAnswer | None]):
+class AcceptForm(_FootForm[AcceptAnswer]):
     """The form, at the foot. Result: the choice, or None."""
 
     def __init__(self, context: Context, facts: WorkFacts, unopened: int, *, has_ended: bool) -> None:
         """`unopened`: how many of the files the human has not opened. `has_ended`: the agent has."""
-        super().__init__(context)
+        task = facts.task
+        message = f"{safe_line(task.name, 200)} (#{task.number})"
+        hint = "message of the commit"
+        super().__init__(context, draft=f"accept {facts.work.uid}", words=message, hint=hint, done="Merge")
         self._unopened = unopened
         self._has_ended = has_ended
         self._has_asked = False
@@ -202,17 +225,14 @@ class AcceptForm(_FootForm[AcceptAnswer | None]):
         """Compose the choices, what will happen, and the line for the message."""
         task, base = self._facts.task, safe_line(self._review.base, 40)
         methods = [Option(name, note=how.format(base=base)) for name, how in _METHODS.items()]
-        message = f"{safe_line(task.name, 200)} (#{task.number})"
         with Vertical(classes="foot"):
             yield rule(self.context)
-            yield Static(plain(f"Accept #{task.number} into {base}", "bold"))
+            yield Static(plain(f"Accept the work on #{task.number}: merge it into {base}", "bold"))
             yield self.line("Method", ChoiceLine(methods, self._settings.merge, id="method", keys=self.keys))
             yield self.line("After", ChoiceLine(self._after(), _ENDS.value, id="after", keys=self.keys))
             for text, style in self._facts_lines():
                 yield Static(plain("   " + text, style))
-            yield self.line(
-                "Message", AnswerLine(message, id="answer", placeholder="message of the commit", keys=self.keys)
-            )
+            yield self.line("Message", self.words)
             yield FootLine(self.context, id="foot")
 
     def _after(self) -> list[Option]:
@@ -254,15 +274,10 @@ class AcceptForm(_FootForm[AcceptAnswer | None]):
             )
         return lines
 
-    def on_mount(self) -> None:
-        """Show the keys."""
-        hints = ("Enter", "Merge", ""), ("Tab", "Next field", ""), ("←→", "Change", ""), ("Esc", "Back", "")
-        self.query_one(FootLine).hint(*hints)
-
     @override
     def submit(self) -> None:
         """End with what was chosen; a new commit needs a message, and files that were not opened a second Enter."""
-        message = self.query_one(AnswerLine).value.strip()
+        message = self.words.value.strip()
         method: Any = self.query_one("#method", ChoiceLine).value
         if not message and (method not in ("rebase", "ff") or self._review.is_dirty):
             self.context.say("The commit needs a message.")
