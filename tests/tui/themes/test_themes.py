@@ -106,10 +106,11 @@ def test_text_has_the_contrast_that_wcag_asks_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COLOURED)
-def test_rules_can_be_seen_and_states_differ(name: str) -> None:
+def test_rules_and_bars_can_be_seen_and_states_differ(name: str) -> None:
     colors = palette(THEMES[name])
     least = 3.0 if name.startswith("high-contrast") else 1.4
     assert contrast(colors["rule"], colors["background"]) >= least
+    assert contrast(colors["panel"], colors["background"]) >= 1.1
     assert len({colors[state].hex for state in STATES}) == len(STATES)
 
 

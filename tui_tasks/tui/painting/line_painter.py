@@ -220,7 +220,7 @@ def no_parts(_width: int) -> Sequence[Part]:
 class FrameLine(LinePainter):
     """A line, drawn by the functions that it is given. It is painted again only when its parts change.
 
-    The right parts are dropped when there is no room for both.
+    The right parts are dropped when there is no room for both. A bar is set off from a pane by its ground.
     """
 
     DEFAULT_CSS = "FrameLine { height: 1; }"
@@ -233,10 +233,12 @@ class FrameLine(LinePainter):
         *,
         id: str | None = None,
         classes: str | None = None,
+        is_bar: bool = False,
     ) -> None:
         super().__init__(context, id=id, classes=classes)
         self._left = left
         self._right = right
+        self._is_bar = is_bar
         self._parts: tuple[Sequence[Part], Sequence[Part]] | None = None
         self._width = 0
         self._strip: Strip | None = None
@@ -278,8 +280,15 @@ class FrameLine(LinePainter):
             self._strip = None
         styles = StyleCache.of(self.app)
         if self._strip is None or styles is not self._styles:
-            self._styles, self._strip = styles, strip_of(self._joined(*self._parts, width), width, styles)
+            self._styles, self._strip = styles, self.painted(self._joined(*self._parts, width))
         return self._strip
+
+    def painted(self, parts: Sequence[Part]) -> Strip:
+        """Return a line of parts, on the ground of a bar where this is one."""
+        width = self.own_size.width
+        if self._is_bar:
+            parts = [(text, f"{style} ^panel") for text, style in [*parts, (" " * (width - _width(parts)), "")]]
+        return strip_of(parts, width, StyleCache.of(self.app))
 
     @staticmethod
     def _joined(left: Sequence[Part], right: Sequence[Part], width: int) -> list[Part]:

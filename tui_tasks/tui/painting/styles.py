@@ -17,7 +17,8 @@ from tui_tasks.text.safe import cell_len
 Part = tuple[str, str]
 """Safe text and the name of its style: an empty string, `$state-done`, `$muted`, `$key bold` ...
 
-`@state-done` is a ground tinted with that colour, `~state-done` a dimmer tone of it for large surfaces.
+`@state-done` is a ground tinted with that colour, `^panel` a ground of it, `~state-done` a dimmer tone of it for large
+surfaces.
 """
 _TINT: Final = 0.16
 _DIM: Final = 0.6
@@ -90,7 +91,9 @@ class StyleCache:
         style = self._cursor if cursor else self._ground
         style += self._colors("$cursor-text" if cursor else "$foreground", "color")
         for word in name.split():
-            if word.startswith("@"):
+            if word.startswith("^"):
+                style += Style() if cursor or self.ground.ansi is not None else self._colors(f"${word[1:]}", "bgcolor")
+            elif word.startswith("@"):
                 style += Style() if cursor else self._tinted(word[1:])
             elif word.startswith("~"):
                 style += self._dimmed(word[1:])

@@ -17,8 +17,8 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.layout import NARROW, is_compact
-from tui_tasks.tui.painting.line_painter import FrameLine, strip_of
-from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.painting.line_painter import FrameLine
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class FootLine(FrameLine):
     """The keys that work here, or for a moment a message: first what waits for the human, then by use."""
 
     def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(context, self._keys, self._moment, id=id, classes=classes)
+        super().__init__(context, self._keys, self._moment, id=id, classes=classes, is_bar=True)
         self._said = ""
         self._quiet: Timer | None = None
         self._hints: Sequence[tuple[str, str, str]] | None = None
@@ -162,9 +162,7 @@ class FootLine(FrameLine):
         """Paint a line."""
         if not y:
             return super().render_line(y)
-        width = self.own_size.width
-        parts = [(" ", ""), (self._message_lines(self.message, width)[-1], "$changed")]
-        return strip_of(parts, width, StyleCache.of(self.app))
+        return self.painted([(" ", ""), (self._message_lines(self.message, self.own_size.width)[-1], "$changed")])
 
     def _moment(self, width: int) -> Sequence[Part]:
         """The moment of the past that is shown, on screens without a line for it."""

@@ -77,7 +77,7 @@ class TopLine(FrameLine):
         counts: DrawParts = lambda width: (),
         on_part: Callable[[int], None] | None = None,
     ) -> None:
-        super().__init__(context, left, self._state, id=id)
+        super().__init__(context, left, self._state, id=id, is_bar=True)
         self._title = left
         self._note = note
         self._counts = counts
