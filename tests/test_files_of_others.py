@@ -25,8 +25,8 @@ from tui_tasks.core.errors import DatabaseRefused, InvalidArgument
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder, intake, screen_presence, session_records
-from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.follower import RecordWatch
+from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.programs import claude as claude_status
 from tui_tasks.settings import config
 from tui_tasks.settings.http_tokens import Tokens

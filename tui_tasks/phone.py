@@ -36,7 +36,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values, machine_leases, phone_answers
 from tui_tasks.core.unjournaled.machine_leases import LEASE
 from tui_tasks.core.vocab import HUMAN, SYSTEM
-from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.ntfy import NtfyClient, NtfyFailed, NtfyForbidden
 from tui_tasks.settings.config import NtfySettings
 

@@ -16,7 +16,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, PauseAgent, Resu
 from tui_tasks.core.read import ask_queries as messages
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.core.rules.agents.request_text import request_text
-from tui_tasks.hooks.replies.outbox import whole_request, why_unanswerable
+from tui_tasks.hooks.replies.reply_sender import whole_request, why_unanswerable
 from tui_tasks.runner.runner_settings import AgentSettings
 from tui_tasks.settings.config import SessionSettings
 

@@ -19,7 +19,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_heartbeats
 from tui_tasks.hooks import ended_processes
-from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.runner import processes
 
 WHOLE = "claude-2.1.330-whole"

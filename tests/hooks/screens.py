@@ -17,7 +17,7 @@ from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake, screen_presence
-from tui_tasks.hooks.replies.outbox import Outbox
+from tui_tasks.hooks.replies.reply_sender import ReplySender
 
 ALL = dict.fromkeys(("claude", "codex", "gemini", "opencode"), DEADLINE)
 
@@ -55,11 +55,11 @@ class Screen:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.outbox = Outbox(store)
+        self.sender = ReplySender(store)
 
     def look(self) -> None:
         intake.process_payloads(self.store, clock.now())
-        self.outbox.look(clock.now())
+        self.sender.look(clock.now())
 
     def does(self, operation: Operation, actor: str = "human") -> Any:
         [result] = self.store.commit(operation, actor=actor, now=clock.now())

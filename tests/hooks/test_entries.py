@@ -11,7 +11,7 @@ import pytest
 
 from tui_tasks.cli.admin import hook_placing
 from tui_tasks.hooks import PROGRAMS, hook_settings
-from tui_tasks.hooks.replies import hook_output, outbox
+from tui_tasks.hooks.replies import hook_output, reply_sender
 from tui_tasks.settings.config import SessionSettings
 
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish") if shutil.which(shell)]
@@ -94,7 +94,7 @@ def test_an_answer_reaches_the_program_through_the_line(tmp_path: Path) -> None:
 def test_every_program_says_what_it_cannot_do() -> None:
     for program in PROGRAMS:
         for ability in ("permission", "always", "edit_input", "question", "message", "pause", "stop"):
-            why = outbox.why_not(program, ability)
+            why = reply_sender.why_not(program, ability)
             assert why is None or why.endswith(".")
-    assert outbox.why_not("gemini", "permission") is not None
-    assert outbox.why_not("claude", "permission") is None
+    assert reply_sender.why_not("gemini", "permission") is not None
+    assert reply_sender.why_not("claude", "permission") is None

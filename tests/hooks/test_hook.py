@@ -16,7 +16,7 @@ from tests.hooks.playing import COMMAND, claude, hook, is_silent, spooled
 from tests.started import Started
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import PROGRAMS, main
+from tui_tasks.hooks import PROGRAMS, hook_command
 from tui_tasks.hooks.payload_writing import MAX_PAYLOAD, payload_head
 from tui_tasks.runner import processes
 
@@ -167,11 +167,11 @@ def test_a_hook_that_is_interrupted_at_the_terminal_keeps_its_payload_and_is_sil
     db = tmp_path / "tasks.db"
     code = (
         "import os, sys\n"
-        "from tui_tasks.hooks import main\n"
+        "from tui_tasks.hooks import hook_command\n"
         "def interrupted(*_): raise KeyboardInterrupt\n"
-        "main._may_ask = interrupted\n"
+        "hook_command._may_ask = interrupted\n"
         "(os.mkdir(sys.argv[1] + '-hooks'), os.mkdir(sys.argv[1] + '-hooks/screens'))\n"
-        "main.main(['claude', '--db', sys.argv[1]])\n"
+        "hook_command.main(['claude', '--db', sys.argv[1]])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(db)], input=b"{}", capture_output=True, env=environment(tmp_path)
@@ -184,8 +184,8 @@ def test_a_hook_imports_nothing_that_takes_long(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "before = set(sys.modules)\n"
-        "from tui_tasks.hooks import main\n"
-        "assert main.main(['claude', '--db', sys.argv[1]])\n"
+        "from tui_tasks.hooks import hook_command\n"
+        "assert hook_command.main(['claude', '--db', sys.argv[1]])\n"
         "print(*sorted(set(sys.modules) - before))\n"
     )
     done = subprocess.run(
@@ -195,7 +195,7 @@ def test_a_hook_imports_nothing_that_takes_long(tmp_path: Path) -> None:
         env=environment(tmp_path),
         check=True,
     )
-    ours = [f"tui_tasks.hooks.{name}" for name in ("folder", "payload_writing", "main", "agent_process")]
+    ours = [f"tui_tasks.hooks.{name}" for name in ("hook_folder", "payload_writing", "hook_command", "agent_process")]
     assert set(done.stdout.decode().split()) <= {
         "errno",
         "tui_tasks",
@@ -232,9 +232,9 @@ def test_the_script_routes_a_hook_past_the_command_line(tmp_path: Path) -> None:
 @given(body=st.binary(max_size=200) | st.recursive(st.none() | st.text(), st.lists).map(json.dumps).map(str.encode))
 def test_any_payload_is_kept_as_it_came(tmp_path_factory: pytest.TempPathFactory, body: bytes) -> None:
     db = tmp_path_factory.mktemp("spool") / "tasks.db"
-    with main.Folder(f"{db}-hooks", make=True) as folder:
+    with hook_command.Folder(f"{db}-hooks", make=True) as folder:
         head = payload_head("claude", {"pid": 1}, "", len(body), len(body))
-        main._carry_out(folder, "claude", head, body)
+        hook_command._carry_out(folder, "claude", head, body)
     assert [kept.body for kept in spooled(db)] == [body]
 
 

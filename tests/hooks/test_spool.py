@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.started import Started
 from tui_tasks.hooks import hooks_folder, payload_writing
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.spool import Spool
 
 HEAD = {"program": "claude", "at": 1, "project": None, "is_cut": False}

@@ -32,9 +32,9 @@ from tui_tasks.dialects.json_shapes import agents
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.hooks import ended_processes, hooks_folder
-from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.replies import mailbox
-from tui_tasks.hooks.replies.outbox import Outbox
+from tui_tasks.hooks.hook_folder import Folder
+from tui_tasks.hooks.replies import message_folders
+from tui_tasks.hooks.replies.reply_sender import ReplySender
 from tui_tasks.mcp_server.async_sessions import AsyncSession
 from tui_tasks.mcp_server.handlers import make_server
 from tui_tasks.mcp_server.resources import INBOX, ResourceSubscriptions, read
@@ -384,9 +384,9 @@ def box(program: Player, store: Store) -> Iterator[Callable[[], Folder]]:
     opened: list[Folder] = []
 
     def found() -> Folder:
-        Outbox(store).look(0)
+        ReplySender(store).look(0)
         folder = Folder(hooks_folder(store.path), make=False)
-        made = mailbox.opened(folder, "claude", "s-1", make=True)
+        made = message_folders.opened(folder, "claude", "s-1", make=True)
         assert made is not None
         opened.extend((folder, made))
         return made
@@ -404,13 +404,13 @@ def test_a_message_that_went_with_a_reply_is_given_by_no_hook(
     server: Server, box: Callable[[], Folder], store: Store, clock: Clock
 ) -> None:
     human(store, clock, SendMessage("claude-1", "One"))
-    waiting = mailbox.letters(box())
+    waiting = message_folders.letters(box())
     human(store, clock, SendMessage("claude-1", "Two"))
     assert len(waiting) == 1
     reply = server.request("tasklist:display")
     assert texts(reply) == ["One", "Two"]
     assert texts(server.request("tasklist:display")) == []
-    assert mailbox.claim(box(), (mailbox.MESSAGE,)) == []
+    assert message_folders.claim(box(), (message_folders.MESSAGE,)) == []
 
 
 def test_a_message_that_a_hook_gives_goes_with_no_reply(
@@ -419,11 +419,11 @@ def test_a_message_that_a_hook_gives_goes_with_no_reply(
     for text in ("One", "Two"):
         human(store, clock, SendMessage("claude-1", text))
     opened = box()
-    given = mailbox.claim(opened, (mailbox.MESSAGE,))
+    given = message_folders.claim(opened, (message_folders.MESSAGE,))
     human(store, clock, SendMessage("claude-1", "Three"))
     # While the hook has not printed them, what comes after waits.
     assert texts(server.request("tasklist:display")) == []
-    mailbox.settle(opened, given, printed=True)
+    message_folders.settle(opened, given, printed=True)
     assert texts(server.request("tasklist:display")) == ["Three"]
     box()
     assert texts(server.request("tasklist:display")) == []
@@ -436,7 +436,7 @@ def test_what_ends_the_turn_is_left_to_hooks(
     human(store, clock, SendMessage("claude-1", "Stop.", ends_turn=True))
     human(store, clock, SendMessage("claude-1", "Two"))
     assert texts(server.request("tasklist:display")) == ["One"]
-    assert [letter.kind for letter in mailbox.letters(box())] == [mailbox.STOP, mailbox.MESSAGE]
+    assert [letter.kind for letter in message_folders.letters(box())] == [message_folders.STOP, message_folders.MESSAGE]
 
 
 def test_the_inbox_is_that_of_the_session(server: Server, program: Player, store: Store, clock: Clock) -> None:

@@ -23,7 +23,7 @@ from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects import json_shapes
 from tui_tasks.hooks import ended_processes, hooks_folder, intake, screen_presence
-from tui_tasks.hooks.replies import outbox
+from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.postgres import moving, no_report
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.runner import processes
@@ -228,18 +228,18 @@ def test_a_permission_is_answered_on_either_machine(store_on, machine, server_ur
             intake.process_payloads(here, clock.now())
             asks = list(ask_queries.open_asks(here.db))
         stores[answers].db.catch_up()
-        assert outbox.why_unanswerable(stores[answers].db, asks[0]) is None
+        assert reply_sender.why_unanswerable(stores[answers].db, asks[0]) is None
         stores[answers].commit(AnswerAsk(asks[0].uid, "Allow"), actor="human", now=clock.now())
         here.db.catch_up()
-        outbox.Outbox(here).look(clock.now())
+        reply_sender.ReplySender(here).look(clock.now())
         output, _ = process.communicate(timeout=DEADLINE)
     assert json.loads(output)["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
 
 
 def test_a_message_is_left_for_the_hook_of_the_sessions_own_machine_alone(store_on):
     from tui_tasks.core.operations.asks import SendMessage
-    from tui_tasks.hooks.folder import Folder
-    from tui_tasks.hooks.replies import mailbox
+    from tui_tasks.hooks.hook_folder import Folder
+    from tui_tasks.hooks.replies import message_folders
 
     here, there = store_on("a"), store_on("b")
     leave(here, START)
@@ -247,9 +247,9 @@ def test_a_message_is_left_for_the_hook_of_the_sessions_own_machine_alone(store_
     there.commit(SendMessage("claude-1", "stop that"), actor="human", now=clock.now())
     here.db.catch_up()
     for store, expected in ((here, 1), (there, 0)):
-        outbox.Outbox(store).look(clock.now())
+        reply_sender.ReplySender(store).look(clock.now())
         with Folder(hooks_folder(store.path), make=False) as folder:
-            box = mailbox.opened(folder, "claude", "s1", make=False)
+            box = message_folders.opened(folder, "claude", "s1", make=False)
             assert (box is not None) == bool(expected)
             if box is not None:
                 box.close()

@@ -33,7 +33,7 @@ from tui_tasks.core.rules.agents import ask_rules
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import ended_processes, intake, screen_presence
 from tui_tasks.hooks.follower import StandingAnswers
-from tui_tasks.hooks.replies import outbox
+from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.postgres.replica_files import replica_of
 from tui_tasks.state.open_state import open_state
 
@@ -100,7 +100,7 @@ def asking(request, team, machine):
 
         def output() -> bytes:
             team.claude.db.catch_up()
-            outbox.Outbox(team.claude).look(clock.now())
+            reply_sender.ReplySender(team.claude).look(clock.now())
             return process.communicate(timeout=DEADLINE)[0]
 
         yield SimpleNamespace(ask=asks[0], output=output, is_waiting=lambda: process.poll() is None)
@@ -132,7 +132,7 @@ def test_a_permission_asked_under_an_agents_role_is_answered_by_a_rule_of_the_hu
         assert ask_queries.ask(team.human.db, ask.uid).state == "open"
         StandingAnswers(team.human).look(clock.now())
         team.claude.db.catch_up()
-        outbox.Outbox(team.claude).look(clock.now())
+        reply_sender.ReplySender(team.claude).look(clock.now())
         output, _ = process.communicate(timeout=DEADLINE)
     assert allowed(output)
     found = ask_queries.ask(team.human.db, ask.uid)
@@ -162,7 +162,7 @@ def test_an_answer_to_a_question_that_took_a_hooks_name_does_not_reach_the_hook(
     team.human.db.catch_up()
     team.human.commit(AnswerAsk(forged.uid, "Allow"), actor="human", now=clock.now())
     team.claude.db.catch_up()
-    outbox.Outbox(team.claude).look(clock.now())
+    reply_sender.ReplySender(team.claude).look(clock.now())
     assert asking.is_waiting()
     team.human.commit(AnswerAsk(asking.ask.uid, "Deny"), actor="human", now=clock.now())
     assert asking.output() == b""
@@ -173,7 +173,7 @@ def test_a_message_of_the_human_is_delivered_once_by_a_hook_under_an_agents_role
     team.human.db.catch_up()
     team.human.commit(SendMessage("claude-1", "stop that"), actor="human", now=clock.now())
     team.claude.db.catch_up()
-    box = outbox.Outbox(team.claude)
+    box = reply_sender.ReplySender(team.claude)
     box.look(clock.now())
     for expected in (True, False):
         with hook(team.url["claude"], machine("claude"), PROMPT) as process:

@@ -16,8 +16,8 @@ from tests.tui.plan import Plan, at
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder
-from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.replies import answer_file
+from tui_tasks.hooks.hook_folder import Folder
+from tui_tasks.hooks.replies import answer_pipes
 
 HOOK = "01795383480399000-1"
 """The name under which the hook of `asks_permission` waits."""
@@ -100,7 +100,7 @@ def hook_waits(plan: Plan, name: str = HOOK) -> Iterator[None]:
         pytest.MonkeyPatch.context() as patched,
     ):
         path = Path(hooks_folder(plan.path)) / "answers" / name
-        patched.setattr(answer_file, "_PASSING", 0.01)  # it never passes on what it asks
+        patched.setattr(answer_pipes, "_PASSING", 0.01)  # it never passes on what it asks
         os.mkfifo(path, 0o600)
         reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:

@@ -48,8 +48,8 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import intake, redaction
-from tui_tasks.hooks.main import SUPERVISED
-from tui_tasks.hooks.replies.outbox import message_text
+from tui_tasks.hooks.hook_command import SUPERVISED
+from tui_tasks.hooks.replies.reply_sender import message_text
 from tui_tasks.runner import processes, run_marks, run_supervisor
 from tui_tasks.runner.run_commands import CommandSpec, RunEnding
 from tui_tasks.runner.run_process import MAX_REASON, RESULT, RunProcess

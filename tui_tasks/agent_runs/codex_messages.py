@@ -28,7 +28,7 @@ class RequestReplies(msgspec.Struct, frozen=True):
     questions: list[str] = []
 
     def result_for(self, decision: dict[str, Any] | None) -> Message:
-        """Return the result for the human's decision (`hooks.replies.outbox.decision_for`); None: the denial."""
+        """Return the result for the human's decision (`hooks.replies.reply_sender.decision_for`); None: the denial."""
         if decision is not None and "answer" in decision:
             return {"answers": _answers(self.questions, decision)}
         if decision is None or not decision["allow"]:

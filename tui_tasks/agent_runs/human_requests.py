@@ -1,6 +1,6 @@
 """The requests of an agent program to the human: they become questions in the inbox, and the answers are sent back.
 
-As a waiting hook does (`hooks.replies.answer_file`), this process keeps a named pipe beside the database open, which
+As a waiting hook does (`hooks.replies.answer_pipes`), this process keeps a named pipe beside the database open, which
 shows others that somebody waits for the answer. The answer itself is read from the database.
 """
 
@@ -24,8 +24,8 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import hooks_folder
-from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.replies import answer_file, outbox
+from tui_tasks.hooks.hook_folder import Folder
+from tui_tasks.hooks.replies import answer_pipes, reply_sender
 
 # Called with the id of a request, the decision (None: denied), and the text of a denial.
 SendAnswer = Callable[[str, dict[str, Any] | None, str], None]
@@ -70,9 +70,9 @@ class OpenRequests:
             OSError: the named pipe cannot be created.
         """
         fields = {name: getattr(request.asked, name) for name in request.asked.__struct_fields__}
-        pipe = _Pipe(self._store.path, json.dumps({outbox.OF_RUN: fields}).encode())
+        pipe = _Pipe(self._store.path, json.dumps({reply_sender.OF_RUN: fields}).encode())
         self._pending[request.id] = _Pending(pipe, time.monotonic() + self._wait)
-        report = msgspec.structs.replace(request.report, answer=pipe.name, hash=answer_file.request_hash(pipe.body))
+        report = msgspec.structs.replace(request.report, answer=pipe.name, hash=answer_pipes.request_hash(pipe.body))
         return msgspec.structs.replace(request, report=report)
 
     def withdraw(self, request_id: str) -> None:
@@ -146,7 +146,7 @@ class OpenRequests:
                 pending.is_asked_for = (ask.request or {}).get("is_whole") is not True
 
     def _decision(self, ask: Ask) -> dict[str, Any] | None:
-        return outbox.decision_for(ask) if ask_queries.is_answered_by_human(self._store.db, ask) else None
+        return reply_sender.decision_for(ask) if ask_queries.is_answered_by_human(self._store.db, ask) else None
 
     def _commit_close(self, ask: Ask, state: str, reason: str, now: int) -> None:
         # It may have been answered meanwhile.
@@ -163,7 +163,7 @@ class _Pipe:
         self.name = f"{time.time_ns()}-{os.getpid()}"
         with (
             Folder(hooks_folder(database), make=True) as folder,
-            Folder(answer_file.FOLDER, make=True, inside=folder) as made,
+            Folder(answer_pipes.FOLDER, make=True, inside=folder) as made,
         ):
             os.mkfifo(self.name, 0o600, dir_fd=made.fd)
             # Open for writing, too: otherwise it would signal an end of file when others open it to test for a reader.
@@ -176,9 +176,9 @@ class _Pipe:
         with (
             contextlib.suppress(OSError),
             Folder(hooks_folder(self._database), make=False) as folder,
-            Folder(answer_file.FOLDER, make=False, inside=folder) as made,
+            Folder(answer_pipes.FOLDER, make=False, inside=folder) as made,
         ):
-            answer_file.hear(made, self._fd, self.body)
+            answer_pipes.hear(made, self._fd, self.body)
 
     def close(self) -> None:
         """Remove the pipe, and an answer that another process put beside it. A second call has no effect."""
@@ -189,8 +189,8 @@ class _Pipe:
         try:
             with (
                 Folder(hooks_folder(self._database), make=False) as folder,
-                Folder(answer_file.FOLDER, make=False, inside=folder) as made,
+                Folder(answer_pipes.FOLDER, make=False, inside=folder) as made,
             ):
-                answer_file.remove(made, self.name)
+                answer_pipes.remove(made, self.name)
         except OSError:
             pass  # processes that look for waiting hooks remove the rest

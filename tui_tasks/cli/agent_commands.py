@@ -1,6 +1,6 @@
 """The commands of agents: `call`, one request from a shell, with any tool (docs: protocol, section 1); `prime`, what an
 agent needs to know to start, in under 1,000 tokens; and `hook`: its help, and arguments that the short way
-(`hooks.main`) does not take.
+(`hooks.hook_command`) does not take.
 """
 
 from __future__ import annotations
@@ -240,9 +240,9 @@ def prime_text(session: Session) -> str:
 
 def _hook(options: argparse.Namespace) -> int:
     """Run the hook."""
-    from tui_tasks.hooks import main
+    from tui_tasks.hooks import hook_command
 
-    main.run(options.program, options.db or "", options.project or "")
+    hook_command.run(options.program, options.db or "", options.project or "")
     return 0
 
 

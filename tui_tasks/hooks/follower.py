@@ -38,7 +38,7 @@ from tui_tasks.core.unjournaled.machine_leases import LEASE, begin_lease, end_le
 from tui_tasks.hooks import ended_processes, hooks_folder, intake, redaction, session_records
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.programs.codex import CodexQueue
-from tui_tasks.hooks.replies.outbox import Outbox
+from tui_tasks.hooks.replies.reply_sender import ReplySender
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings.config import SessionSettings
@@ -71,7 +71,7 @@ class Follower:
         # The refusal that was logged last; "" after a success.
         self._refusal = ""
         self._store: Store | None = None
-        self._outbox: Outbox | None = None
+        self._sender: ReplySender | None = None
         self._watch: Watch | None = None
         self._records: RecordWatch | None = None
         self._codex: CodexQueue | None = None
@@ -121,13 +121,13 @@ class Follower:
             self._codex = self._codex or CodexQueue(self._opened())
             self._codex.look()
         if os.path.isdir(self._payloads):
-            self._outbox = self._outbox or Outbox(self._opened())
-            self._outbox.look(self._clock())
+            self._sender = self._sender or ReplySender(self._opened())
+            self._sender.look(self._clock())
 
     def _pause(self) -> None:
         """Wait until the next look. While a hook waits for an answer, send what a commit brings at once."""
-        outbox = self._outbox
-        if outbox is None or not outbox.is_waited_for:
+        sender = self._sender
+        if sender is None or not sender.is_waited_for:
             self._stopped.wait(LOOK)
             return
         self._watch = self._watch or Watch(self._opened().db)
@@ -135,7 +135,7 @@ class Follower:
         while (left := until - time.monotonic()) > 0 and not self._stopped.is_set():
             self._watch.sleep(left)
             if self._watch.changed(time.monotonic()):
-                outbox.look(self._clock())
+                sender.look(self._clock())
                 self._stopped.wait(_BETWEEN_COMMITS)
 
     def _process_payloads(self) -> None:

@@ -31,7 +31,7 @@ from tui_tasks.core.rules.agents.session_rules import agent_of, goes_on
 from tui_tasks.core.schema.agent_tables import ProcessedPayloadRow
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import ended_processes, programs, redaction, session_records
-from tui_tasks.hooks.replies import answer_file
+from tui_tasks.hooks.replies import answer_pipes
 from tui_tasks.hooks.session_records import Record
 from tui_tasks.hooks.spool import Payload, Spool
 from tui_tasks.settings import config, paths, project
@@ -112,7 +112,7 @@ def _process_payloads(store: Store, spool: Spool, now: int, settings: SessionSet
         for _, report, _ in reports:
             # A hook whose request was refused, or had been reported by another hook, waits for nothing.
             if report.answer is not None and ask_queries.waiting_as(store.db, report.answer) is None:
-                answer_file.send(spool.folder, report.answer, report.hash, b"")
+                answer_pipes.send(spool.folder, report.answer, report.hash, b"")
         for name, _, _ in payloads:
             spool.drop(name)
     return count

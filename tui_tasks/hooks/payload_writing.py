@@ -6,7 +6,7 @@ Every hook imports this at each event, so it imports nothing slow, as `folder`.
 import os
 import time
 
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.hook_folder import Folder
 
 MAX_PAYLOAD = 10 * 1024 * 1024
 FOLDER = "payloads"

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from tui_tasks.hooks import hooks_folder
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.hook_folder import Folder
 
 FOLDER = "screens"
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tui_tasks.hooks import hooks_folder, payload_writing
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.payload_writing import Head
 
 

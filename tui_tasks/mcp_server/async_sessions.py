@@ -24,7 +24,7 @@ from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.hooks import PROGRAMS, ended_processes
-from tui_tasks.hooks.replies import outbox
+from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.mcp_server.resources import ResourceSubscriptions
 from tui_tasks.state.open_store import take_in_hooks
 
@@ -94,7 +94,7 @@ class SessionSpeaker:
         if identity.agent == self._plain or identity.read_only or identity.inside_run:
             return []
         with contextlib.suppress(StorageFailed, OSError):
-            texts = outbox.collect(session.store, identity.agent, session.clock())
+            texts = reply_sender.collect(session.store, identity.agent, session.clock())
             return [{"at": iso(message.sent_at), "text": message.text} for message in texts]
         return []
 

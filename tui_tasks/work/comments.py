@@ -21,7 +21,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.default_paths import data_folder
-from tui_tasks.hooks.replies.outbox import Outbox
+from tui_tasks.hooks.replies.reply_sender import ReplySender
 from tui_tasks.text.safe import path_text
 from tui_tasks.work import clean_up
 from tui_tasks.work.agent_terminals import Terminals
@@ -106,7 +106,7 @@ def send(store: Store, work: Work, text: str, clock: Callable[[], int]) -> Sent:
         Starter(store, Path(work.repository), clock).check_go_on(work_queries.find(store.db, work.uid))
     commented: Work = store.commit(CommentWork(work.uid, text), actor=HUMAN, now=clock())[0]
     if not is_gone:
-        Outbox(store).look(clock())
+        ReplySender(store).look(clock())
     wake(store, commented, clock())
     return Sent(work_queries.find(store.db, work.uid), is_started_again=is_gone)
 

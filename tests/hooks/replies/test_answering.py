@@ -26,8 +26,8 @@ from tui_tasks.core.operations.jobs import RecordSettings
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.rules.agents.request_text import request_text
-from tui_tasks.hooks import folder, follower, hook_settings, intake, screen_presence
-from tui_tasks.hooks.replies import answer_file, outbox
+from tui_tasks.hooks import follower, hook_folder, hook_settings, intake, screen_presence
+from tui_tasks.hooks.replies import answer_pipes, reply_sender
 from tui_tasks.settings.config import SessionSettings
 
 SUGGESTION = {
@@ -67,7 +67,7 @@ def test_a_permission_is_allowed_by_the_humans_answer(tmp_path: Path, program: s
     with screen(db) as human, asking(program, permission(), db) as process:
         ask = human.ask()
         assert "make" in ask.question
-        assert outbox.why_unanswerable(human.store.db, ask) is None
+        assert reply_sender.why_unanswerable(human.store.db, ask) is None
         human.answers("Allow")
         assert decision(process) == {"behavior": "allow"}
 
@@ -275,7 +275,7 @@ def test_what_is_not_kept_whole_is_allowed_only_by_who_was_shown_it_whole(
             with pytest.raises(Conflict, match="not shown all"):
                 human.answers(answer, shown="0" * 64)
         # It is in the memory of the hook that waits, and nowhere else.
-        whole = outbox.whole_request(str(db), ask)
+        whole = reply_sender.whole_request(str(db), ask)
         assert whole is not None
         assert whole.input == {"command": command}
         kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -295,10 +295,10 @@ def test_a_whole_request_that_is_not_the_one_asked_for_is_not_shown(tmp_path: Pa
     db = tmp_path / "tasks.db"
     with screen(db) as human, asking("claude", of_command(f"curl {SECRET}"), db):
         ask = human.ask()
-        request = {**(ask.request or {}), "hash": answer_file.request_hash(b"{}")}
-        assert outbox.whole_request(str(db), msgspec.structs.replace(ask, request=request)) is None
+        request = {**(ask.request or {}), "hash": answer_pipes.request_hash(b"{}")}
+        assert reply_sender.whole_request(str(db), msgspec.structs.replace(ask, request=request)) is None
         request["answer"] = "nobody"
-        assert outbox.whole_request(str(db), msgspec.structs.replace(ask, request=request)) is None
+        assert reply_sender.whole_request(str(db), msgspec.structs.replace(ask, request=request)) is None
 
 
 def test_a_request_with_what_cannot_be_stored_is_not_kept_whole(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_request_with_what_cannot_be_stored_is_not_kept_whole(tmp_path: Path) 
         ask = human.ask()
         with pytest.raises(Conflict, match="not shown all"):
             human.answers("Allow")
-        whole = outbox.whole_request(str(db), ask)
+        whole = reply_sender.whole_request(str(db), ask)
         assert whole is not None
         assert "rm <U+D83D>*" in request_text(whole)
 
@@ -370,8 +370,8 @@ def test_a_screen_that_was_killed_is_no_screen(tmp_path: Path) -> None:
         assert other.stdout is not None
         other.stdout.readline()
         with asking("claude", permission(), db) as process:
-            with folder.Folder(f"{db}-hooks", make=False) as beside:
-                until(lambda: answer_file.waiting(beside))
+            with hook_folder.Folder(f"{db}-hooks", make=False) as beside:
+                until(lambda: answer_pipes.waiting(beside))
             other.send_signal(signal.SIGKILL)
             other.wait()
             assert ends_silently(process)
@@ -384,7 +384,7 @@ def test_a_hook_waits_as_long_as_the_settings_say_and_no_longer(tmp_path: Path) 
     with screen(db, {"claude": 0.3}) as human, asking("claude", permission(), db) as process:
         ask = human.ask()
         assert ends_silently(process)
-        assert outbox.why_unanswerable(human.store.db, ask) is not None
+        assert reply_sender.why_unanswerable(human.store.db, ask) is not None
         human.answers("Allow")
     assert list((tmp_path / "tasks.db-hooks" / "answers").iterdir()) == []
 
@@ -411,9 +411,9 @@ def test_an_answer_to_another_request_allows_nothing(tmp_path: Path) -> None:
     db = tmp_path / "tasks.db"
     with screen(db) as human, asking("claude", permission(), db) as process:
         name = (human.ask().request or {})["answer"]
-        with folder.Folder(f"{db}-hooks", make=False) as beside:
-            bound_to = answer_file.request_hash(permission(cwd="/elsewhere"))
-            assert answer_file.send(beside, name, bound_to, b'{"allow": true}')
+        with hook_folder.Folder(f"{db}-hooks", make=False) as beside:
+            bound_to = answer_pipes.request_hash(permission(cwd="/elsewhere"))
+            assert answer_pipes.send(beside, name, bound_to, b'{"allow": true}')
         assert ends_silently(process)
 
 
@@ -486,13 +486,13 @@ def test_two_requests_at_once_each_get_their_own_answer(tmp_path: Path) -> None:
 
 def test_pipes_that_killed_hooks_have_left_are_removed(tmp_path: Path) -> None:
     with (
-        folder.Folder(str(tmp_path / "hooks"), make=True) as beside,
-        folder.Folder(answer_file.FOLDER, make=True, inside=beside) as waiting,
+        hook_folder.Folder(str(tmp_path / "hooks"), make=True) as beside,
+        hook_folder.Folder(answer_pipes.FOLDER, make=True, inside=beside) as waiting,
     ):
         for name, age in (("old", 3600), ("new", 0)):
             os.mkfifo(name, dir_fd=waiting.fd)
-            os.utime(name, (answer_file.time.time() - age,) * 2, dir_fd=waiting.fd)
-        assert answer_file.waiting(beside) == []
+            os.utime(name, (answer_pipes.time.time() - age,) * 2, dir_fd=waiting.fd)
+        assert answer_pipes.waiting(beside) == []
         assert waiting.names() == ["new"]
 
 

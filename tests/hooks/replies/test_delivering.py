@@ -19,9 +19,9 @@ from tests.started import DEADLINE, Started
 from tui_tasks.core.operations.asks import DeliverMessages, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.hooks import PROGRAMS, main
-from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.replies import hook_output, mailbox
+from tui_tasks.hooks import PROGRAMS, hook_command
+from tui_tasks.hooks.hook_folder import Folder
+from tui_tasks.hooks.replies import hook_output, message_folders
 
 
 def printed_json(done: Done) -> Any:
@@ -79,7 +79,7 @@ def test_a_message_goes_with_the_next_event_that_can_carry_it_and_once(tmp_path:
         assert [one.state for one in ask_queries.newest(human.store.db, "claude-1", 9)] == ["delivered", "delivered"]
         at.writes("One more.")
         assert "One more." in context("PostToolUse", at.event("PostToolUse", tool_name="Bash"))
-        assert mailbox.sessions(Folder(f"{db}-hooks", make=False)) == []
+        assert message_folders.sessions(Folder(f"{db}-hooks", make=False)) == []
 
 
 CARRIERS = [
@@ -97,21 +97,21 @@ def test_each_program_gets_it_in_its_own_form(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], program: str, event: str, form: Any
 ) -> None:
     with Folder(str(tmp_path / "hooks"), make=True) as folder:
-        box = mailbox.opened(folder, program, "s-1", make=True)
+        box = message_folders.opened(folder, program, "s-1", make=True)
         assert box is not None
-        mailbox.put(box, 7, "Stop\nthat.")
+        message_folders.put(box, 7, "Stop\nthat.")
         carry_out(folder, program, claude(event))
         output = json.loads(capfdbinary.readouterr().out)
         if form == "context":
             assert output == {"hookSpecificOutput": {"hookEventName": event, "additionalContext": "Stop\nthat."}}
         else:
             assert output == form | {"reason": "Stop\nthat."}
-        assert mailbox.delivered_until(box) == 7
+        assert message_folders.delivered_until(box) == 7
         box.close()
 
 
 def carry_out(folder: Folder, program: str, payload: dict[str, Any]) -> None:
-    main._carry_out(folder, program, {"program": program}, json.dumps(payload).encode())
+    hook_command._carry_out(folder, program, {"program": program}, json.dumps(payload).encode())
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_what_is_not_the_agents_own_event_carries_nothing(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], payload: Any
 ) -> None:
     with Folder(str(tmp_path / "hooks"), make=True) as folder:
-        box = mailbox.opened(folder, "claude", "s-1", make=True)
+        box = message_folders.opened(folder, "claude", "s-1", make=True)
         assert box is not None
-        mailbox.put(box, 7, "Hello")
+        message_folders.put(box, 7, "Hello")
         carry_out(folder, "claude", payload)
         assert capfdbinary.readouterr().out == b""
-        assert [letter.state for letter in mailbox.letters(box)] == [""]
+        assert [letter.state for letter in message_folders.letters(box)] == [""]
         box.close()
 
 
@@ -152,18 +152,18 @@ def test_a_message_that_could_not_be_printed_waits_for_the_next_event(tmp_path: 
 
 def test_a_message_whose_hook_was_killed_before_it_printed_waits_again(tmp_path: Path) -> None:
     with Folder(str(tmp_path / "hooks"), make=True) as folder:
-        box = mailbox.opened(folder, "claude", "s-1", make=True)
+        box = message_folders.opened(folder, "claude", "s-1", make=True)
         assert box is not None
-        mailbox.put(box, 7, "Hello")
+        message_folders.put(box, 7, "Hello")
         with Started([sys.executable, "-c", "pass"]) as ended:
             pass
         box.rename("000000000007.message", f"000000000007.message.claimed-{ended.pid}")
-        assert mailbox.claim(box, (mailbox.MESSAGE,)) == []
-        mailbox.give_back(box)
-        [(letter, text)] = mailbox.claim(box, (mailbox.MESSAGE,))
+        assert message_folders.claim(box, (message_folders.MESSAGE,)) == []
+        message_folders.give_back(box)
+        [(letter, text)] = message_folders.claim(box, (message_folders.MESSAGE,))
         assert (letter.number, text) == (7, "Hello")
-        mailbox.give_back(box)
-        assert [one.state for one in mailbox.letters(box)] == [f"claimed-{os.getpid()}"]
+        message_folders.give_back(box)
+        assert [one.state for one in message_folders.letters(box)] == [f"claimed-{os.getpid()}"]
         box.close()
 
 
@@ -200,7 +200,7 @@ def test_messages_of_a_session_that_has_ended_stay_in_the_database(tmp_path: Pat
         at.writes("Hello")
         assert is_silent(at.event("SessionEnd"))
         human.look()
-        assert mailbox.sessions(Folder(f"{db}-hooks", make=False)) == []
+        assert message_folders.sessions(Folder(f"{db}-hooks", make=False)) == []
         assert len(ask_queries.waiting(human.store.db, "claude-1")) == 1
         at.event("SessionStart", source="resume")
         assert "Hello" in context("UserPromptSubmit", at.event("UserPromptSubmit", prompt="go on"))
@@ -282,7 +282,7 @@ def test_a_turn_that_is_over_is_not_ended_nor_the_next_one(tmp_path: Path) -> No
 @settings(max_examples=100, deadline=None)
 @given(program=st.sampled_from(PROGRAMS), session=st.text(max_size=300))
 def test_the_name_of_a_sessions_folder_leads_nowhere_else(program: str, session: str) -> None:
-    name = mailbox.name_of(program, session)
+    name = message_folders.name_of(program, session)
     assert name.startswith(f"{program}-")
     assert len(name) <= 200
     assert not set(name) - set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_%")

@@ -15,7 +15,7 @@ from tui_tasks.core.store import Store
 
 # Only keys, other panes and settings of one's own need these.
 NEEDLESS = (
-    {f"tui_tasks.hooks.replies.{name}" for name in ("answer_file", "mailbox", "outbox")}
+    {f"tui_tasks.hooks.replies.{name}" for name in ("answer_pipes", "message_folders", "reply_sender")}
     | {f"tui_tasks.tui.{name}" for name in ("board", "schedule", "log", "inbox", "asks", "agents.fleet_screen")}
     | {"tui_tasks.tui.inputs.dialogs", "tui_tasks.core.rules.agents.request_text"}
     | {"tui_tasks.channel.session", "tui_tasks.dialects.base", "tui_tasks.core.schedule"}

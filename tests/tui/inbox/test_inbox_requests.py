@@ -15,8 +15,8 @@ from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
-from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.replies import answer_file
+from tui_tasks.hooks.hook_folder import Folder
+from tui_tasks.hooks.replies import answer_pipes
 from tui_tasks.hooks.spool import Spool
 from tui_tasks.tui.asks.ask_detail import request_lines
 from tui_tasks.tui.asks.ask_views import AskView
@@ -95,7 +95,7 @@ def waiting(empty):
     ask_for_permission(empty, "here")
     with (
         Folder(f"{empty}-hooks", make=False) as folder,
-        Folder(answer_file.FOLDER, make=True, inside=folder) as answers,
+        Folder(answer_pipes.FOLDER, make=True, inside=folder) as answers,
     ):
         os.mkfifo("here", dir_fd=answers.fd)
         pipe = answers.open("here", os.O_RDWR | os.O_NONBLOCK)

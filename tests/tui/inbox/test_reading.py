@@ -27,8 +27,8 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import intake, screen_presence
-from tui_tasks.hooks.replies import answer_file
-from tui_tasks.hooks.replies.outbox import Outbox
+from tui_tasks.hooks.replies import answer_pipes
+from tui_tasks.hooks.replies.reply_sender import ReplySender
 from tui_tasks.settings.config import SessionSettings
 from tui_tasks.tui.asks import reading
 from tui_tasks.tui.inbox.inbox_screen import Inbox
@@ -227,7 +227,7 @@ def asked(db: Path, payload: dict[str, Any], settings: SessionSettings | None = 
         asking(program, json.dumps(payload).encode(), db) as process,
         Store(str(db)) as store,
     ):
-        patched.setattr(answer_file, "_PASSING", DEADLINE)
+        patched.setattr(answer_pipes, "_PASSING", DEADLINE)
 
         # `asking` has started the hook; it leaves its payload when it waits.
         def come() -> bool:
@@ -239,7 +239,7 @@ def asked(db: Path, payload: dict[str, Any], settings: SessionSettings | None = 
 
 
 def answer_of(store: Store, process: Any) -> Any:
-    Outbox(store).look(clock.now())
+    ReplySender(store).look(clock.now())
     output, errors = process.communicate(timeout=DEADLINE)
     assert errors == b""
     return json.loads(output)["hookSpecificOutput"]["decision"]

@@ -136,12 +136,12 @@ def _commit_and_pass_on(
     """
     from tui_tasks.core.read import work_queries
     from tui_tasks.hooks import screen_presence
-    from tui_tasks.hooks.replies.outbox import Outbox, reads_when
+    from tui_tasks.hooks.replies.reply_sender import ReplySender, reads_when
 
     person.commit(
         options, store, operation, what=[f"{options.action.capitalize()} {agent_names.display_name(options.name)}"]
     )
-    Outbox(store).look(clock.now())
+    ReplySender(store).look(clock.now())
     has_screen = screen_presence.is_open(store.path)
     is_prompted = work_queries.is_prompted(store.db, agent["agent"])
     return reads_when(agent["agent"], agent["program"], agent["state"], has_screen=has_screen, is_prompted=is_prompted)

@@ -49,8 +49,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.hooks.redaction import REDACTED
-from tui_tasks.hooks.replies import outbox
-from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.hooks.replies import reply_sender
+from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.settings import config, paths
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.text.times import ago
@@ -205,7 +205,7 @@ def _edited(ask: Ask, answer: str, text: str) -> dict[str, Any]:
     request = ask.request or {}
     if request.get("kind") != "permission" or answer != ALLOW:
         raise Conflict(f"--input goes with the answer {ALLOW!r} to a permission")
-    if (why := outbox.why_not(request["program"], "edit_input")) is not None:
+    if (why := reply_sender.why_not(request["program"], "edit_input")) is not None:
         raise Conflict(why)
     try:
         given = json.loads(text)

@@ -35,7 +35,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder, session_records
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.programs.fields import (
     EventReader,
     Item,
@@ -50,8 +50,8 @@ from tui_tasks.hooks.programs.fields import (
     text,
     whole_list,
 )
-from tui_tasks.hooks.replies import mailbox
-from tui_tasks.hooks.replies.mailbox import Letter
+from tui_tasks.hooks.replies import message_folders
+from tui_tasks.hooks.replies.message_folders import Letter
 from tui_tasks.hooks.session_records import Ending, Part, Record
 
 _log = logging.getLogger(__name__)
@@ -229,9 +229,9 @@ class CodexQueue:
             if self._queuing is not None:
                 self._follow_command(folder, self._queuing)
                 return
-            boxes = [name for name in mailbox.sessions(folder) if name.startswith(f"{PROGRAM}-")]
+            boxes = [name for name in message_folders.sessions(folder) if name.startswith(f"{PROGRAM}-")]
             for seen in session_queries.current(self._store.db) if boxes else ():
-                if mailbox.name_of(PROGRAM, seen.session.session) in boxes and self._can_take(seen):
+                if message_folders.name_of(PROGRAM, seen.session.session) in boxes and self._can_take(seen):
                     self._start_command(folder, seen)
                     return
 
@@ -247,11 +247,11 @@ class CodexQueue:
 
     def _start_command(self, folder: Folder, seen: Seen) -> None:
         program = shutil.which(PROGRAM)
-        box = mailbox.opened(folder, PROGRAM, seen.session.session, make=False)
+        box = message_folders.opened(folder, PROGRAM, seen.session.session, make=False)
         if program is None or box is None:
             return
         with box:
-            messages = mailbox.claim(box, (mailbox.MESSAGE,))
+            messages = message_folders.claim(box, (message_folders.MESSAGE,))
             if not messages:
                 return
             text = "\n\n".join(words for _, words in messages)
@@ -266,7 +266,7 @@ class CodexQueue:
             except (OSError, ValueError) as error:  # it is too long, or holds a NUL
                 _log.warning("codex queue: %s", error)
                 self._refused.add(seen.session.uid)
-                mailbox.settle(box, messages, printed=False)
+                message_folders.settle(box, messages, printed=False)
                 return
         self._queuing = _Queuing(seen.session.uid, seen.session.session, messages, process, time.monotonic() + _LIMIT)
 
@@ -281,10 +281,10 @@ class CodexQueue:
         if status != 0:
             _log.warning("codex queue for %s ended with status %s", queuing.agent, status)
             self._refused.add(queuing.agent)
-        box = mailbox.opened(folder, PROGRAM, queuing.session, make=False)
+        box = message_folders.opened(folder, PROGRAM, queuing.session, make=False)
         if box is not None:
             with box:
-                mailbox.settle(box, queuing.messages, printed=status == 0)
+                message_folders.settle(box, queuing.messages, printed=status == 0)
 
 
 def _is_of_this_user(record: str) -> bool:

@@ -57,7 +57,7 @@ async def send_message(context: Context, name: str, text: str) -> None:
         state = session.state
     program = session.program if session is not None else None
     is_prompted = work_queries.is_prompted(context.db, name)
-    from tui_tasks.hooks.replies.outbox import reads_when  # for those who write alone
+    from tui_tasks.hooks.replies.reply_sender import reads_when  # for those who write alone
 
     until = reads_when(name, program, state, has_screen=not context.link.read_only, is_prompted=is_prompted)
     shown = agent_text.who(name, 30)

@@ -71,10 +71,10 @@ def denying(options: Sequence[str]) -> str | None:
 
 def why_not_always(ask: Ask, found: Sequence[str]) -> str:
     """Return why nothing can be allowed from now on, where there is not exactly one option for it."""
-    from tui_tasks.hooks.replies import outbox
+    from tui_tasks.hooks.replies import reply_sender
 
     program = (ask.request or {}).get("program")
-    if program is not None and (why := outbox.why_not(program, "always")) is not None:
+    if program is not None and (why := reply_sender.why_not(program, "always")) is not None:
         return why
     if found:
         return "There are several ways to allow it always: choose one by its number."

@@ -11,8 +11,8 @@ from tui_tasks.core.read import job_queries, work_queries
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.rules.agents.request_text import allows
 from tui_tasks.hooks import transcript_view
-from tui_tasks.hooks.replies import outbox
-from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.hooks.replies import reply_sender
+from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.hooks.transcript_view import Source
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
@@ -80,7 +80,7 @@ class FleetActions(Controller):
         if job_queries.run_of_agent(self._context.db, member.name) is not None:
             how = "Its turn ends now, and its run with it."
         else:
-            how = outbox.why_not(program, "stop") or "Its turn ends at its next tool."
+            how = reply_sender.why_not(program, "stop") or "Its turn ends at its next tool."
         self._context.say(f"Sent to {name}. {how}")
 
     async def do_agent_give_back(self) -> None:

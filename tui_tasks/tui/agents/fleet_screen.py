@@ -13,7 +13,7 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import activity, agent_states
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND

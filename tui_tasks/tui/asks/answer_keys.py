@@ -187,7 +187,7 @@ async def send_answer(context: Context, answer: AnswerAsk, ask: Ask) -> bool:
     Raises:
         Refusal: the question is closed by now.
     """
-    from tui_tasks.hooks.replies.outbox import why_unanswerable
+    from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 
     if (why := why_unanswerable(context.db, ask)) is not None:
         context.say(why)

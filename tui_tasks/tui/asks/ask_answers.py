@@ -19,7 +19,7 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import SettleAsks
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.agents.request_text import DENY, allows
-from tui_tasks.hooks.replies import outbox
+from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.text.safe import cell_len, safe_line, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
@@ -134,7 +134,7 @@ class AskAnswers(Controller):
         if request.get("kind") != "permission":
             self._context.say("You can edit only the input of a tool.")
             return
-        if (why := outbox.why_not(request["program"], "edit_input")) is not None:
+        if (why := reply_sender.why_not(request["program"], "edit_input")) is not None:
             self._context.say(why)
             return
         view = self._inbox.view_of(ask)

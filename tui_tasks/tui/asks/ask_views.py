@@ -192,7 +192,7 @@ class WholeRequests:
         return self._found[ask.uid]
 
     async def _fetch(self, ask: Ask) -> None:
-        from tui_tasks.hooks.replies.outbox import whole_request  # for those who answer alone
+        from tui_tasks.hooks.replies.reply_sender import whole_request  # for those who answer alone
 
         request = await asyncio.to_thread(whole_request, self._context.link.path, ask)
         if request is not None:
@@ -291,7 +291,7 @@ class AskViews:
 
     def of(self, ask: Ask) -> AskView:
         """Return a question as it is shown now."""
-        from tui_tasks.hooks.replies.outbox import why_unanswerable  # for those who answer alone
+        from tui_tasks.hooks.replies.reply_sender import why_unanswerable  # for those who answer alone
 
         why = why_unanswerable(self._context.db, ask) if ask.state == "open" else None
         whole = self._wholes.of(ask) if why is None else None

@@ -15,7 +15,7 @@ import select
 import stat
 import time
 
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.hook_folder import Folder
 
 FOLDER = "answers"
 _SUFFIX = ".answer"

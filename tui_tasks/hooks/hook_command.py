@@ -11,7 +11,7 @@ An agent waits for it at each event: it may take at most half as long again as P
 import os
 
 from tui_tasks.hooks import PROGRAMS, agent_process, hooks_folder
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.payload_writing import MAX_PAYLOAD, Head, payload_head, put_payload
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOG = "TUI_TASKS_HOOK_LOG"
 # Set for an agent started by a run: its session's id, or its program. It reports directly to its supervisor.
 SUPERVISED = "TUI_TASKS_SUPERVISED"
-# A folder that has files only while a human has something for an agent; see `outbox`.
+# A folder that has files only while a human has something for an agent; see `reply_sender`.
 OUTBOX = "outbox"
 # A folder in which each writable screen has a file; see `screen_presence`.
 SCREENS = "screens"
@@ -87,13 +87,13 @@ def _carry_out(folder: Folder, program: str, head: Head, body: bytes) -> None:
     try:
         there = folder.names()
         if SCREENS in there and _may_ask(body):
-            from tui_tasks.hooks.replies import delivery
+            from tui_tasks.hooks.replies import replying_hook
 
-            is_kept = delivery.answer(folder, head, body)
+            is_kept = replying_hook.answer(folder, head, body)
         if OUTBOX in there and not is_kept and _is_anything_in(folder, OUTBOX):
-            from tui_tasks.hooks.replies import delivery
+            from tui_tasks.hooks.replies import replying_hook
 
-            head["ends_turn"] = delivery.deliver(folder, head, body)
+            head["ends_turn"] = replying_hook.deliver(folder, head, body)
     except (Exception, KeyboardInterrupt) as error:
         _log(program, error)
     if not is_kept:

@@ -2,13 +2,13 @@
 
 A message is a file named by its position in the order sent and its kind: a message, or one that ends the turn. A hook
 claims it by renaming it, prints it, and renames it again, so that it is delivered once; a claim whose hook ended before
-printing is released. `outbox` keeps these folders in step with the database, and records what was delivered.
+printing is released. `reply_sender` keeps these folders in step with the database, and records what was delivered.
 """
 
 import errno
 import os
 
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.hook_folder import Folder
 
 FOLDER = "outbox"
 PAUSE = "pause"

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tui_tasks.hooks import agent_process, screen_presence
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.payload_writing import Head, put_payload
-from tui_tasks.hooks.replies import answer_file, hook_output, mailbox
+from tui_tasks.hooks.replies import answer_pipes, hook_output, message_folders
 
 # Seconds between checks whether a pause has ended.
 _LOOK = 0.25
@@ -31,13 +31,13 @@ def deliver(folder: Folder, head: Head, body: bytes) -> bool:
     """
     program = str(head["program"])
     event, session = _whose(program, body)
-    box = mailbox.opened(folder, program, session, make=False) if session else None
+    box = message_folders.opened(folder, program, session, make=False) if session else None
     if box is None:
         return False
     with box:
-        if not agent_process.is_below(mailbox.process(box), head):
+        if not agent_process.is_below(message_folders.process(box), head):
             return False
-        if mailbox.PAUSE in box.names() and _hold_tool(folder, box, head, event):
+        if message_folders.PAUSE in box.names() and _hold_tool(folder, box, head, event):
             return False
         if _end_turn(box, program, event):
             return program != "codex"  # its turn goes on, without the tool
@@ -70,13 +70,15 @@ def _end_turn(box: Folder, program: str, event: str) -> bool:
     """End the turn with a reason if the human wants that; return whether it did. A turn that has ended is left
     alone.
     """
-    if all(letter.kind != mailbox.STOP for letter in mailbox.letters(box)):
+    if all(letter.kind != message_folders.STOP for letter in message_folders.letters(box)):
         return False
     if event in hook_output.TURN_EDGES[program]:
-        mailbox.settle(box, mailbox.claim(box, (mailbox.STOP,)), printed=True)
+        message_folders.settle(box, message_folders.claim(box, (message_folders.STOP,)), printed=True)
     elif hook_output.stop(program, event, "") is not None:
         # Other messages go with it, and the model reads them at its next prompt.
-        return _print_claimed(box, (mailbox.STOP, mailbox.MESSAGE), lambda text: hook_output.stop(program, event, text))
+        return _print_claimed(
+            box, (message_folders.STOP, message_folders.MESSAGE), lambda text: hook_output.stop(program, event, text)
+        )
     return False
 
 
@@ -86,7 +88,7 @@ def _hold_tool(folder: Folder, box: Folder, head: Head, event: str) -> bool:
     Return False, with nothing printed, once the agent is resumed or its turn is to end.
     """
     program = str(head["program"])
-    why = box.read(mailbox.PAUSE).decode(errors="replace")
+    why = box.read(message_folders.PAUSE).decode(errors="replace")
     form = hook_output.refuse_tool(program, event, why)
     if form is None:
         return False
@@ -94,7 +96,9 @@ def _hold_tool(folder: Folder, box: Folder, head: Head, event: str) -> bool:
     started_by = os.getppid()
     while time.monotonic() < until and agent_process.waits_for_hook(head, started_by):
         time.sleep(_LOOK)
-        if mailbox.PAUSE not in box.names() or any(letter.kind == mailbox.STOP for letter in mailbox.letters(box)):
+        if message_folders.PAUSE not in box.names() or any(
+            letter.kind == message_folders.STOP for letter in message_folders.letters(box)
+        ):
             return False
     hook_output.printed(form)
     return True
@@ -102,19 +106,19 @@ def _hold_tool(folder: Folder, box: Folder, head: Head, event: str) -> bool:
 
 def _give_messages(box: Folder, program: str, event: str) -> None:
     if hook_output.context(program, event, "") is not None:
-        _print_claimed(box, (mailbox.MESSAGE,), lambda text: hook_output.context(program, event, text))
+        _print_claimed(box, (message_folders.MESSAGE,), lambda text: hook_output.context(program, event, text))
 
 
 def _print_claimed(box: Folder, kinds: tuple[str, ...], formed: Callable[[str], hook_output.Form | None]) -> bool:
     """Print the waiting messages of these kinds; return whether there were any."""
-    claimed = mailbox.claim(box, kinds)
+    claimed = message_folders.claim(box, kinds)
     is_printed = False
     try:
         if claimed:
             hook_output.printed(formed("\n\n".join(text for _, text in claimed)) or {})
             is_printed = True
     finally:
-        mailbox.settle(box, claimed, printed=is_printed)
+        message_folders.settle(box, claimed, printed=is_printed)
     return is_printed
 
 
@@ -129,18 +133,18 @@ def answer(folder: Folder, head: Head, body: bytes) -> bool:
     payload = _request(program, body)
     if not wait or payload is None:
         return False
-    with Folder(answer_file.FOLDER, make=True, inside=folder) as answers:
+    with Folder(answer_pipes.FOLDER, make=True, inside=folder) as answers:
         name = f"{time.time_ns()}-{os.getpid()}"
         os.mkfifo(name, 0o600, dir_fd=answers.fd)
         try:
             # Also for writing: there is no end of file here when others open and close it to check for this hook.
             pipe = answers.open(name, os.O_RDWR | os.O_NONBLOCK)
             put_payload(folder, {**head, "answer": name, "wait": wait}, body)
-            _wait(folder, head, wait, pipe, lambda: answer_file.hear(answers, pipe, body))
+            _wait(folder, head, wait, pipe, lambda: answer_pipes.hear(answers, pipe, body))
         finally:
             # From here on an answer is too late; one that was in time is there.
             answers.remove(name)
-        decision = answer_file.claim(answers, name, body)
+        decision = answer_pipes.claim(answers, name, body)
     if decision and (form := hook_output.formed(program, payload, json.loads(decision))) is not None:
         hook_output.printed(form)
     return True

@@ -27,8 +27,8 @@ from tui_tasks.core.rules.agents.request_text import DENY, allows, always_text, 
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder, programs
-from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.replies import answer_file, mailbox
+from tui_tasks.hooks.hook_folder import Folder
+from tui_tasks.hooks.replies import answer_pipes, message_folders
 from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
 from tui_tasks.hooks.spool import Spool
 
@@ -114,7 +114,7 @@ def why_unanswerable(db: Database, ask: Ask) -> str | None:
         return why_not(str(request.get("program")), str(request.get("kind")))
     try:
         with Folder(hooks_folder(db.path), make=False) as folder:
-            if isinstance(name, str) and name in answer_file.waiting(folder):
+            if isinstance(name, str) and name in answer_pipes.waiting(folder):
                 return None
     except OSError:
         pass
@@ -138,8 +138,8 @@ def whole_request(database: str, ask: Ask) -> InputRequested | None:
         return None
     try:
         with Folder(hooks_folder(database), make=False) as folder:
-            body = answer_file.fetch(folder, name)
-        if body is None or answer_file.request_hash(body) != wanted:
+            body = answer_pipes.fetch(folder, name)
+        if body is None or answer_pipes.request_hash(body) != wanted:
             return None
         asked = _request_of(str(request.get("program")), json.loads(body))
         return asked if asked is not None and is_whole(asked) else None
@@ -157,7 +157,7 @@ def _request_of(program: str, content: Any) -> InputRequested | None:
     return asked[0] if len(asked) == 1 else None
 
 
-class Outbox:
+class ReplySender:
     """Keeps the files in step with a database, at each call of `look`.
 
     Attributes:
@@ -182,10 +182,10 @@ class Outbox:
         except OSError:
             return  # no hook has written anything for this database yet
         with spool:
-            waiting = answer_file.waiting(spool.folder)
+            waiting = answer_pipes.waiting(spool.folder)
             self.is_waited_for = bool(waiting)
             newest = journal.newest(self._store.db)
-            boxes = mailbox.sessions(spool.folder)
+            boxes = message_folders.sessions(spool.folder)
             if newest == self._seen and not boxes and not waiting:
                 return
             lock = spool.lock_intake()
@@ -211,51 +211,53 @@ class Outbox:
                 continue
             decision = decision_for(ask) if ask_queries.is_answered_by_human(db, ask) else None
             payload = b"" if decision is None else msgspec.json.encode(decision)
-            answer_file.send(folder, name, str((ask.request or {}).get("hash")), payload)
+            answer_pipes.send(folder, name, str((ask.request or {}).get("hash")), payload)
 
     def _send(self, folder: Folder, boxes: set[str], now: int, *, is_new: bool) -> None:
         """Write messages and pauses for sessions, and record what was delivered."""
         for session in session_queries.live_here(self._store.db):
-            name = mailbox.name_of(session.program, session.session)
+            name = message_folders.name_of(session.program, session.session)
             if name in boxes:
                 boxes.discard(name)
                 self._record_delivered(folder, session, now)
-                mailbox.remove(folder, name)
+                message_folders.remove(folder, name)
             if is_new:
                 self._write_waiting(folder, session)
         for name in boxes:
-            mailbox.remove(folder, name, with_content=True)  # its session has ended; the messages wait in the database
+            message_folders.remove(
+                folder, name, with_content=True
+            )  # its session has ended; the messages wait in the database
 
     def _record_delivered(self, folder: Folder, session: AgentSession, now: int) -> None:
-        box = mailbox.opened(folder, session.program, session.session, make=False)
+        box = message_folders.opened(folder, session.program, session.session, make=False)
         if box is None:
             return
         with box:
-            mailbox.give_back(box)
-            if (until := mailbox.delivered_until(box)) is not None:
+            message_folders.give_back(box)
+            if (until := message_folders.delivered_until(box)) is not None:
                 self._store.commit(DeliverMessages(session.uid, until=until), actor=session.uid, now=now)
-                mailbox.forget(box, until)
+                message_folders.forget(box, until)
             # Messages that the agent got over its own channel are not delivered again.
             waiting = {message.seq for message in ask_queries.waiting(self._store.db, session.uid)}
-            for letter in mailbox.letters(box):
+            for letter in message_folders.letters(box):
                 if letter.number not in waiting:
-                    mailbox.withdraw(box, letter.number)
+                    message_folders.withdraw(box, letter.number)
 
     def _write_waiting(self, folder: Folder, session: AgentSession) -> None:
         messages = ask_queries.waiting(self._store.db, session.uid)
         agent = ask_queries.agent(self._store.db, session.uid)
         why = agent.message if agent is not None and agent.paused else None
-        name = mailbox.name_of(session.program, session.session)
-        if not messages and why is None and name not in mailbox.sessions(folder):
+        name = message_folders.name_of(session.program, session.session)
+        if not messages and why is None and name not in message_folders.sessions(folder):
             return
-        box = mailbox.opened(folder, session.program, session.session, make=True)
+        box = message_folders.opened(folder, session.program, session.session, make=True)
         assert box is not None
         with box:
-            mailbox.set_process(box, session.pid, session.born)
+            message_folders.set_process(box, session.pid, session.born)
             for message in messages:
-                mailbox.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
-            mailbox.set_pause(box, None if why is None else pause_text(why))
-        mailbox.remove(folder, name)
+                message_folders.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
+            message_folders.set_pause(box, None if why is None else pause_text(why))
+        message_folders.remove(folder, name)
 
 
 def message_text(message: HumanMessage) -> str:
@@ -300,32 +302,34 @@ def collect(store: Store, agent: str, now: int) -> tuple[HumanMessage, ...]:
 def _collect(
     store: Store, folder: Folder, session: AgentSession, waiting: tuple[HumanMessage, ...], now: int
 ) -> tuple[HumanMessage, ...]:
-    box = mailbox.opened(folder, session.program, session.session, make=True)
+    box = message_folders.opened(folder, session.program, session.session, make=True)
     assert box is not None
     with box:
-        mailbox.set_process(box, session.pid, session.born)
-        mailbox.give_back(box)
+        message_folders.set_process(box, session.pid, session.born)
+        message_folders.give_back(box)
         claimed, until = _claim_messages(box, waiting)
         if claimed:
             try:
                 store.commit(DeliverMessages(session.uid, until=until), actor=session.uid, now=now)
             except BaseException:
-                mailbox.settle(box, claimed, printed=False)
+                message_folders.settle(box, claimed, printed=False)
                 raise
-            mailbox.settle(box, claimed, printed=True)
-            mailbox.forget(box, until)
+            message_folders.settle(box, claimed, printed=True)
+            message_folders.forget(box, until)
     numbers = {letter.number for letter, _ in claimed}
     return tuple(message for message in waiting if message.seq in numbers)
 
 
-def _claim_messages(box: Folder, waiting: tuple[HumanMessage, ...]) -> tuple[list[tuple[mailbox.Letter, str]], int]:
+def _claim_messages(
+    box: Folder, waiting: tuple[HumanMessage, ...]
+) -> tuple[list[tuple[message_folders.Letter, str]], int]:
     """Claim messages in order as far as it goes; return them, and the seq up to which all are claimed or delivered."""
     claimed, until = [], 0
     for message in waiting:
-        mailbox.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
-        letter = next(letter for letter in mailbox.letters(box) if letter.number == message.seq)
+        message_folders.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
+        letter = next(letter for letter in message_folders.letters(box) if letter.number == message.seq)
         if not letter.is_delivered:
-            claim = None if letter.state or message.ends_turn else mailbox.claim_one(box, letter)
+            claim = None if letter.state or message.ends_turn else message_folders.claim_one(box, letter)
             if claim is None:
                 break
             claimed.append(claim)
