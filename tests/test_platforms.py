@@ -18,7 +18,7 @@ import pytest
 
 from tests.core.engine.databases import add
 from tests.started import DEADLINE, Started
-from tui_tasks.core.engine import file_writes, watch, write_queue
+from tui_tasks.core.engine import commit_watch, file_writes, write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import replace
 from tui_tasks.core.job_snapshots import Heartbeat
@@ -69,21 +69,21 @@ def test_without_such_locks_writers_wait_and_write(path, monkeypatch):
 
 
 def test_without_inotify_a_commit_is_seen_by_asking(path, monkeypatch):
-    monkeypatch.setattr(watch, "_start_notifier", lambda folder: None)
+    monkeypatch.setattr(commit_watch, "_start_notifier", lambda folder: None)
     with Store(str(path)) as store, Store(str(path)) as other:
-        watched = watch.Watch(store.db)
+        watched = commit_watch.Watch(store.db)
         assert watched.fd is None
         assert not watched.changed(0.0)
-        assert watched.wait(0.0) == watch.POLL
+        assert watched.wait(0.0) == commit_watch.POLL
         add(other, "seen")
-        assert watched.changed(watch.POLL)
+        assert watched.changed(commit_watch.POLL)
         watched.close()
 
 
 def test_where_the_kernel_has_neither_inotify_nor_kqueue_it_is_not_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "platform", "sunos5")
     monkeypatch.delattr(select, "kqueue", raising=False)
-    assert watch._start_notifier(tmp_path / "tasks.db-wal") is None
+    assert commit_watch._start_notifier(tmp_path / "tasks.db-wal") is None
 
 
 @pytest.fixture

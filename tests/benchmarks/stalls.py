@@ -19,8 +19,8 @@ from tests.benchmarks.figures import Figure, Place, read_through
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.past import past_app
+from tui_tasks.tui.app.past_actions import past_app
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.state.past_link import PastLink
 

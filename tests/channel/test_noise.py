@@ -14,8 +14,8 @@ from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.arguments import schema
+from tui_tasks.dialects.tool_table import TABLE
 
 CODES = {
     *("parse_error", "too_large", "invalid_request", "unknown_tool", "invalid_argument", "not_found", "conflict"),

@@ -18,8 +18,8 @@ from tests.core.engine.test_watch import finds_commit_by_notice
 from tests.started import DEADLINE, until
 from tui_tasks.cli.supervise import history_text
 from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.driver import sqlite3
-from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compaction_steps import compact
@@ -51,7 +51,7 @@ def _rename(store: Store, uid: str, name: str) -> None:
 
 
 def test_a_watch_tells_of_it_and_of_commits_there_even_in_another_folder(store, path, filled, monkeypatch):
-    monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
+    monkeypatch.setattr("tui_tasks.core.engine.commit_watch.SAFETY_NET", 3600.0)
     watch = Watch(store.db)
     assert not watch.changed(time.monotonic())
     copy = shutil.move(_backup(store), path.parent.with_name("copy.db"))

@@ -16,8 +16,8 @@ from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import EditTask, EnsureList, SetListRule
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.tasklist import TASKLIST
+from tui_tasks.dialects.tool_table import TABLE
 
 # Replies
 

@@ -13,7 +13,7 @@ import pytest
 import tui_tasks
 from tests.contract.client import terminal_input
 from tests.started import DEADLINE, Started
-from tui_tasks.dialects.base import TABLE
+from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.text import safe
 
 

@@ -176,7 +176,7 @@ def test_a_long_list_is_looked_at_from_its_top_alone(tmp_path, monkeypatch) -> N
 
 IMPORTED = """
 import os, sys
-needless = {"peewee", "msgspec", "textual", "rich", "tui_tasks.core.store", "tui_tasks.dialects.base"}
+needless = {"peewee", "msgspec", "textual", "rich", "tui_tasks.core.store", "tui_tasks.dialects.tool_table"}
 def leave(status):
     found = needless & set(sys.modules)
     print(*found or ["none"])

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import START, Clock
 from tests.hooks.playing import Player
 from tests.hooks.screens import answering, screen
-from tui_tasks.cli import person as asking
+from tui_tasks.cli import person_rights as asking
 from tui_tasks.cli.command_table import COMMANDS, NOBODY_ELSE, RIGHTS
 from tui_tasks.cli.main import main
 from tui_tasks.core.commit import journal

@@ -13,7 +13,7 @@ import pytest
 from tests.contract.client import environment, line, program
 from tests.started import DEADLINE, Started
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import TABLE
+from tui_tasks.dialects.tool_table import TABLE
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tui_tasks.client.tools import METHODS
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import TABLE
+from tui_tasks.dialects.tool_table import TABLE
 
 
 @pytest.fixture(scope="module")

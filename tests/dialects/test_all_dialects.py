@@ -34,8 +34,8 @@ from tests.dialects.sent_requests import (
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AcceptTask, EnsureList, SetListReview
-from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.arguments import decode
+from tui_tasks.dialects.tool_table import TABLE
 
 FILING = st.sampled_from(
     [

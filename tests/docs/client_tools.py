@@ -9,8 +9,8 @@ import textwrap
 from typing import Any, Final
 
 from tests.contract.client import ROOT
-from tui_tasks.dialects.base import TABLE, Tool
 from tui_tasks.dialects.requests.arguments import schema
+from tui_tasks.dialects.tool_table import TABLE, Tool
 
 TOOLS_FILE: Final = ROOT / "tui_tasks" / "client" / "tools.py"
 STUB_FILE: Final = ROOT / "tui_tasks" / "client" / "tools.pyi"

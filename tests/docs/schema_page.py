@@ -9,8 +9,8 @@ from typing import Any, Final
 from tests.contract.client import ROOT
 from tests.docs import command_schemas
 from tui_tasks.core import errors
-from tui_tasks.dialects.base import TABLE, Tool
 from tui_tasks.dialects.requests.arguments import schema
+from tui_tasks.dialects.tool_table import TABLE, Tool
 from tui_tasks.mcp_server import tool_descriptions as outputs
 
 FILE: Final = ROOT / "tui_tasks" / "docs" / "schema.json"

@@ -17,7 +17,7 @@ from tests.soak.__main__ import SOAKS
 from tui_tasks import __version__
 from tui_tasks.core import errors
 from tui_tasks.core.schedule.policy import Settings
-from tui_tasks.dialects.base import TABLE
+from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.settings.config import Config
 
 DOCS = ROOT / "tui_tasks" / "docs"

@@ -12,8 +12,8 @@ import pytest
 from tests.contract.client import ROOT
 from tests.docs.plain_english import MAX_WORDS, faults, prose
 from tui_tasks.cli.command_parser import parser
-from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.arguments import schema
+from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.screens.palette import legend
 

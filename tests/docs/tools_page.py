@@ -8,8 +8,8 @@ import textwrap
 from typing import Any, Final
 
 from tests.contract.client import ROOT
-from tui_tasks.dialects.base import TABLE, Tool
 from tui_tasks.dialects.requests.arguments import schema
+from tui_tasks.dialects.tool_table import TABLE, Tool
 from tui_tasks.mcp_server import tool_descriptions as costs
 
 PAGE: Final = ROOT / "tui_tasks" / "docs" / "tools.md"

@@ -27,10 +27,10 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.json_shapes import agents
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.hooks import ended_processes, hooks_folder
 from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.replies import message_folders

@@ -15,9 +15,9 @@ from tests.mcp_server.shared import Driven, driven
 from tui_tasks.cli.help import PAGES
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import InvalidRequest
-from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.arguments import schema
+from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.mcp_server import tool_descriptions as costs
 from tui_tasks.mcp_server import tool_descriptions as wording
 from tui_tasks.mcp_server.tool_descriptions import NOT_OVER_MCP, mcp_tool

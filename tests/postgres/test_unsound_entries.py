@@ -17,7 +17,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import digest, overview, statistics
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.pages import log_pages, search_index
-from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import moving, no_report
 

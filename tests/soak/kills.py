@@ -31,7 +31,7 @@ from tui_tasks.cli import main
 # Imported once here, so that what is forked need not.
 for _name in (
     *("channel.loop", "state.hosting", "channel.session", "mcp_server.handlers"),
-    *("cli.supervise.screen_program", "dialects.base", "tui.app.app"),
+    *("cli.supervise.screen_program", "dialects.tool_table", "tui.app.task_app"),
 ):
     import_module(f"tui_tasks.{_name}")
 

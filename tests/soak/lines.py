@@ -23,7 +23,7 @@ from tests.soak.speaking import Speaker, memory, serve
 from tui_tasks.channel.request_fields import TOOL_KEYS
 from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import TABLE
+from tui_tasks.dialects.tool_table import TABLE
 
 LINES: Final = 1_000_000
 BETWEEN_LOOKS: Final = 1_000

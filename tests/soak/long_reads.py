@@ -13,7 +13,7 @@ from tests.soak.speaking import Speaker, memory, serve
 from tui_tasks import clock
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import TABLE
+from tui_tasks.dialects.tool_table import TABLE
 
 LONG: Final = 900_000
 COUNT: Final = 60

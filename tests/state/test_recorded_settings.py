@@ -21,7 +21,7 @@ from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
-from tui_tasks.runner.checks.inputs import InputHasher
+from tui_tasks.runner.checks.input_files import InputHasher
 from tui_tasks.settings.live_settings import CheckSettings, answer_rules, ask_limits, review_settings
 from tui_tasks.state import person_check
 

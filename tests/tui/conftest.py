@@ -24,7 +24,7 @@ from tests.tui.proven import name_of
 from tui_tasks.core.operations.jobs import NamedCheck
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.asks import reading
 from tui_tasks.tui.inbox import rows_and_detail
 from tui_tasks.tui.rows import row_cursor

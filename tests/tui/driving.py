@@ -19,7 +19,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.widgets.foot_line import FootLine
 
 # Wide, narrow, and a pane of tmux: columns and lines.

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.conftest import Clock
-from tui_tasks.cli import person
+from tui_tasks.cli import person_rights
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.store import Store
-from tui_tasks.work import interrupted_steps, progress
+from tui_tasks.work import interrupted_steps, work_progress
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.git import merging, reviewing, worktrees
 from tui_tasks.work.git.merging import Identity
@@ -99,13 +99,13 @@ def accepted(place: Place, folder: Path) -> None:
         )
         (work,) = store.commit(begin, actor="human", now=clock())
         store.commit(RunWork(work.uid), actor="system", now=clock())
-        progress.look(store, clock())
+        work_progress.look(store, clock())
         store.commit(ReportWork(task.uid), actor=work.agent, now=clock())
         acceptance = Acceptance(store, clock)
         review = acceptance.review(work)
         checks = acceptance.checks(work, review)
-        assert person.review_lines(review, checks)
-        assert list(person.diff_lines(review))
+        assert person_rights.review_lines(review, checks)
+        assert list(person_rights.diff_lines(review))
         message = "The rest" * review.is_dirty
         assert acceptance.accept(work, review, method="merge", commit_message=message).state == "merged"
         acceptance.take_back(work)

@@ -21,9 +21,9 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.work_settings import LimitSettings
-from tui_tasks.work import comments, progress
+from tui_tasks.work import comments, work_progress
 from tui_tasks.work.agent_terminals import Terminals
-from tui_tasks.work.progress import most_used
+from tui_tasks.work.work_progress import most_used
 
 MINUTE = 60_000_000
 
@@ -68,7 +68,7 @@ def test_a_reviewer_that_reports_in_the_worktree_of_another_is_not_ready_before_
     store.commit(RunWork(found.uid, Process(), "Review it"), actor="system", now=clock())
 
     def state() -> str:
-        progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+        work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
         return work_queries.find(store.db, found.uid).state
 
     (repo / "of the other.txt").write_text("changed")
@@ -89,9 +89,9 @@ def test_near_a_limit_the_fleet_shows_it_and_at_the_limit_the_human_is_asked(sto
         (1_000, "at its limit: 1,000 of 1,000 tokens", 1),
     ):
         use(store, clock, tokens)
-        progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1), limits)
+        work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1), limits)
         assert (shown(store, clock), len(ask_queries.open_asks(store.db))) == (near, asked)
-    progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1), limits)
+    work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1), limits)
     assert len(ask_queries.open_asks(store.db)) == 1
 
 
@@ -105,9 +105,9 @@ def at_limit(store: Store, clock, repo, task, monkeypatch):
     store.commit(RunWork(found.uid, Process(), "Do it"), actor="system", now=clock())
     (repo / "a.txt").write_text("changed")
     use(store, clock, 1_000)
-    progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+    work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
     report(store, clock, TurnInterrupted())
-    progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+    work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
     return found.uid, ask_queries.open_asks(store.db)[0].uid
 
 
@@ -120,7 +120,7 @@ def test_at_a_limit_the_agent_is_idle_and_its_work_waits_for_the_answer(store, c
 def test_work_that_is_stopped_at_a_limit_is_ready_for_review(store, clock, at_limit):
     uid, ask = at_limit
     store.commit(AnswerAsk(ask, "Stop"), actor="human", now=clock())
-    progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert work_queries.find(store.db, uid).state == "ready"
 
 
@@ -131,12 +131,12 @@ def test_an_agent_that_may_continue_beyond_a_limit_is_woken_once(store, clock, a
     monkeypatch.setattr(comments.clean_up, "is_gone", lambda *_: False)
     store.commit(AnswerAsk(ask, "Continue"), actor="human", now=clock())
     for _ in range(3):
-        progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+        work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
         assert (typed, work_queries.find(store.db, uid).state) == ([comments.PROMPT], "working")
     store.commit(DeliverMessages("claude-1"), actor="claude-1", now=clock.forward(1))
     report(store, clock, PromptSubmitted(comments.PROMPT))
     report(store, clock, TurnEnded("Done"))
-    progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert work_queries.find(store.db, uid).state == "ready"
 
 
@@ -150,7 +150,7 @@ def test_an_agent_behind_a_dialog_is_woken_once_the_dialog_is_gone(store, clock,
 
     def look() -> int:
         for _ in range(2):
-            progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+            work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
         return len(typed)
 
     assert look() == 1
@@ -165,11 +165,11 @@ def test_a_program_that_has_ended_at_a_limit_is_started_again_to_continue(store,
     again = []
     monkeypatch.setattr(comments.Starter, "go_on", lambda _, work: again.append(work.uid))
     store.commit(EndSession("claude-1", "its process has ended"), actor="system", now=clock())
-    progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert work_queries.find(store.db, uid).state == "working"
     store.commit(AnswerAsk(ask, "Continue"), actor="human", now=clock())
-    progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
-    progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert (again, work_queries.find(store.db, uid).state) == ([uid], "working")
 
 
@@ -177,9 +177,9 @@ def test_a_program_that_waits_for_a_login_says_so_until_it_has_begun(store, cloc
     found = work()
     states = iter((True, False))
     monkeypatch.setattr(work_queries, "is_silent", lambda *_: next(states))
-    monkeypatch.setattr(progress, "last_lines", lambda *_: ["Select login method:"])
+    monkeypatch.setattr(work_progress, "last_lines", lambda *_: ["Select login method:"])
     for near in ("not logged in: log in in its terminal", None):
-        progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+        work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
         assert shown(store, clock) == near
 
 

@@ -21,7 +21,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import agent_terminals, progress, starting
+from tui_tasks.work import agent_terminals, starting, work_progress
 from tui_tasks.work.git import worktrees
 from tui_tasks.work.starting import Request, Starter, last_lines, parse_auto
 
@@ -228,7 +228,7 @@ def test_work_whose_base_branch_is_gone_is_counted_from_where_it_began(
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
     git(repo, "branch", "-m", "main", "trunk")
-    counts = progress.count(work)
+    counts = work_progress.count(work)
     assert (counts["ahead"], counts["files"]) == (1, 1)
 
 

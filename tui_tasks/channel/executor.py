@@ -23,15 +23,15 @@ from tui_tasks.core.errors import (
     StorageFailed,
 )
 from tui_tasks.core.operations import AtVersion, RecordRefusal
-from tui_tasks.dialects.base import Call, Tool, Wait
 from tui_tasks.dialects.requests.arguments import Arguments
 from tui_tasks.dialects.requests.task_references import with_full_uids
+from tui_tasks.dialects.tool_table import Call, Tool, Wait
 
 if TYPE_CHECKING:
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.request_fields import Request
     from tui_tasks.channel.subscription import Subscription
-    from tui_tasks.dialects.base import Channel
+    from tui_tasks.dialects.tool_table import Channel
 
 _log = logging.getLogger(__name__)
 

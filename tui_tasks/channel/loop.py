@@ -22,7 +22,7 @@ from tui_tasks.channel.line_parser import LineParser
 from tui_tasks.channel.replies import LongLine, ReplyLine, whole
 from tui_tasks.channel.request_reader import Line
 from tui_tasks.channel.session import Session
-from tui_tasks.core.engine.watch import Watch
+from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.errors import StorageFailed
 
 

@@ -11,9 +11,9 @@ import msgspec
 from tui_tasks.channel import request_fields
 from tui_tasks.channel.request_fields import RefusedValue, Request
 from tui_tasks.core.errors import Forbidden, InvalidArgument, InvalidRequest, Refusal, ReservedName, UnknownTool
-from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.arguments import Arguments, decode
 from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.tool_table import Table, Tool
 
 _log = logging.getLogger(__name__)
 

@@ -28,11 +28,11 @@ from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, 
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Busy, InputsUnread, OutcomeUnknown, Refusal, StorageFailed, WriteConflict
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import Table
 from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.tool_table import Table
 
 if TYPE_CHECKING:
-    from tui_tasks.core.engine.watch import Watch
+    from tui_tasks.core.engine.commit_watch import Watch
     from tui_tasks.core.snapshots import Entry
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
@@ -387,7 +387,7 @@ def ask_encoded(session: Session, request: dict[str, Any]) -> bytes:
 
 
 def _wait_for_reply(session: Session, id: Any) -> list[bytes]:
-    from tui_tasks.core.engine.watch import Watch
+    from tui_tasks.core.engine.commit_watch import Watch
 
     watch = Watch(session.store.db)
     session.store.db.follow()

@@ -10,7 +10,7 @@ from tui_tasks.channel.replies import ReplyEncoder, whole
 from tui_tasks.channel.request_reader import PendingRequest
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidRequest
-from tui_tasks.dialects.base import Wait
+from tui_tasks.dialects.tool_table import Wait
 
 RETENTION: Final = 7 * 24 * 3600 * 1_000_000  # microseconds
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Final, get_args
 
 from tui_tasks.core.errors import InvalidArgument, UnknownTool
-from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.arguments import fields
+from tui_tasks.dialects.tool_table import Table, Tool
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 # Words that models write for words of tool names.

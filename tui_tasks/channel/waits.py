@@ -13,7 +13,7 @@ from tui_tasks.channel.stored_replies import drop_stored, store_reply
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Refusal, StorageFailed
-from tui_tasks.dialects.base import Call, Wait
+from tui_tasks.dialects.tool_table import Call, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.subscription import MessageDelivery
     from tui_tasks.core.store import Store
-    from tui_tasks.dialects.base import Channel
+    from tui_tasks.dialects.tool_table import Channel
 
 _log = logging.getLogger(__name__)
 

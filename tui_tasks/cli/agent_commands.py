@@ -88,9 +88,9 @@ def words(tool: str, given: list[str]) -> dict[str, Any]:
     Raises:
         ValueError: they are neither.
     """
-    from tui_tasks.dialects.base import TABLE
     from tui_tasks.dialects.requests import strict_json
     from tui_tasks.dialects.requests.arguments import task_arguments
+    from tui_tasks.dialects.tool_table import TABLE
 
     if len(given) == 1 and given[0].lstrip().startswith("{"):
         try:
@@ -141,7 +141,7 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
 
 def listing() -> str:
     """Return every tool in a line, and how to learn more."""
-    from tui_tasks.dialects.base import TABLE
+    from tui_tasks.dialects.tool_table import TABLE
 
     lines = [
         f"{tool.name:34} {tool.description.splitlines()[0].partition('. ')[0].rstrip('.')}"
@@ -153,8 +153,8 @@ def listing() -> str:
 
 def describe(name: str) -> int:
     """Print what a tool does and its arguments. Return exit status 0; 1 when there is no such tool."""
-    from tui_tasks.dialects.base import TABLE
     from tui_tasks.dialects.requests.arguments import schema
+    from tui_tasks.dialects.tool_table import TABLE
 
     tool = TABLE.find(name)
     if tool is None or tool.human:

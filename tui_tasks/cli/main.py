@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tui_tasks import __version__
-from tui_tasks.cli import person, streams
+from tui_tasks.cli import person_rights, streams
 from tui_tasks.cli.command_table import COMMANDS, SCREEN
 from tui_tasks.cli.options import (
     INTERRUPTED,
@@ -302,7 +302,7 @@ def _run_command(options: argparse.Namespace) -> int:
             project.checked(options.project)
         if getattr(options, "tools", None) is not None:
             table_of(options)
-        person.check(options)
+        person_rights.check(options)
     except InvalidRequest as refused:
         print(f"tui-tasks: {refused}", file=sys.stderr)
         return USAGE

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tui_tasks.core.errors import ReservedName
     from tui_tasks.core.read.agents.fleet import LeftTask
     from tui_tasks.core.store import Store
-    from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.requests.identity import Identity
+    from tui_tasks.dialects.tool_table import Table
 
 TASK_REFERENCE: Final = "its number, or the beginning of its uid"
 """What a TASK is, for help."""
@@ -80,7 +80,7 @@ def table_of(options: argparse.Namespace) -> Table:
     Raises:
         InvalidRequest: a word of `--tools` names no tool.
     """
-    from tui_tasks.dialects.base import TABLE
+    from tui_tasks.dialects.tool_table import TABLE
 
     named = getattr(options, "tools", None)
     if named is None:

@@ -32,7 +32,7 @@ from tui_tasks.core import agent_names
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
     from tui_tasks.core.store import Store
-    from tui_tasks.dialects.base import Table
+    from tui_tasks.dialects.tool_table import Table
     from tui_tasks.runner.checks.check_keeper import Authority
     from tui_tasks.settings.http_tokens import Token
 
@@ -239,7 +239,7 @@ def _change_tokens(options: argparse.Namespace) -> int:
 
 def _record(options: argparse.Namespace, what: str) -> None:
     """Ask the open screen, if the action does, and record from where tokens are changed; nothing without a database."""
-    from tui_tasks.cli import person
+    from tui_tasks.cli import person_rights
     from tui_tasks.settings import paths
 
     if not Path(paths.database(options.db)).exists():
@@ -247,8 +247,8 @@ def _record(options: argparse.Namespace, what: str) -> None:
     # `--read-only` is about the token here.
     writing = argparse.Namespace(**{**vars(options), "read_only": False})
     with open_store(writing) as store:
-        person.confirm(options, store, [what])
-        person.record(options, store)
+        person_rights.confirm(options, store, [what])
+        person_rights.record(options, store)
 
 
 _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {"mcp": _declare_mcp, "token": _declare_token}

@@ -18,7 +18,7 @@ RELEASING: Final = frozenset({"done", "skipped", "cancelled"})
 
 
 def blocks_dependents(status: str, deleted: object) -> bool:
-    """Return whether a task holds up those that depend on it; in SQL: `core/commit/apply`."""
+    """Return whether a task holds up those that depend on it; in SQL: `core/commit/row_writes`."""
     return not deleted and status not in RELEASING
 
 

@@ -13,11 +13,11 @@ from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import task_queries, task_records, task_search
 from tui_tasks.core.snapshots import Memory, Task, iso
-from tui_tasks.dialects.base import Call, Table, Words, one_of
 from tui_tasks.dialects.long_replies import After, ArrayWriter, Brief, LongValue, TextWriter, page_array
 from tui_tasks.dialects.requests import arguments
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 from tui_tasks.dialects.requests.tool_actions import Actions
+from tui_tasks.dialects.tool_table import Call, Table, Words, one_of
 
 BOARD = Table()
 

@@ -12,8 +12,8 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import Task
-from tui_tasks.dialects.base import TABLE, Call, Table, Tool
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Nothing, Text, Uid
+from tui_tasks.dialects.tool_table import TABLE, Call, Table, Tool
 
 
 class _Verbs(Table):

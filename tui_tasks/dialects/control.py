@@ -13,7 +13,6 @@ from tui_tasks import __version__
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, InvalidRequest, NotFound
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.dialects.base import Call, Table, Tool
 from tui_tasks.dialects.control_agents import ASKS, WORK
 from tui_tasks.dialects.control_tasks import MAX_PAGE, TASKS
 from tui_tasks.dialects.events import page
@@ -27,6 +26,7 @@ from tui_tasks.dialects.requests.arguments import (
     without_words,
 )
 from tui_tasks.dialects.requests.confinement import is_visible, visible_tools
+from tui_tasks.dialects.tool_table import Call, Table, Tool
 
 CONTROL = Table()
 PROTOCOL = 1

@@ -22,9 +22,9 @@ from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.snapshots import Claim, iso
 from tui_tasks.core.vocab import CLAIM_LEASE_SECONDS
 from tui_tasks.dialects import json_shapes
-from tui_tasks.dialects.base import Call, Table, Wait
 from tui_tasks.dialects.control_tasks import OneTask, full
 from tui_tasks.dialects.requests.arguments import Arguments, Choices, Name, Natural, Nothing, TaskUid, Text, Uid
+from tui_tasks.dialects.tool_table import Call, Table, Wait
 
 ASKS = Table()
 SECOND = 1_000_000

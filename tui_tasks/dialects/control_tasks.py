@@ -16,7 +16,6 @@ from tui_tasks.core.read.tasks import task_queries, task_search
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.core.snapshots import Task, TaskList, iso
-from tui_tasks.dialects.base import Call, Table
 from tui_tasks.dialects.long_replies import ArrayWriter, page_array
 from tui_tasks.dialects.requests.arguments import (
     Arguments,
@@ -28,6 +27,7 @@ from tui_tasks.dialects.requests.arguments import (
     Text,
     Uid,
 )
+from tui_tasks.dialects.tool_table import Call, Table
 
 TASKS = Table()
 # Some arguments are called `list`.

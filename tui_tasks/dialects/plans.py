@@ -9,7 +9,6 @@ from msgspec import Meta
 from tui_tasks.core.operations.tasks import EditTask, LinkNodes, LogTask, SaveState
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
 from tui_tasks.core.snapshots import LogEntry, SavedState, Task, TaskList, iso
-from tui_tasks.dialects.base import Call, one_of
 from tui_tasks.dialects.long_replies import Page, page_array
 from tui_tasks.dialects.plan_tasks import (
     PLANS,
@@ -29,6 +28,7 @@ from tui_tasks.dialects.plan_tasks import (
 )
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Text, Uid
 from tui_tasks.dialects.requests.tool_actions import Actions
+from tui_tasks.dialects.tool_table import Call, one_of
 
 TASKS = Actions(
     {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tui_tasks.core.operations.jobs import CreateJob
-from tui_tasks.dialects.base import Call
 from tui_tasks.dialects.command_tools import SHELL
 from tui_tasks.dialects.json_shapes import job_json
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text
 from tui_tasks.dialects.scheduler import Schedule, Type
+from tui_tasks.dialects.tool_table import Call
 
 TOOLS = SHELL
 

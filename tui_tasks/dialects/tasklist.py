@@ -14,9 +14,9 @@ from tui_tasks.core.operations.tasks import AddTask, ClearList, DeleteTask, Edit
 from tui_tasks.core.read.tasks import task_queries, task_records, task_summary
 from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
-from tui_tasks.dialects.base import Call, Table, Words, one_of
 from tui_tasks.dialects.long_replies import Page, page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text
+from tui_tasks.dialects.tool_table import Call, Table, Words, one_of
 
 TASKLIST = Table()
 Status = Literal["pending", "in_progress", "done", "failed", "skipped"]

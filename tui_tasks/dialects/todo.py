@@ -17,9 +17,9 @@ from tui_tasks.core.operations.tasks import AddTask, ClearList, EditTask, OrderT
 from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.dialects.base import Call, Table, Words
 from tui_tasks.dialects.long_replies import ArrayWriter
 from tui_tasks.dialects.requests.arguments import Arguments, schema
+from tui_tasks.dialects.tool_table import Call, Table, Words
 
 TODO = Table()
 LEAST = 2

@@ -23,7 +23,7 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import unfinished_changes
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
-from tui_tasks.core.engine.watch import Watch
+from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal, RoleRefused
 from tui_tasks.core.operations.asks import AnswerByRule
 from tui_tasks.core.operations.jobs import AbandonCheck, AbandonRun, FreeCheck

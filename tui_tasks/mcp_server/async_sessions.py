@@ -16,7 +16,7 @@ import anyio
 import msgspec
 
 from tui_tasks.channel.session import Session
-from tui_tasks.core.engine.watch import Watch
+from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_records

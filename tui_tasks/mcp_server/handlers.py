@@ -10,8 +10,8 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 
 from tui_tasks import __version__
-from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.confinement import visible_tools
+from tui_tasks.dialects.tool_table import Table, Tool
 from tui_tasks.mcp_server import asking, resources, results
 from tui_tasks.mcp_server.asking import Context
 from tui_tasks.mcp_server.async_sessions import AsyncSession

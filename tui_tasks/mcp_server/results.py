@@ -12,7 +12,7 @@ from typing import Any, Final
 import mcp_types as types
 import msgspec
 
-from tui_tasks.dialects.base import Tool
+from tui_tasks.dialects.tool_table import Tool
 from tui_tasks.mcp_server.tool_descriptions import data_of, for_mcp, mcp_name
 
 

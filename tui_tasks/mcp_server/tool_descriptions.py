@@ -10,9 +10,9 @@ from typing import Any, Final
 import mcp_types as types
 
 from tui_tasks.channel import request_fields
-from tui_tasks.dialects.base import TABLE, Table, Tool
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.arguments import schema, without_words
+from tui_tasks.dialects.tool_table import TABLE, Table, Tool
 
 _Shape = dict[str, Any]
 _TEXT: Final[_Shape] = {"type": "string"}

@@ -17,7 +17,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.default_paths import data_folder
 from tui_tasks.regular_files import open_regular
 from tui_tasks.runner import git, git_isolation
-from tui_tasks.runner.checks.inputs import MAX_FILE_BYTES, InputHasher
+from tui_tasks.runner.checks.input_files import MAX_FILE_BYTES, InputHasher
 
 MAX_UNTRACKED_BYTES: Final = 256 * 1024 * 1024
 _GITLINK: Final = b"160000"

@@ -24,7 +24,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from tui_tasks import clock
-from tui_tasks.core.engine.watch import Watch
+from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_heartbeats

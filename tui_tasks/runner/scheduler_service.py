@@ -18,9 +18,9 @@ from typing import Any, Final
 from tui_tasks import clock as wall
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit.database_clock import Elapsed
+from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
-from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import RoleRefused, StorageFailed
 from tui_tasks.core.job_snapshots import ON_TIME, Heartbeat, Job, Run
 from tui_tasks.core.operations import Operation

@@ -124,10 +124,13 @@ def _nothing(store: Store, clock: Clock) -> None:
 def _look_at_work(store: Store, clock: Clock) -> None:
     if not work_queries.live_here(store.db) and not work_queries.begun(store.db):
         return
-    from tui_tasks.work import interrupted_steps, progress  # for databases with work alone
+    from tui_tasks.work import (
+        interrupted_steps,
+        work_progress,  # for databases with work alone
+    )
 
     interrupted_steps.recover(store, clock())
-    progress.look(store, clock())
+    work_progress.look(store, clock())
 
 
 def _switch_off_old(store: Store, clock: Clock) -> None:

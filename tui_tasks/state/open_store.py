@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.rules.recorded_settings import ReviewPolicy
     from tui_tasks.core.store import Store
-    from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.requests.identity import Identity
+    from tui_tasks.dialects.tool_table import Table
     from tui_tasks.postgres import Report
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks.core.agent_snapshots import Check, Work
+from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.file_writes import make_folder
-from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.jobs import ProveTree
 from tui_tasks.core.read import check_queries

@@ -15,7 +15,7 @@ from tui_tasks.core.operations.sessions import Process, RecordReport, SessionRep
 from tui_tasks.core.operations.tasks import DeleteTask, LogTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import Wait
+from tui_tasks.dialects.tool_table import Wait
 
 
 def asked(talk: Talk, **arguments) -> str:

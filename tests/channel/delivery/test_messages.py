@@ -21,8 +21,8 @@ from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, PauseAgent, SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.tool_table import TABLE
 
 DISPLAY = {"tool": "tasklist:display"}
 

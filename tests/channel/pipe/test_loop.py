@@ -17,15 +17,15 @@ from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
 from tui_tasks.channel.waits import Waits
 from tui_tasks.core.commit import journal
-from tui_tasks.core.engine import watch
+from tui_tasks.core.engine import commit_watch
 from tui_tasks.core.engine.database import Database, sqlite3
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.tool_table import TABLE
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_lease_of_a_year_does_not_end_the_channel(path, pipes, monkeypatch):
 
 def test_a_long_past_is_told_without_waiting_for_anything_new(pipes, monkeypatch):
     # Nobody looks for commits again until long after this test.
-    monkeypatch.setattr(watch, "SAFETY_NET", 3600.0)
+    monkeypatch.setattr(commit_watch, "SAFETY_NET", 3600.0)
     writing, reading = pipes
     for _ in range(4):
         batch = [{"tool": "tasklist:add_task", "arguments": {"name": "n" * 300}}] * 500
@@ -89,9 +89,9 @@ def test_a_long_past_is_told_without_waiting_for_anything_new(pipes, monkeypatch
 
 
 def test_an_event_of_another_process_is_told_when_it_is_committed_not_at_the_next_look(path, pipes, monkeypatch):
-    monkeypatch.setattr(watch, "SAFETY_NET", 3600.0)
+    monkeypatch.setattr(commit_watch, "SAFETY_NET", 3600.0)
     # A busy disk may take seconds from the write of a commit to its sync.
-    monkeypatch.setattr(watch, "LADDER", (*watch.LADDER, 1.0, 3.0, 10.0, 30.0))
+    monkeypatch.setattr(commit_watch, "LADDER", (*commit_watch.LADDER, 1.0, 3.0, 10.0, 30.0))
     assert ask(pipes, "control:subscribe")["ok"]
     with Store(str(path)) as other:
         for number in range(3):
@@ -109,7 +109,7 @@ def test_a_disk_that_fails_is_told_and_when_it_is_back_service_goes_on(pipes, mo
     assert ask(pipes, "tasklist:add_task", name="one")["ok"]
     with monkeypatch.context() as failing:
         failing.setattr(*broken, fail)
-        failing.setattr(watch.Watch, "changed", lambda *_: True)
+        failing.setattr(commit_watch.Watch, "changed", lambda *_: True)
         for tool, arguments in (("tasklist:display", {}), ("tasklist:add_task", {"name": "two"})):
             error = ask(pipes, tool, **arguments)["error"]
             assert (error["code"], error["data"]) == ("storage_error", {"retryable": True})
@@ -199,8 +199,8 @@ def test_requests_that_come_while_others_are_read_share_their_commit(path, tmp_p
 
 
 def test_waits_are_looked_at_once_for_a_commit_of_another_and_answered_by_it(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(watch, "LADDER", (0.0001, 0.001, 0.002))
-    monkeypatch.setattr(watch, "SAFETY_NET", 0.001)
+    monkeypatch.setattr(commit_watch, "LADDER", (0.0001, 0.001, 0.002))
+    monkeypatch.setattr(commit_watch, "SAFETY_NET", 0.001)
     to_channel, requests = os.pipe()
     looks, turns = [], 10
 

@@ -17,7 +17,7 @@ from tests.hooks.playing import claude, hook
 from tests.hooks.screens import answering, asking, screen
 from tests.terminals import Terminal
 from tui_tasks import clock
-from tui_tasks.cli import person
+from tui_tasks.cli import person_rights
 from tui_tasks.cli.main import main
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
@@ -138,7 +138,7 @@ def test_a_tool_is_allowed_with_an_input_that_was_edited(run: Run, database: Pat
         ):
             status, told_why = run(f"asks answer {ask} {answer} --input {shlex.quote(given)}")
             assert (status, why in told_why) == (1, True), told_why
-        with answering(database, person.YES, "make test"):
+        with answering(database, person_rights.YES, "make test"):
             assert run(f"""asks answer {ask} 1 --input '{{"command": "make test"}}'""")[0] == 0
         human.look()
         output, _ = process.communicate(timeout=DEADLINE)
@@ -165,7 +165,7 @@ def test_several_questions_of_a_program_take_an_answer_each(run: Run, database: 
         for given in ("2", "2 acme more", "2 'two\nlines'"):
             status, why = run(f"asks answer {ask} {given}")
             assert (status, "it asks 2 questions" in why) == (1, True), why
-        with answering(database, person.YES, "│ pg\n│ acme"):
+        with answering(database, person_rights.YES, "│ pg\n│ acme"):
             assert run(f"asks answer {ask} 2 acme")[0] == 0
         human.look()
         output, _ = process.communicate(timeout=DEADLINE)
@@ -195,7 +195,7 @@ def test_what_is_redacted_is_not_allowed_from_a_shell(run: Run, database: Path, 
         ask = human.asks(2)[-1].uid[:8]
         status, why = run(f"asks answer {ask} {answer}")
         assert (status, "can be shown" in why) == (1, True)
-        with answering(database, person.YES, "Deny"):
+        with answering(database, person_rights.YES, "Deny"):
             assert run(f"asks answer {ask} Deny")[0] == 0
         human.look()
         output, _ = process.communicate(timeout=DEADLINE)
@@ -420,7 +420,7 @@ def test_the_open_screen_is_asked_with_all_that_a_command_decides(run: Run, data
     task = held(database)
     with Store(str(database)) as store:
         store.commit(LogTask(task.uid, "It is\nurgent."), actor="bob", now=START)
-    with screen(database), answering(database, person.NO) as asked:
+    with screen(database), answering(database, person_rights.NO) as asked:
         assert run("accept 2")[0] == 1
     (question,) = (ask.question for ask in asked)
     lines = question.split("\n")

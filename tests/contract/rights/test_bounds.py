@@ -165,8 +165,8 @@ def test_a_list_that_is_not_there_yet_lets_nothing_else_be_seen(db, two_lists):
 
 def test_every_argument_that_names_a_task_is_looked_at_in_a_channel_of_one_list(db, two_lists):
     """Whatever tool there is: with another list's task it is refused, or it names none."""
-    from tui_tasks.dialects.base import TABLE
     from tui_tasks.dialects.requests.confinement import is_within
+    from tui_tasks.dialects.tool_table import TABLE
 
     named = {"uid", "uid1", "uid2", "task_id", "task", "id", "claim", "plan_id", "list", "memory_id"}
     seen = {name for tool in TABLE.tools.values() if is_within(tool) for name in tool.argument_names}

@@ -1,10 +1,10 @@
-"""Rows as `apply` writes them."""
+"""Rows as `row_writes` writes them."""
 
 from typing import Any
 
 from msgspec.structs import asdict
 
-from tui_tasks.core.commit import apply
+from tui_tasks.core.commit import row_writes
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.store import Store
@@ -25,7 +25,7 @@ def test_the_empty_fields_of_a_new_task_are_stored_as_their_defaults_and_are_not
         assert {"description", "tags", "links", "waiting_on", "held"} < defaults.keys()
         assert stored(store, empty.uid, list(defaults)) == defaults
         row = {name: value for name, value in asdict(empty).items() if name in defaults}
-        assert apply._given("task", row) == ()
+        assert row_writes._given("task", row) == ()
 
 
 def test_the_row_of_a_new_task_is_the_same_from_its_struct_and_from_its_entry(path, tmp_path):
@@ -38,7 +38,7 @@ def test_the_row_of_a_new_task_is_the_same_from_its_struct_and_from_its_entry(pa
         with Store(str(tmp_path / "other.db")) as other:
             with other.db.transaction(write=True):
                 for task in (plain, full):
-                    apply.apply(other.db, "task", task.uid, None, asdict(task))
+                    row_writes.apply(other.db, "task", task.uid, None, asdict(task))
             rows = "SELECT * FROM task ORDER BY id"
             assert store.db.sql(rows).fetchall() == other.db.sql(rows).fetchall()
 

@@ -19,10 +19,10 @@ from tests.entries import all_entries
 from tests.started import DEADLINE, Started
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine import database, driver, open_checks
+from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.engine.open_checks import APPLICATION_ID
-from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.operations.tasks import EditTask, EnsureList

@@ -8,8 +8,8 @@ import pytest
 
 from tests import kqueues
 from tests.started import DEADLINE
-from tui_tasks.core.engine import watch as watching
-from tui_tasks.core.engine.watch import LADDER, Watch
+from tui_tasks.core.engine import commit_watch as watching
+from tui_tasks.core.engine.commit_watch import LADDER, Watch
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 
@@ -39,7 +39,7 @@ def finds_commit_by_notice(watch: Watch, seconds: float = DEADLINE) -> bool:
 
 
 def test_the_kernel_is_asked_to_tell_once_somebody_wants_to_know_and_nothing_falls_between(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
+    monkeypatch.setattr("tui_tasks.core.engine.commit_watch.SAFETY_NET", 3600.0)
     asked = []
     ask = watching._start_notifier
     monkeypatch.setattr(watching, "_start_notifier", lambda folder: (asked.append(folder), ask(folder))[1])
@@ -56,7 +56,7 @@ def test_the_kernel_is_asked_to_tell_once_somebody_wants_to_know_and_nothing_fal
 
 
 def test_a_commit_that_was_written_before_the_kernel_was_asked_is_found_soon_after(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
+    monkeypatch.setattr("tui_tasks.core.engine.commit_watch.SAFETY_NET", 3600.0)
     with Store(str(tmp_path / "tasks.db")) as watched, Store(str(tmp_path / "tasks.db")) as other:
         watch = Watch(watched.db)
         look, unseen = watch._look, [watch._look()]
@@ -71,7 +71,7 @@ def test_a_commit_that_was_written_before_the_kernel_was_asked_is_found_soon_aft
 
 
 def test_a_commit_is_noticed_through_a_link_to_the_database(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
+    monkeypatch.setattr("tui_tasks.core.engine.commit_watch.SAFETY_NET", 3600.0)
     file = tmp_path / "there" / "tasks.db"
     Store(str(file)).close()
     link = tmp_path / "here.db"
@@ -86,7 +86,7 @@ def test_a_commit_is_noticed_through_a_link_to_the_database(tmp_path, monkeypatc
 
 
 def test_a_log_that_is_made_anew_is_watched_in_place_of_the_other(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
+    monkeypatch.setattr("tui_tasks.core.engine.commit_watch.SAFETY_NET", 3600.0)
     file = tmp_path / "tasks.db"
     log = tmp_path / "tasks.db-wal"
     with Store(str(file)) as watched:

@@ -6,7 +6,7 @@ from tests.conftest import SECOND, START
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read import unseen_changes
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read.pages import board_pages, list_pages, search_index
-from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries, task_search
 from tui_tasks.core.store import Store
 

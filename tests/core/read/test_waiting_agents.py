@@ -14,8 +14,8 @@ from tui_tasks.core.read.agents import activity, agent_states, fleet, stuck_agen
 from tui_tasks.core.read.agents.fleet import DAY
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.text.glyphs import AGENT_LOOKS
 
 QUIET_AFTER = 600 * SECOND

@@ -14,7 +14,7 @@ from tui_tasks.core.operations.tasks import AddTask, ClaimTask, CreatePlan, Edit
 from tui_tasks.core.read import job_lines, job_queries, statistics
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.pages import list_pages, log_pages
-from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.intake import record_report

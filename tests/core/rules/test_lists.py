@@ -206,9 +206,9 @@ def test_a_list_gives_an_agent_that_may_have_no_more_nothing_whatever_stands_in_
 
 @pytest.mark.parametrize("many", [0, 1])
 def test_who_waits_for_a_task_of_a_deleted_list_waits_no_more_until_it_is_back(store, do, tmp_path, monkeypatch, many):
-    from tui_tasks.core.commit import apply
+    from tui_tasks.core.commit import row_writes
 
-    monkeypatch.setattr(apply, "_MANY_TASKS", many)
+    monkeypatch.setattr(row_writes, "_MANY_TASKS", many)
     home, other = do(CreatePlan("Plan")), do(CreatePlan("Other"))
     held, done = do(AddTask("held", home.uid)), do(AddTask("done", home.uid, status="done"))
     inner = do(AddTask("inner", home.uid, depends_on=(held.uid,)))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.conftest import START
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.schema.due_dates import Range, is_overdue
 from tui_tasks.core.schema.task_fields import FIELDS
 

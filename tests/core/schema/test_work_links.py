@@ -12,7 +12,7 @@ from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields, work_links
 

@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import Talk
 from tui_tasks.core.commit import journal
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.arguments import schema
+from tui_tasks.dialects.tool_table import TABLE
 
 
 def _task(talk: Talk, **fields: object) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from tui_tasks.core.read.pages.filter import Term
+from tui_tasks.core.read.pages.task_filter import Term
 from tui_tasks.dialects.requests.filter_syntax import OF_TASKS, candidates, complete, parse, quick_add_candidates
 from tui_tasks.tui.log.log_pane import OF_LOG
 

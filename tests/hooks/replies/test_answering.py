@@ -18,8 +18,8 @@ from tests.hooks.screens import asking, screen
 from tests.started import Started, until
 from tui_tasks import clock
 from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations.asks import AnswerAsk, SettleAsks
 from tui_tasks.core.operations.jobs import RecordSettings

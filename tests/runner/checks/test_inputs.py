@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tui_tasks.runner.checks.check_profiles import CheckProfile
+from tui_tasks.runner.checks.input_files import CannotCopy, InputHasher
 from tui_tasks.runner.checks.input_watch import _WatchedInputs
-from tui_tasks.runner.checks.inputs import CannotCopy, InputHasher
 from tui_tasks.runner.checks.run_inputs import RunInputs
 
 FILES = (
@@ -146,14 +146,14 @@ def test_a_folder_that_is_made_after_the_first_look_is_watched(tree):
 
 
 def test_nothing_is_read_again_that_is_as_it_was(tree, monkeypatch):
-    from tui_tasks.runner.checks import inputs
+    from tui_tasks.runner.checks import input_files
 
     for name in FILES:
         os.utime(tree / name, (1, 1))
-    monkeypatch.setattr(inputs, "_RECENT_NS", -1)
+    monkeypatch.setattr(input_files, "_RECENT_NS", -1)
     hasher = InputHasher(str(tree), ("src/**",))
     before = hasher.digest()
-    monkeypatch.setattr(inputs, "_file_digest", lambda path, stamp: pytest.fail(path))
+    monkeypatch.setattr(input_files, "_file_digest", lambda path, stamp: pytest.fail(path))
     assert hasher.digest() == before
 
 
@@ -217,9 +217,9 @@ def test_a_link_that_leads_to_itself_is_an_input_and_stops_nothing(tree):
 
 
 def test_of_too_many_files_behind_links_nothing_can_be_proven(tree, monkeypatch):
-    from tui_tasks.runner.checks import inputs
+    from tui_tasks.runner.checks import input_files
 
-    monkeypatch.setattr(inputs, "_MAX_LINKED", 3)
+    monkeypatch.setattr(input_files, "_MAX_LINKED", 3)
     (tree / "src/linked").symlink_to(tree / "tests")
     hasher = InputHasher(str(tree), ("src/**",))
     assert hasher.digest() == hasher.digest()
@@ -266,9 +266,9 @@ def test_what_could_read_differently_each_time_or_never_end_is_refused_at_once(t
 
 
 def test_inputs_that_hold_too_much_in_all_are_refused(tree, monkeypatch):
-    from tui_tasks.runner.checks import inputs
+    from tui_tasks.runner.checks import input_files
 
-    monkeypatch.setattr(inputs, "MAX_TOTAL_BYTES", 20)
+    monkeypatch.setattr(input_files, "MAX_TOTAL_BYTES", 20)
     hasher = InputHasher(str(tree), ("src/**",))
     hasher.digest()
     assert set(hasher.refused.values()) == {"with it, the inputs hold over 20 bytes"}
@@ -297,12 +297,14 @@ def dirty_page(file: Path) -> tuple[mmap.mmap, Callable[[], None]]:
 
 def without_its_stats(monkeypatch) -> None:
     """Let every stat be the same, as where the kernel has not noticed a write through memory yet."""
-    from tui_tasks.runner.checks import inputs
+    from tui_tasks.runner.checks import input_files
 
-    real = inputs._stamp
+    real = input_files._stamp
     first: dict[tuple[int, int], tuple[int, ...]] = {}
-    monkeypatch.setattr(inputs, "_stamp", lambda found: first.setdefault((found.st_dev, found.st_ino), real(found)))
-    monkeypatch.setattr(inputs, "_RECENT_NS", -1)
+    monkeypatch.setattr(
+        input_files, "_stamp", lambda found: first.setdefault((found.st_dev, found.st_ino), real(found))
+    )
+    monkeypatch.setattr(input_files, "_RECENT_NS", -1)
 
 
 def test_a_write_to_the_null_device_is_no_change_of_a_link_to_it(tree: Path) -> None:

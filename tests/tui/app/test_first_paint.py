@@ -18,7 +18,7 @@ NEEDLESS = (
     {f"tui_tasks.hooks.replies.{name}" for name in ("answer_pipes", "message_folders", "reply_sender")}
     | {f"tui_tasks.tui.{name}" for name in ("board", "schedule", "log", "inbox", "asks", "agents.fleet_screen")}
     | {"tui_tasks.tui.inputs.dialogs", "tui_tasks.core.rules.agents.request_text"}
-    | {"tui_tasks.channel.session", "tui_tasks.dialects.base", "tui_tasks.core.schedule"}
+    | {"tui_tasks.channel.session", "tui_tasks.dialects.tool_table", "tui_tasks.core.schedule"}
     | {f"tui_tasks.runner.{name}" for name in ("scheduler_service", "git", "processes")}
     | {"tui_tasks.core.operations.jobs"}
     | {"argparse", "ctypes"}
@@ -31,7 +31,7 @@ MOST_RULES = 88
 PROGRAM = """
 import json, os, sys
 from pathlib import Path
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 
 def painted(app):
     made = {"widgets": len(list(app.screen.walk_children())), "rules": len(app.stylesheet.rules)}

@@ -11,7 +11,7 @@ from tui_tasks import clock
 from tui_tasks.settings import paths
 from tui_tasks.state.open_state import open_state
 from tui_tasks.state.open_store import catch_up
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.state.database_link import DatabaseLink
 
 __all__ = ["cluster", "database", "machine", "opened_on", "own_cluster", "server_url"]

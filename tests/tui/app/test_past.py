@@ -26,8 +26,8 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.fleet_screen import Fleet
-from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.past import past_app
+from tui_tasks.tui.app.past_actions import past_app
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.state.past_link import PastLink
 

@@ -9,7 +9,7 @@ from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import PARTS
-from tui_tasks.core.read.pages.filter import ALL, Filter, Term
+from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.board.board_columns import CardsOfColumn

@@ -15,7 +15,7 @@ from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.tui.board.column import ColumnHead
+from tui_tasks.tui.board.card_column import ColumnHead
 from tui_tasks.tui.painting.styles import StyleCache
 
 

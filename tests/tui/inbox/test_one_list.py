@@ -19,8 +19,8 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.inbox.inbox_screen import Inbox
-from tui_tasks.tui.needs import needs
-from tui_tasks.tui.needs.needs import Needs, tally
+from tui_tasks.tui.needs import open_needs
+from tui_tasks.tui.needs.open_needs import Needs, tally
 from tui_tasks.tui.schedule.run_view import RunView
 
 __all__ = ("every_kind",)
@@ -52,7 +52,7 @@ async def test_the_inbox_lists_all_that_is_counted_above_in_the_same_order(every
     app = make_app(everything.path)
     async with opened(app, (120, 60)) as pilot:
         found = Needs(app.context).all()
-        assert {need.kind for need in found} == set(needs.ALL)
+        assert {need.kind for need in found} == set(open_needs.ALL)
         words = tally(found)
         for word in ("gone", "late", "held", "to review"):
             assert f"{words[word]} {word}" in lines(app)[1]

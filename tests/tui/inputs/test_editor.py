@@ -15,7 +15,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text.safe import one_to_one
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.form_screen import ConflictScreen
 

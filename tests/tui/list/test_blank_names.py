@@ -7,7 +7,7 @@ import pytest
 from tests.tui.driving import by_agent, lines, settle, shown
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

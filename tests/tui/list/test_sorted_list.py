@@ -7,7 +7,7 @@ import pytest
 from tests.tui.driving import lines, opened, press, said, settle, shown, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.pages.filter import ALL, Filter, Term
+from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.list.list_sources import SortedTasks, TasksByDue

@@ -7,7 +7,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask, ExtendClaim, LogTask
 from tui_tasks.core.read.pages import log_lines, log_pages
-from tui_tasks.core.read.pages.filter import ALL, Filter, Term
+from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_rows import EntriesOfJournal

@@ -28,7 +28,7 @@ from tui_tasks.core.operations.tasks import (
 )
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.pages import log_lines, log_pages
-from tui_tasks.core.read.pages.filter import Filter
+from tui_tasks.core.read.pages.task_filter import Filter
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.filter_syntax import parse
 from tui_tasks.settings.config import Config

@@ -23,7 +23,7 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.dialects import json_shapes
 from tui_tasks.hooks import intake
 from tui_tasks.tui.agents.fleet_screen import Fleet
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 
 PROJECTS = ("web", "api", "infra")
 # The file with the server, the file with the hooks, and the event of a prompt, by the program.

@@ -74,7 +74,7 @@ def test_pages_with_a_filter_go_on_where_they_were_broken_off(store, monkeypatch
     monkeypatch.setattr(list_pages, "MAX_PASSED", 20)
     (home,) = do(store, CreatePlan("one"))
     do(store, *(AddTask("wanted" if number % 31 == 0 else "other", home.uid) for number in range(200)))
-    from tui_tasks.core.read.pages.filter import Filter, Term
+    from tui_tasks.core.read.pages.task_filter import Filter, Term
 
     only = Filter((Term("word", "WANTED"),))
     for read, rank, order in ((list_pages.after, list_pages.FIRST, 1), (list_pages.before, list_pages.LAST, -1)):

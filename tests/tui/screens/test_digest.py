@@ -16,7 +16,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import MINUTE
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.screens import digest_screen
 from tui_tasks.tui.screens.digest_screen import DigestScreen
 from tui_tasks.tui.state.database_link import DatabaseLink

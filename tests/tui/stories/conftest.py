@@ -19,7 +19,7 @@ from textual.pilot import Pilot
 from tests.tui.evening import in_order
 from tests.tui.idle import IdleLoop
 from tests.tui.plan import Plan
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 
 SCREENSHOTS = Path(__file__).parents[3] / "screenshots"
 Draw = Callable[..., None]

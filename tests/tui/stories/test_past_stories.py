@@ -12,7 +12,7 @@ from tests.tui.plan import NOW, ZONE, Plan
 from tests.tui.stories.conftest import Draw
 from tests.tui.stories.test_stories import at_each_size, settled
 from tui_tasks.core.maintenance.moments import Moment
-from tui_tasks.tui.app.past import past_app
+from tui_tasks.tui.app.past_actions import past_app
 from tui_tasks.tui.state.past_link import PastLink
 
 

@@ -17,7 +17,7 @@ from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 
 MakeApp = Callable[..., TaskApp]
 

@@ -15,7 +15,7 @@ from tests.tui.week import BusyWeek
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.painting import theme_file
 
 SIZES = ("120x40", "80x24", "40x12")

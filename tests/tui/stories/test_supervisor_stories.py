@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from tests.tui.plan import Plan
 from tests.tui.sessions import hook_waits, with_sessions
 from tests.tui.stories.conftest import Draw
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 
 MakeApp = Callable[..., TaskApp]
 

@@ -13,7 +13,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.widgets.foot_line import FootLine
 
 LONG = (

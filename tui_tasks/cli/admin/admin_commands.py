@@ -57,8 +57,8 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 
 def _restore(options: argparse.Namespace) -> int:
     from tui_tasks import clock
-    from tui_tasks.cli import person
-    from tui_tasks.cli.person import quoted
+    from tui_tasks.cli import person_rights
+    from tui_tasks.cli.person_rights import quoted
     from tui_tasks.core.errors import DatabaseRefused, Forbidden, StorageFailed
     from tui_tasks.core.maintenance.backup import restore
     from tui_tasks.default_paths import is_replica
@@ -75,13 +75,13 @@ def _restore(options: argparse.Namespace) -> int:
         # A damaged database asks nobody.
         with contextlib.suppress(DatabaseRefused, StorageFailed), open_store(options) as store:
             what = ["Put", *quoted(str(Path(options.file).absolute())), "in the place of", *quoted(database)]
-            person.confirm(options, store, what)
+            person_rights.confirm(options, store, what)
     done = restore(database, Path(options.file), clock.now())
     print(f"{database}: as in {options.file}, up to entry {done.newest:,}")
     if done.aside is not None:
         print(f"the replaced database is {done.aside}")
     with open_store(options) as store:
-        person.record(options, store)
+        person_rights.record(options, store)
     return 0
 
 
@@ -96,8 +96,8 @@ def _declare_compact(command: argparse.ArgumentParser) -> None:
 
 def _compact(options: argparse.Namespace) -> int:
     from tui_tasks import clock
-    from tui_tasks.cli import person
-    from tui_tasks.cli.person import quoted
+    from tui_tasks.cli import person_rights
+    from tui_tasks.cli.person_rights import quoted
     from tui_tasks.core.commit import compaction, journal
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.core.maintenance import compaction_steps
@@ -114,8 +114,8 @@ def _compact(options: argparse.Namespace) -> int:
             return REFUSED
         if count > 0:
             what = [f"Drop {count:,} entries of the journal for good, those from before", *quoted(options.before)]
-            person.confirm(options, store, what)
-            person.record(options, store)
+            person_rights.confirm(options, store, what)
+            person_rights.record(options, store)
         if is_replica(store.path):
             from tui_tasks.postgres.replica import Replica
 
@@ -158,9 +158,9 @@ def _use_settings(options: argparse.Namespace) -> int:
     import msgspec
 
     from tui_tasks import clock
-    from tui_tasks.cli import person
+    from tui_tasks.cli import person_rights
     from tui_tasks.cli.options import require_database
-    from tui_tasks.cli.person import quoted
+    from tui_tasks.cli.person_rights import quoted
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.operations.jobs import PlaceChecks
     from tui_tasks.core.read import check_queries
@@ -183,7 +183,7 @@ def _use_settings(options: argparse.Namespace) -> int:
         what += ["Reviewed lists:", *quoted(", ".join(review.lists) or "none", is_prose=False), "Standing answers:"]
         what += quoted("\n".join(msgspec.json.encode(rule).decode() for rule in rules) or "none", is_prose=False)
         what.append(f"Questions that may wait: {asks.limit} of one agent, {asks.total} of all.")
-        person.commit(options, store, operation, what=what)
+        person_rights.commit(options, store, operation, what=what)
         store.commit(checks.definition(machine, alone=True), actor=SYSTEM, now=clock.now())
         if machine:
             places = checks.places(check_queries.definitions(store.db))

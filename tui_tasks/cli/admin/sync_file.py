@@ -86,7 +86,7 @@ def follow(
     What others write into the file is not overwritten before it is imported: until then, and while the file cannot be
     written, yield the reason. `replaces`: overwrite what the file has at first.
     """
-    from tui_tasks.core.engine.watch import Watch
+    from tui_tasks.core.engine.commit_watch import Watch
 
     watch = Watch(store.db)
     store.db.follow()

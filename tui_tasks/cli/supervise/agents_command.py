@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks import clock
-from tui_tasks.cli import person
+from tui_tasks.cli import person_rights
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
 from tui_tasks.cli.options import left_now, open_store, quiet_after_microseconds, require_database
 from tui_tasks.cli.streams import print_json
@@ -138,7 +138,7 @@ def _commit_and_pass_on(
     from tui_tasks.hooks import screen_presence
     from tui_tasks.hooks.replies.reply_sender import ReplySender, reads_when
 
-    person.commit(
+    person_rights.commit(
         options, store, operation, what=[f"{options.action.capitalize()} {agent_names.display_name(options.name)}"]
     )
     ReplySender(store).look(clock.now())
@@ -164,7 +164,7 @@ def _undo(options: argparse.Namespace) -> None:
         if not made:
             raise Conflict(f"{options.name} has changed nothing since then")
         summary = change_summaries.summary(store.db, made)
-        ((taken, left),) = person.commit(options, store, TakeBack(tuple(made)))
+        ((taken, left),) = person_rights.commit(options, store, TakeBack(tuple(made)))
     if options.json:
         kept = [{"change": change, "why": why} for change, why in left]
         print_json({"agent": options.name, "taken_back": taken, "left": kept})

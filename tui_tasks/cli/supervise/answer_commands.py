@@ -15,10 +15,10 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks import clock
-from tui_tasks.cli import person
+from tui_tasks.cli import person_rights
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
 from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
-from tui_tasks.cli.person import quoted, task_lines
+from tui_tasks.cli.person_rights import quoted, task_lines
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core import agent_names
@@ -146,7 +146,7 @@ def _answer(options: argparse.Namespace) -> None:
         what += ["The answer:", *quoted(answer, is_prose=False)]
         what += ["The tool is given instead:", *quoted(json.dumps(given), is_prose=False)] if given is not None else []
         operation = AnswerAsk(ask.uid, answer, given, choices)
-        (ask,) = person.commit(options, store, operation, what=what, answers=ask.uid)
+        (ask,) = person_rights.commit(options, store, operation, what=what, answers=ask.uid)
         if options.json:
             print_json(to_json(ask))
         else:
@@ -369,7 +369,7 @@ def _decide_held(name: str, options: argparse.Namespace) -> int:
         what = [head, *task_lines(store.db, task)]
         if name == "accept":
             _agree(options, store, task, what)
-        (changed,) = person.commit(options, store, _operation(name, task, other, options), what=what)
+        (changed,) = person_rights.commit(options, store, _operation(name, task, other, options), what=what)
         home = task_queries.list_by_id(store.db, changed.list_id)
         checks = check_queries.json_of_task(store.db, changed, home)
         task_json = full_task(changed, home.handle, checks, work_queries.json_of_task(store.db, changed.uid))
@@ -389,7 +389,7 @@ def _agree(options: argparse.Namespace, store: Store, task: Task, what: Sequence
     """
     if options.version is None:
         shows = f"`tui-tasks show {task.number}` shows it, then add --version {task.version}"
-        person.agree(options, store, what, "Accept exactly this?", shows)
+        person_rights.agree(options, store, what, "Accept exactly this?", shows)
     elif options.version != task.version:
         raise Conflict(f"#{task.number} is at version {task.version}, not {options.version}: look at it again")
 

@@ -16,8 +16,8 @@ from tui_tasks.cli.options import USAGE, left_now, open_store, require_database
 from tui_tasks.cli.streams import print_json
 from tui_tasks.core import agent_names
 from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import GROUPS, DigestLine

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks import clock
-from tui_tasks.cli import person
+from tui_tasks.cli import person_rights
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
 from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.cli.streams import print_json
@@ -162,7 +162,7 @@ def _stop(options: argparse.Namespace) -> None:
         running = [run for run in job_queries.open_runs(store.db, job.uid) if run.state != "queued"]
         if not running:
             raise Conflict(f"job {job.name!r} does not run")
-        (run,) = person.commit(options, store, StopRun(running[-1].uid))
+        (run,) = person_rights.commit(options, store, StopRun(running[-1].uid))
     _print_result(options, "its run is being ended", job, run_json(run, job.timezone))
 
 

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from tui_tasks.cli import person
+from tui_tasks.cli import person_rights
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
 from tui_tasks.cli.options import is_first_use, open_store, project_of, require_database
-from tui_tasks.cli.person import quoted
+from tui_tasks.cli.person_rights import quoted
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks import lookup
 from tui_tasks.core import vocab
@@ -81,7 +81,7 @@ def _line(home: TaskList, auto: str = "") -> str:
 
 def _new(options: argparse.Namespace) -> None:
     with open_store(options) as store:
-        (made,) = person.commit(options, store, EnsureList(options.name, "task", project_of(options)))
+        (made,) = person_rights.commit(options, store, EnsureList(options.name, "task", project_of(options)))
     _print_result(options, "made", made)
 
 
@@ -92,7 +92,7 @@ def _commit_change(word: str, operation: Callable[[TaskList, argparse.Namespace]
             home = lookup.find_list(store.db, options.target)
             # Asked on the open screen for `review` alone.
             what = [f"Review {options.switch}, for the list", *quoted(home.name)] if options.action == "review" else []
-            (changed,) = person.commit(options, store, operation(home, options), what=what)
+            (changed,) = person_rights.commit(options, store, operation(home, options), what=what)
         _print_result(options, word, changed)
 
     return run
@@ -118,7 +118,7 @@ def _auto(options: argparse.Namespace) -> None:
             program = decided_line(options.program or "the default program")
             at_once = f"{options.at_once} at once{', also after a restart' * options.stays}"
             what += [f"Its ready tasks are started with {program}, {at_once}, in", *quoted(operation.folder)]
-        (changed,) = person.commit(options, store, operation, what=what)
+        (changed,) = person_rights.commit(options, store, operation, what=what)
     if options.json:
         print_json(work_queries.auto_json(changed))
         return

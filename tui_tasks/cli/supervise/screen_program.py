@@ -176,11 +176,11 @@ def _make_app(link: DatabaseLink, settings: config.Config, file: Path, **options
     """Return the App for a link; `file` holds the settings, with the human's own themes beside it."""
     make: Any
     if link.as_of is None:
-        from tui_tasks.tui.app.app import TaskApp
+        from tui_tasks.tui.app.task_app import TaskApp
 
         make = TaskApp
     else:
-        from tui_tasks.tui.app.past import past_app
+        from tui_tasks.tui.app.past_actions import past_app
 
         make = past_app
     with storage_errors(link.path, reading=True):
@@ -346,7 +346,7 @@ class _ChannelThread(threading.Thread):
         """Serve until the input ends or `stop` is called."""
         # Imported in this thread, since the screen is painted meanwhile.
         from tui_tasks.channel.loop import ControlChannel
-        from tui_tasks.dialects.base import TABLE
+        from tui_tasks.dialects.tool_table import TABLE
         from tui_tasks.state.open_store import opened_store, session_for
 
         try:

@@ -13,10 +13,10 @@ import msgspec
 
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
-from tui_tasks.cli import person
+from tui_tasks.cli import person_rights
 from tui_tasks.cli.command_parser import CommandAction
 from tui_tasks.cli.options import TASK_REFERENCE, open_store, session_of
-from tui_tasks.cli.person import quoted, task_lines
+from tui_tasks.cli.person_rights import quoted, task_lines
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.agent_snapshots import Work
@@ -88,11 +88,11 @@ def refresh(store: Store) -> None:
     if store.read_only:
         return
     from tui_tasks.hooks import ended_processes
-    from tui_tasks.work import interrupted_steps, progress
+    from tui_tasks.work import interrupted_steps, work_progress
 
     ended_processes.end_departed(store, clock.now())
     interrupted_steps.recover(store, clock.now())
-    progress.look(store, clock.now())
+    work_progress.look(store, clock.now())
 
 
 def acceptance_of(options: argparse.Namespace, store: Store) -> Acceptance:
@@ -158,11 +158,11 @@ def _start(options: argparse.Namespace) -> None:
         for task in tasks:
             what += [f"#{task.number}:", *task_lines(store.db, task, with_log=False)]
         what += ["Extra words:", *quoted(options.words)] if options.words else []
-        person.confirm(options, store, what)
+        person_rights.confirm(options, store, what)
         for task in tasks:
             if task_queries.task(store.db, task.uid).version != task.version:
                 raise Conflict(f"#{task.number} has changed since it was shown: look at it again")
-        person.record(options, store)
+        person_rights.record(options, store)
         starter = Starter(store, Path.cwd(), clock.now, show=lambda line: print(safe_line(line), file=sys.stderr))
         names = ("program", "here", "words", "base", "branch", "race", "share", "beside")
         request = Request(**{name: getattr(options, name) for name in names}, limits=dict(options.limit))
@@ -257,7 +257,7 @@ def _attach(options: argparse.Namespace) -> None:
         if not terminals.has(work.terminal):
             raise Conflict(f"the terminal of {work.agent} is closed")
         argv = terminals.attach_argv(work.terminal)
-        person.record(options, store)
+        person_rights.record(options, store)
     print(f"{DETACH_WORDS} comes back", file=sys.stderr)
     subprocess.run(argv, check=False, env=os.environ)
 

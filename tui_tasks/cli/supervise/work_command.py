@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tui_tasks import clock
-from tui_tasks.cli import person
+from tui_tasks.cli import person_rights
 from tui_tasks.cli.command_parser import CommandAction, declare_actions
 from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
-from tui_tasks.cli.person import diff_lines, quoted, review_lines
+from tui_tasks.cli.person_rights import diff_lines, quoted, review_lines
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.supervise import work_agents
 from tui_tasks.cli.supervise.work_agents import (
@@ -137,9 +137,9 @@ def _merge(options: argparse.Namespace) -> None:
         what = [head, *quoted(task.name), *review_lines(review, checks), *diff_lines(review)]
         if options.reviewed is None:
             shows = f"`tui-tasks work review {task.number}` shows it, then add --reviewed {review.version}"
-            person.agree(options, store, what, "Merge exactly this?", shows)
-        person.confirm(options, store, what)
-        person.record(options, store)
+            person_rights.agree(options, store, what, "Merge exactly this?", shows)
+        person_rights.confirm(options, store, what)
+        person_rights.record(options, store)
         outcome = acceptance.accept(
             work,
             review,
@@ -199,8 +199,8 @@ def _pull_request(options: argparse.Namespace) -> None:
             raise Conflict(f"{push.text} Then add --to {push.to.url}", to=push.to.url, branch=push.branch)
         named = f"{_size(review)}, of {work.agent} on"
         what = [push.text, named, *quoted(task.name), *review_lines(review, ()), *diff_lines(review)]
-        person.confirm(options, store, what)
-        person.record(options, store)
+        person_rights.confirm(options, store, what)
+        person_rights.record(options, store)
         opened = acceptance.open_pull_request(work, review, push, title=options.title, body=options.message)
         print_changed(options, store, work, safe_line(opened.pull_request or ""))
 
@@ -213,7 +213,7 @@ def _declare_comment(command: argparse.ArgumentParser) -> None:
 def _comment(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         _, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
-        person.record(options, store)
+        person_rights.record(options, store)
         sent = acceptance_of(options, store).comment(work, " ".join(options.message))
         print_changed(options, store, work, _sent_text(sent))
 
@@ -225,8 +225,8 @@ def _sent_text(sent: Sent) -> str:
 def _discard(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         task, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
-        person.confirm(options, store, [f"Discard the work of {work.agent} on", *quoted(task.name)])
-        person.record(options, store)
+        person_rights.confirm(options, store, [f"Discard the work of {work.agent} on", *quoted(task.name)])
+        person_rights.record(options, store)
         acceptance_of(options, store).discard(work)
         message = f"discarded; `tui-tasks work restore {task.number}` brings it back"
         print_changed(options, store, work, message)
@@ -240,7 +240,7 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 def _restore(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         _, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
-        person.record(options, store)
+        person_rights.record(options, store)
         is_merged = work_queries.stands(work, "work.merged")
         restored = acceptance_of(options, store).take_back(work, is_revert=options.revert)
         was = f"taken out of {safe_line(work.base or '')} again; " if is_merged else ""
@@ -259,7 +259,7 @@ def _clean(options: argparse.Namespace) -> None:
         refresh(store)
         session = session_of(options, store, TOOLS)
         uids = {find_task(session, reference).uid for reference in options.tasks}
-        person.record(options, store)
+        person_rights.record(options, store)
         done = interrupted_steps.clean(store, uids, clock.now())
     if options.json:
         print_json(done, indent=2)

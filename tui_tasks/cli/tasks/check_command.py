@@ -166,7 +166,7 @@ def _checks_of(session: Session, task: Task, name: str | None) -> list[Check]:
 
 def _wait_for_runs(session: Session, task: Task, name: str | None) -> None:
     """Wait until no run of the task's checks is waiting or running."""
-    from tui_tasks.core.engine.watch import Watch
+    from tui_tasks.core.engine.commit_watch import Watch
 
     watch = Watch(session.store.db)
     try:
@@ -198,8 +198,8 @@ def _print_states(session: Session, options: argparse.Namespace, task: Task, nam
 
 
 def _assign(session: Session, options: argparse.Namespace, verb: str, reference: str, name: str = "") -> int:
-    from tui_tasks.cli import person
-    from tui_tasks.cli.person import quoted
+    from tui_tasks.cli import person_rights
+    from tui_tasks.cli.person_rights import quoted
     from tui_tasks.cli.tasks.lookup import find_task, titled
     from tui_tasks.core.errors import NotFound
     from tui_tasks.core.operations.jobs import GiveChecks
@@ -225,7 +225,7 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     for check in check_queries.definitions(db):
         if check.name in {*has, *(names or ())}:
             what += ["A check:", *quoted(_line(db, check, profiles), is_prose=False)]
-    person.commit(options, session.store, GiveChecks(task.uid, names), what=what)
+    person_rights.commit(options, session.store, GiveChecks(task.uid, names), what=what)
     now = task_queries.task(db, task.uid)
     value = check_queries.json_of_task(db, now, task_queries.list_by_id(db, now.list_id))
     if options.json:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.options import left_now, left_text
-from tui_tasks.cli.person import task_lines
+from tui_tasks.cli.person_rights import task_lines
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
 from tui_tasks.core import agent_names, vocab
@@ -18,7 +18,7 @@ from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.read import check_queries
-from tui_tasks.core.read.pages.filter import Filter
+from tui_tasks.core.read.pages.task_filter import Filter
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS, local_time

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.commit.apply import TOUCHING, apply, touch
+from tui_tasks.core.commit.row_writes import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.schema.tables import STATE, columns, model_of

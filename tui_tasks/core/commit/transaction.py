@@ -11,8 +11,8 @@ import msgspec
 
 from tui_tasks.core import rules
 from tui_tasks.core.commit import journal
-from tui_tasks.core.commit.apply import TOUCHING, add_task, apply, touch
 from tui_tasks.core.commit.database_clock import Elapsed
+from tui_tasks.core.commit.row_writes import TOUCHING, add_task, apply, touch
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.unfinished_changes import StepRecord
 from tui_tasks.core.engine.database import Database

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.commit import compaction, journal
-from tui_tasks.core.commit.apply import apply, insert_many, touch
+from tui_tasks.core.commit.row_writes import apply, insert_many, touch
 from tui_tasks.core.commit.shared_entries import passed_over
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.schema.tables import STATE, model_of

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.commit.apply_runs import nominal_uid
+from tui_tasks.core.commit.run_effects import nominal_uid
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.job_snapshots import ON_TIME, Job, Run
 from tui_tasks.core.operations.jobs import (

@@ -139,7 +139,7 @@ class CheckRunRow(Model):
 
 
 class TaskCheckRow(Model):
-    """The run that counts for one check of a task; `apply` deletes it when the task is no longer done."""
+    """The run that counts for one check of a task; `run_effects` deletes it when the task is no longer done."""
 
     uid = TextField(primary_key=True)  # the task's and the check's
     task_uid = TextField()

@@ -1,7 +1,7 @@
 """The tables of tasks and of the journal, as Peewee models; others have modules of their own. Instants: microseconds.
 
-The models are bound to no database: `statements` compiles queries from them once, and `database` runs the SQL. `apply`
-maintains what is derived (counts, `waiting_on`, `solo`, the edges).
+The models are bound to no database: `statements` compiles queries from them once, and `database` runs the SQL.
+`row_writes` maintains what is derived (counts, `waiting_on`, `solo`, the edges).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tui_tasks.core.engine.orm import (
 
 
 class JsonField(TextField):
-    """A JSON value stored as text; `apply` encodes and `snapshots` decodes it."""
+    """A JSON value stored as text; `row_writes` encodes and `snapshots` decodes it."""
 
 
 class Flag(IntegerField):

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.read.pages.filter import Term
+from tui_tasks.core.read.pages.task_filter import Term
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.schema import due_dates
 from tui_tasks.core.schema.due_dates import compared

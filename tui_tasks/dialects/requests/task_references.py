@@ -10,8 +10,8 @@ import msgspec
 from tui_tasks.core.errors import InvalidArgument, NotFound
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import number_of
-from tui_tasks.dialects.base import Call, Tool
 from tui_tasks.dialects.requests.arguments import Open, task_arguments
+from tui_tasks.dialects.tool_table import Call, Tool
 
 _UID_LENGTH: Final = 36
 _MIN_PREFIX: Final = 6

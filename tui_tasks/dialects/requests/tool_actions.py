@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, TypeVar, cast, get_args
 import msgspec
 
 from tui_tasks.core.errors import Problem, Refusal
-from tui_tasks.dialects.base import Call, Table, docstring
 from tui_tasks.dialects.requests.arguments import Arguments, is_blank
+from tui_tasks.dialects.tool_table import Call, Table, docstring
 
 A = TypeVar("A", bound=Arguments)
 _PLACE_HINT: Final = ': it goes under "arguments", beside "action"'

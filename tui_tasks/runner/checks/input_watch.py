@@ -28,7 +28,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.checks.check_profiles import CheckProfiles
-from tui_tasks.runner.checks.inputs import InputHasher, target_to_watch
+from tui_tasks.runner.checks.input_files import InputHasher, target_to_watch
 from tui_tasks.runner.git import GitFailed
 
 # Seconds between two looks where the kernel does not report changes.

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tui_tasks.runner.checks.inputs import InputHasher, target_to_watch
+from tui_tasks.runner.checks.input_files import InputHasher, target_to_watch
 
 # The most links in one path, as for the kernel.
 _MAX_LINKS: Final = 40

@@ -20,7 +20,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.layout import screen
-from tui_tasks.tui.needs.needs import ASKS, FAILED, JOBS, Need, Needs, visit
+from tui_tasks.tui.needs.open_needs import ASKS, FAILED, JOBS, Need, Needs, visit
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.context import Context
 

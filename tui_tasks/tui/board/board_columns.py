@@ -12,8 +12,8 @@ from textual.timer import Timer
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
-from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import FIRST, LAST
+from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.tui import layout
 from tui_tasks.tui.rows.row_cache import RowPage
 

@@ -15,13 +15,13 @@ from typing_extensions import override
 
 from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.board_pages import Card
-from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
+from tui_tasks.core.read.pages.task_filter import Filter
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui import layout
 from tui_tasks.tui.board.board_columns import NARROW, WIDE, CardCounts, CardsOfColumn, ColumnSpec, columns_at
+from tui_tasks.tui.board.card_column import BoardTabs, CardRows, Column, ColumnHead, ColumnMarks
 from tui_tasks.tui.board.card_moves import CardMoves
-from tui_tasks.tui.board.column import BoardTabs, CardRows, Column, ColumnHead, ColumnMarks
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine

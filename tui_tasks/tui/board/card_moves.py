@@ -17,7 +17,7 @@ from tui_tasks.core.vocab import OPEN
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.board.board_columns import CardsOfColumn, ColumnSpec
-from tui_tasks.tui.board.column import Column
+from tui_tasks.tui.board.card_column import Column
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import VirtualList

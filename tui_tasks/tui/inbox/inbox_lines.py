@@ -23,7 +23,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.needs.needs import AGENTS, ASKS, FAILURES, Need, Needs
+from tui_tasks.tui.needs.open_needs import AGENTS, ASKS, FAILURES, Need, Needs
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.rows.row_cache import InMemorySource
@@ -71,7 +71,7 @@ class RowSource(Controller, Generic[R]):
     """Reads one kind of row, and acts on the row under the cursor.
 
     - KIND: its name; the actions of the scope `inbox` that need it are its own.
-    - KINDS: the kinds of needs (see `needs`) that it may list.
+    - KINDS: the kinds of needs (see `open_needs`) that it may list.
     - ONE: what a row is called.
     - OPEN: the action of Enter. FOOT: the actions that the foot shows, in the order of use.
     """
@@ -182,7 +182,7 @@ InboxLine = AskLine | InboxItem
 
 
 def kind_of(line: InboxLine) -> int:
-    """Return the kind of a line, as `needs` has it."""
+    """Return the kind of a line, as `open_needs` has it."""
     return line.need.kind if isinstance(line, InboxItem) else ASKS
 
 

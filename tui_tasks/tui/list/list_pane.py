@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from tui_tasks.core.operations.tasks import MoveTask
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.pages.task_filter import Filter
 from tui_tasks.tui import layout
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings

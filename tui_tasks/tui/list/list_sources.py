@@ -7,8 +7,8 @@ from typing import Any
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine, TaskPage
+from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.tui.state.app_state import AppState
 
 

@@ -23,8 +23,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import sync
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.read.pages import log_pages
-from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.log_lines import LogLine
+from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.events import event
 from tui_tasks.settings import paths

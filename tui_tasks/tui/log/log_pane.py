@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.pages import log_pages
-from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.pages.log_lines import KINDS, LogLine
+from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.dialects.requests.filter_syntax import Language
 from tui_tasks.text.safe import safe_copy
 from tui_tasks.text.times import count, moment

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.pages import log_lines, log_pages
-from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.read.pages.log_pages import FIRST, LAST
+from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question

@@ -14,8 +14,8 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.needs import needs
-from tui_tasks.tui.needs.needs import Need
+from tui_tasks.tui.needs import open_needs
+from tui_tasks.tui.needs.open_needs import Need
 from tui_tasks.tui.tasks.task_text import failed_check
 from tui_tasks.tui.widgets.agent_line import WHO, one_line
 
@@ -30,14 +30,14 @@ _NAME: Final = 40
 # So many tasks that failed for one reason are named.
 _NUMBERS: Final = 3
 _LOOKS: Final = {
-    needs.ASKS: "needs_you",
-    needs.CHECKS: "needs_you",
-    needs.HELD: "held",
-    needs.REVIEW: "reviewable",
-    needs.FAILED: "failed",
-    needs.JOBS: "failed",
-    needs.LATE_JOBS: "overdue",
-    needs.LATE: "overdue",
+    open_needs.ASKS: "needs_you",
+    open_needs.CHECKS: "needs_you",
+    open_needs.HELD: "held",
+    open_needs.REVIEW: "reviewable",
+    open_needs.FAILED: "failed",
+    open_needs.JOBS: "failed",
+    open_needs.LATE_JOBS: "overdue",
+    open_needs.LATE: "overdue",
 }
 
 
@@ -58,12 +58,12 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def is_question(self) -> bool:
         """Whether its text is cut in the middle, as the end says what is asked."""
-        return self.need.kind == needs.ASKS and not agent_text.is_permission(self.need.row)
+        return self.need.kind == open_needs.ASKS and not agent_text.is_permission(self.need.row)
 
     @property
     def has_agent(self) -> bool:
         """Whether an agent stands beside its words."""
-        return self.need.kind in (needs.ASKS, needs.AGENTS)
+        return self.need.kind in (open_needs.ASKS, open_needs.AGENTS)
 
 
 class NeedsEntries:
@@ -80,20 +80,20 @@ class NeedsEntries:
         if need.is_rest:
             return self._entry(need, "", f"{need.count:,} more", need.word)
         words = {
-            needs.ASKS: self._ask,
-            needs.CHECKS: self._check,
-            needs.HELD: self._held,
-            needs.REVIEW: self._work,
-            needs.AGENTS: self._agent,
-            needs.FAILED: self._failed,
-            needs.JOBS: self._failed_job,
-            needs.LATE_JOBS: self._late_job,
-            needs.LATE: self._late,
+            open_needs.ASKS: self._ask,
+            open_needs.CHECKS: self._check,
+            open_needs.HELD: self._held,
+            open_needs.REVIEW: self._work,
+            open_needs.AGENTS: self._agent,
+            open_needs.FAILED: self._failed,
+            open_needs.JOBS: self._failed_job,
+            open_needs.LATE_JOBS: self._late_job,
+            open_needs.LATE: self._late,
         }
         return words[need.kind](need)
 
     def _entry(self, need: Need, number: str, text: str, aside: str, brief: str = "") -> Entry:
-        looks = AGENT_LOOKS["left" if need.word == "gone" else need.word] if need.kind == needs.AGENTS else None
+        looks = AGENT_LOOKS["left" if need.word == "gone" else need.word] if need.kind == open_needs.AGENTS else None
         looks = looks or look(_LOOKS[need.kind])
         return Entry(need, looks.mark(ascii_only=self.context.ascii_only), looks.color, number, text, aside, brief)
 

@@ -12,7 +12,7 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.layout import WIDE, is_compact
-from tui_tasks.tui.needs.needs import (
+from tui_tasks.tui.needs.open_needs import (
     AGENTS,
     ALL,
     ASKS,

@@ -33,7 +33,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
-from tui_tasks.tui.needs.needs import FAILED, FAILURES, JOBS
+from tui_tasks.tui.needs.open_needs import FAILED, FAILURES, JOBS
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource

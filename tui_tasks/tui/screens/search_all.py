@@ -10,8 +10,8 @@ import msgspec
 from textual.timer import Timer
 
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.pages.task_filter import Filter
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.dialects.requests.filter_syntax import Parsed, parse

@@ -21,7 +21,7 @@ from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.needs.needs import ALL, FAILED, Needs
+from tui_tasks.tui.needs.open_needs import ALL, FAILED, Needs
 from tui_tasks.tui.painting.line_painter import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines

@@ -25,8 +25,8 @@ from tui_tasks.core.vocab import HUMAN
 from tui_tasks.tui.state.writer import Work, Writer, Writing
 
 if TYPE_CHECKING:
+    from tui_tasks.core.engine.commit_watch import Watch
     from tui_tasks.core.engine.database import Database
-    from tui_tasks.core.engine.watch import Watch
     from tui_tasks.core.maintenance.moments import Moment
     from tui_tasks.core.operations import Operation
     from tui_tasks.core.store import Store
@@ -141,7 +141,7 @@ class DatabaseLink:
     def watch(self) -> None:
         """Announce what others commit from now on, by calls on the running event loop."""
         # Not needed for the first screen, so it is imported after that.
-        from tui_tasks.core.engine.watch import Watch
+        from tui_tasks.core.engine.commit_watch import Watch
 
         self._listener = _Listener(Watch(self.db), self.catch_up)
         self.db.follow()

@@ -16,8 +16,8 @@ from textual.timer import Timer
 from typing_extensions import override
 
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import ALL, Filter, Term, says
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
+from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term, says
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.dialects.requests.filter_syntax import Parsed

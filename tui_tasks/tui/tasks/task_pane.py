@@ -9,8 +9,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF

@@ -15,8 +15,8 @@ from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
 from tui_tasks.text.times import DAY, age, age_lasts, due
 from tui_tasks.tui.layout import NARROW, is_compact
-from tui_tasks.tui.needs import needs
-from tui_tasks.tui.needs.needs import Need, Needs, counted, is_new, late_number, tally, visit
+from tui_tasks.tui.needs import open_needs
+from tui_tasks.tui.needs.open_needs import Need, Needs, counted, is_new, late_number, tally, visit
 from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, one_line
 from tui_tasks.tui.widgets.foot_line import Act, Group, GroupLine, as_of_words
 
@@ -76,14 +76,14 @@ class Count(NamedTuple):
 _NOTHING: Final = "nothing needs you"
 # What has happened to a task that its row of what needs the human says already; everything else is said beside it.
 _SAID: Final[Mapping[int, Collection[str]]] = {
-    needs.ASKS: ("noted", "edited"),
-    needs.CHECKS: ("noted", "edited", "done"),
-    needs.HELD: ("new",),
-    needs.REVIEW: ("noted", "edited", "done"),
-    needs.AGENTS: ("noted", "edited", "started"),
-    needs.FAILED: ("failed",),
+    open_needs.ASKS: ("noted", "edited"),
+    open_needs.CHECKS: ("noted", "edited", "done"),
+    open_needs.HELD: ("new",),
+    open_needs.REVIEW: ("noted", "edited", "done"),
+    open_needs.AGENTS: ("noted", "edited", "started"),
+    open_needs.FAILED: ("failed",),
 }
-_WAITING: Final = (needs.ASKS, needs.CHECKS, needs.HELD, needs.REVIEW, needs.AGENTS)
+_WAITING: Final = (open_needs.ASKS, open_needs.CHECKS, open_needs.HELD, open_needs.REVIEW, open_needs.AGENTS)
 
 
 def counts_line(context: Context, *, id: str) -> GroupLine:
@@ -118,23 +118,23 @@ class Counts:
     def _counts(self, *, is_alone: bool) -> Iterator[Count]:
         every, is_known = self._needs.every(), self._context.link.as_of is None
         found = [need for need in every if not self._needs.is_hidden(need)]
-        of = {kind: [need for need in found if need.kind == kind] for kind in needs.ALL}
+        of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
         if any(of[kind] for kind in _WAITING):
-            yield self._count(len(of[needs.ASKS]), "questions", "needs_you", "asks")
+            yield self._count(len(of[open_needs.ASKS]), "questions", "needs_you", "asks")
         else:
             yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
         failed = [need for need in found if need.word == "failed"]
         count = self._count(sum(need.count for need in failed), "failed", "failed", "asks")
         yield count._replace(act=self._visit(failed)) if failed else count
         if is_known and self._context.state.members:
-            yield self._stuck(of[needs.AGENTS])
-        if late := of[needs.LATE_JOBS] + of[needs.LATE]:
+            yield self._stuck(of[open_needs.AGENTS])
+        if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
             looks, several = look("overdue"), late_number(late)
             yield Count(self._mark(looks, looks.color), (f"{several} late",), several, self._visit(late))
-        for kind, state in ((needs.REVIEW, "reviewable"), (needs.HELD, "held")):
+        for kind, state in ((open_needs.REVIEW, "reviewable"), (open_needs.HELD, "held")):
             for word, number in tally(of[kind]).items():
                 yield self._count(number, word, state, "asks")
-        if checks := len(of[needs.CHECKS]):
+        if checks := len(of[open_needs.CHECKS]):
             words = f"check{'s' * (checks != 1)}"
             count = self._count(checks, f"{words} failed", "needs_you", "asks")
             yield count._replace(briefs=(f"{count.short} {words}",))
@@ -246,8 +246,8 @@ class Counts:
         failed = [need for need in found if need.word == "failed"]
         for number, kind, act in (
             (self._context.state.need_you, "needs_you", self._act("asks")),
-            (sum(need.kind == needs.REVIEW for need in found), "reviewable", self._act("asks")),
-            (sum(need.count for need in found if need.kind == needs.HELD), "held", self._act("asks")),
+            (sum(need.kind == open_needs.REVIEW for need in found), "reviewable", self._act("asks")),
+            (sum(need.count for need in found if need.kind == open_needs.HELD), "held", self._act("asks")),
             (sum(need.count for need in failed), "failed", self._visit(failed)),
         ):
             if number:
@@ -257,12 +257,12 @@ class Counts:
     def _short_job(self, found: Sequence[Need], step: _ShortStep) -> Iterator[Group]:
         """Yield `◷ S3 Restore test late 25m`, else the next job and when it runs."""
         context, now = self._context, self._context.clock.now()
-        late = [need for need in found if need.kind in (needs.LATE, needs.LATE_JOBS)]
+        late = [need for need in found if need.kind in (open_needs.LATE, open_needs.LATE_JOBS)]
         if not late:
             yield from self._short_next(step.name, self._act("pane_schedule"))
             return
         first, looks = late[0], look("overdue")
-        if first.kind == needs.LATE:
+        if first.kind == open_needs.LATE:
             number, name, how = self._late_task(first, now)
         else:
             job = first.row

@@ -16,8 +16,8 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import ALL, Filter, conditions
 from tui_tasks.core.read.pages.list_pages import FIRST, LAST, LINE, TaskLine, read_line
+from tui_tasks.core.read.pages.task_filter import ALL, Filter, conditions
 from tui_tasks.core.read.tasks.task_queries import LIVE
 from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.tables import TaskRow

@@ -17,7 +17,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, Tuple, fn, slot
-from tui_tasks.core.read.pages.filter import ALL, Filter, among, conditions, words
+from tui_tasks.core.read.pages.task_filter import ALL, Filter, among, conditions, words
 from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.vocab import OPEN

@@ -10,7 +10,6 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.pages import log_words
-from tui_tasks.core.read.pages.filter import ALL, Filter, Term, combined
 from tui_tasks.core.read.pages.log_lines import (
     HEARTBEAT,
     LogLine,
@@ -20,6 +19,7 @@ from tui_tasks.core.read.pages.log_lines import (
     numbers_query,
     read_line,
 )
+from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term, combined
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import JournalRow, TaskRow
 from tui_tasks.core.snapshots import TaskList

@@ -19,8 +19,8 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Value, fn
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.read.pages.filter import contains
 from tui_tasks.core.read.pages.log_lines import FAILURES, KINDS, WORD_OF_KIND, is_undo_of_undo
+from tui_tasks.core.read.pages.task_filter import contains
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow

@@ -10,7 +10,7 @@ from tui_tasks.core.maintenance import moments
 from tui_tasks.core.read.pages import log_pages
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.log.log_text import names_task, text_of, who_of
 from tui_tasks.tui.state.past_link import PastLink, Step

@@ -178,14 +178,14 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
     """Insert the row `uid` of `entity` from `new` if `old` is None, otherwise set its columns to `new`."""
     # The modules of runs and checks are imported for them alone: a command that adds a task needs neither.
     if entity == "run":
-        from tui_tasks.core.commit import apply_runs
+        from tui_tasks.core.commit import run_effects
 
-        if apply_runs.apply_many(db, uid, new):
+        if run_effects.apply_many(db, uid, new):
             return
     if entity in ("check_run", "task_check"):
-        from tui_tasks.core.commit import apply_runs
+        from tui_tasks.core.commit import run_effects
 
-        if apply_runs.apply_many_checks(db, entity, uid, new):
+        if run_effects.apply_many_checks(db, entity, uid, new):
             return
     if entity == "list" and "ranks" in new:
         for task_uid, rank in new["ranks"].items():
@@ -204,7 +204,7 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
         if entity == "list" and "deleted" in new:
             _recount_across(db, uid)
     if entity == "run":
-        apply_runs.follow(db, uid, new)
+        run_effects.follow(db, uid, new)
 
 
 def add_task(db: Database, task: Task) -> None:

@@ -236,7 +236,7 @@ def _answer_of_screen(
 ) -> str | None:
     """Ask by a question of the shell; return the answer, or None if none came in time, or none is needed any more."""
     from tui_tasks import clock
-    from tui_tasks.core.engine.watch import Watch
+    from tui_tasks.core.engine.commit_watch import Watch
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
     from tui_tasks.core.operations.sessions import Process
