@@ -47,17 +47,17 @@ class Frame:
         self._app = app
         self._ascii_only = ascii_only
 
-    def redraw(self, *, is_own: bool = False) -> None:
+    def redraw(self, *, has_own: bool = False) -> None:
         """Draw the lines around the pane and around the screens over it again; only what differs is painted.
 
-        `is_own`: after a change of the human's, or to another moment, which leaves no empty lines.
+        `has_own`: after a change of the human's, or to another moment, which leaves no empty lines.
         """
         before = self._needs_rows()
         for screen in self._app.screen_stack:
             for kind in (TopLine, NeedsLines, GroupLine, FootLine, ChangesRule):
                 for line in screen.walk_children(kind):
                     line.redraw()
-        if is_own and self._needs_rows() < before:
+        if has_own and self._needs_rows() < before:
             self.free_rows()
 
     def _needs_rows(self) -> int:

@@ -25,7 +25,6 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.core.vocab import HUMAN
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import SECOND
@@ -311,7 +310,7 @@ class TaskApp(Actor, ResilientApp):
             # A screen that is being made reads the current state itself.
             if changed is not None and screen.is_mounted:
                 changed(changes)
-        self.frame.redraw(is_own=changes.all or any(entry.actor == HUMAN for entry in changes.entries))
+        self.frame.redraw(has_own=changes.has_own)
         if changes.touches("terminal"):
             self.frame.say_terminals(overview.terminals(self.link.db, changes.since, changes.seq), self.context.keymap)
         for uid, auto in self.state.autos.items():

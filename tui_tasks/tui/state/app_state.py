@@ -19,7 +19,7 @@ from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.core.vocab import HUMAN, MAY_NEED, RESERVED_AGENTS
+from tui_tasks.core.vocab import MAY_NEED, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
@@ -129,7 +129,7 @@ class AppState:
     def apply(self, changes: StateChanges, now: int) -> None:
         """Update the state with a batch of changes."""
         self.projects.apply(changes)
-        if changes.all or any(entry.actor == HUMAN for entry in changes.entries):
+        if changes.has_own:
             self.seen.forget_marks()
         if changes.all:
             self.places.forget()

@@ -47,6 +47,11 @@ class StateChanges(msgspec.Struct, frozen=True):
         """Whether the human alone made them."""
         return bool(self.entries) and all(entry.actor == HUMAN for entry in self.entries)
 
+    @property
+    def has_own(self) -> bool:
+        """Whether the human made one of them, or may have."""
+        return self.all or any(entry.actor == HUMAN for entry in self.entries)
+
     def touches(self, *entities: str) -> bool:
         """Whether a row of one of the tables was written (`task`, `log`, `list`, `ask`, `agent`, `job`, `run` ...)."""
         return self.all or any(entry.entity in entities for entry in self.entries)
