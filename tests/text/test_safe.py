@@ -21,7 +21,7 @@ from tests.started import DEADLINE
 from tui_tasks.core import vocab
 from tui_tasks.dialects import scheduler
 from tui_tasks.text import glyphs, safe, times
-from tui_tasks.tui.widgets import bases as contents
+from tui_tasks.tui.widgets import screen_bases as contents
 
 PAYLOADS = {
     "OSC 52, the clipboard": "\x1b]52;c;cm0gLXJmIH4=\x07",

@@ -1,7 +1,7 @@
 """The screen. It knows no SQL and no rules of the state.
 
 `app.task_app.TaskApp` composes it and passes changes on; `state.database_link` announces changes and writes;
-`state.app_state` is what all panes show beside their rows; `widgets.bases.Pane` is the base of the panes;
+`state.app_state` is what all panes show beside their rows; `widgets.screen_bases.Pane` is the base of the panes;
 `rows.row_list.VirtualList` shows rows that a `Source` fetches by key and a `RowDrawing` draws;
 `keys.action_table` lists all that can be done, and an `Actor` does it.
 """

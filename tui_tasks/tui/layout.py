@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.widgets.bases import Pane
+    from tui_tasks.tui.widgets.screen_bases import Pane
 
 PANES: Final = {"list": "List", "board": "Board", "log": "Log", "schedule": "Schedule"}
 """The title of each pane by its name, in the order of the keys 1 to 4; the action `pane_NAME` goes to it."""

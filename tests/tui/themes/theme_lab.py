@@ -13,7 +13,7 @@ from textual.widgets import Button, DataTable, Footer, Input, Markdown, OptionLi
 from tui_tasks.text import safe
 from tui_tasks.tui.painting import theme_file, theme_variables
 from tui_tasks.tui.painting.theme_file import ThemeManager
-from tui_tasks.tui.widgets import bases as contents
+from tui_tasks.tui.widgets import screen_bases as contents
 
 THEMES, PROBLEMS = theme_file.load()
 

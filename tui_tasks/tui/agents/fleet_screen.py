@@ -39,8 +39,8 @@ from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 MAX_WORDS: Final = 12

@@ -46,9 +46,9 @@ from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice
 from tui_tasks.tui.widgets.agent_line import agent_line
-from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.counts_line import counts_line
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import Overlay, Pane
 from tui_tasks.tui.widgets.screen_head import pane_tabs
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 

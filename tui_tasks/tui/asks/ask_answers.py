@@ -33,7 +33,7 @@ from tui_tasks.tui.inputs.text_dialog import LINE_KEYS, TextDialog, TextInput
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.bases import plain
+from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from tui_tasks.tui import layout
 from tui_tasks.tui.rows.row_cache import RowPage
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.widgets.bases import Pane
+    from tui_tasks.tui.widgets.screen_bases import Pane
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Static
 
-from tui_tasks.tui.widgets.bases import plain
+from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 

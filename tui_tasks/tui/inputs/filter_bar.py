@@ -14,7 +14,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import nothing_matches
-from tui_tasks.tui.widgets.bases import plain
+from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:

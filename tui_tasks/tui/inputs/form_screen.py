@@ -13,8 +13,8 @@ from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.painting.line_painter import rule
-from tui_tasks.tui.widgets.bases import Dialog, block, plain
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import Dialog, block, plain
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

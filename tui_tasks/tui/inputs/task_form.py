@@ -33,8 +33,8 @@ from tui_tasks.tui.inputs.editor import LongText
 from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import plain
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -13,7 +13,7 @@ from typing_extensions import override
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.inputs.editor import LONGEST, LongText
-from tui_tasks.tui.widgets.bases import plain
+from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.bases import Pane
+from tui_tasks.tui.widgets.screen_bases import Pane
 
 OF_LOG: Final = Language(("who", "kind", "list", "project", "number"), {"kind": tuple(KINDS)})
 # The most lists offered for `list:`, newest first.

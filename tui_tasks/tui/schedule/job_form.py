@@ -30,8 +30,8 @@ from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import plain
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

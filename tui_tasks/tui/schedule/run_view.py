@@ -27,8 +27,8 @@ from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.run_rows import RunOutput, RunRows, RunsOfJob
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import Overlay
 
 # Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
 _FOOT: Final = ("run_output", "run_follow", "run_stop", "run_copy", "back", "help")

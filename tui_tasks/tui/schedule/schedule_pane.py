@@ -32,7 +32,7 @@ from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, titled_rule
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.bases import Pane
+from tui_tasks.tui.widgets.screen_bases import Pane
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 
 OF_JOBS: Final = Language(("who",), {})

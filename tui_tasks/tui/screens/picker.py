@@ -17,8 +17,8 @@ from tui_tasks.tui.inputs.dialogs import PickerWords
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
-from tui_tasks.tui.widgets.bases import Dialog, plain
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import Dialog, plain
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -22,8 +22,8 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
-from tui_tasks.tui.widgets.bases import Overlay, plain
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import Overlay, plain
 from tui_tasks.tui.work import diff_lines
 
 if TYPE_CHECKING:

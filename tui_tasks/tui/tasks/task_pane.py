@@ -21,7 +21,7 @@ from tui_tasks.tui.tasks.links import LinkActions
 from tui_tasks.tui.tasks.quick_add import AddActions, QuickAdd
 from tui_tasks.tui.tasks.task_actions import TaskActions
 from tui_tasks.tui.tasks.task_detail import Detail
-from tui_tasks.tui.widgets.bases import Pane
+from tui_tasks.tui.widgets.screen_bases import Pane
 from tui_tasks.tui.work.work_actions import WorkActions
 
 

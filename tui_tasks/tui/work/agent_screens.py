@@ -31,8 +31,8 @@ from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wra
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.work import attaching
 from tui_tasks.tui.work.review_rows import SideRow, SideRows
 from tui_tasks.work import starting

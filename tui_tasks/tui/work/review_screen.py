@@ -30,8 +30,8 @@ from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import diff_lines, review_rows, review_text
 from tui_tasks.tui.work.diff_lines import DiffLine

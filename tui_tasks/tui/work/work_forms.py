@@ -27,8 +27,8 @@ from tui_tasks.tui.inputs.choice_line import ChoiceLine, Option
 from tui_tasks.tui.inputs.dialogs import keep_draft
 from tui_tasks.tui.inputs.text_dialog import LINE_KEYS, TextInput
 from tui_tasks.tui.painting.line_painter import rule
-from tui_tasks.tui.widgets.bases import Dialog, plain
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.screen_bases import Dialog, plain
 from tui_tasks.tui.work.review_text import WorkFacts
 from tui_tasks.work import starting
 
