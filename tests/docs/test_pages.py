@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,15 @@ def test_each_module_that_a_room_names_is_there() -> None:
     named = re.findall(r"`((?:[a-z]+/)*[a-z]+(?:_[a-z]+)+|(?:[a-z_]+/)+[a-z_]+)`", text)
     assert "fire_times" in named
     assert [name for name in named if Path(name) not in files and name not in stems] == []
+
+
+def test_each_file_has_a_name_of_its_own_that_says_what_it_holds() -> None:
+    files = [path.relative_to(ROOT) for path in (ROOT / "tui_tasks").rglob("*.py") if path.stem != "__init__"]
+    stems = Counter(path.stem for path in files)
+    assert [stem for stem, times in stems.items() if times > 1] == []
+    assert [path for path in files if path.stem.rstrip("s") == path.parent.name.rstrip("s")] == []
+    said_of_anything = r"bases?|common|core|functions|general|helpers?|lib|misc|shared|stuff|things|types|utils?"
+    assert [path for path in files if re.fullmatch(said_of_anything, path.stem)] == []
 
 
 def test_each_page_and_heading_that_the_code_cites_is_there() -> None:
