@@ -10,7 +10,7 @@ from tests.dialects.steps import DAILY, adhoc, begin, decide, end, job_events, s
 from tests.talking import settled
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.json_shapes import local_iso
+from tui_tasks.dialects.agents_json import local_iso
 
 RUN_KEYS = {
     "run_id",

@@ -26,7 +26,7 @@ from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.dialects.json_shapes import agents
+from tui_tasks.dialects.agents_json import agents
 from tui_tasks.hooks import hook_settings
 
 QUIET = (

@@ -27,7 +27,7 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.dialects.json_shapes import agents
+from tui_tasks.dialects.agents_json import agents
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.tool_table import TABLE

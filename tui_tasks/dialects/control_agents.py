@@ -21,7 +21,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.snapshots import Claim, iso
 from tui_tasks.core.vocab import CLAIM_LEASE_SECONDS
-from tui_tasks.dialects import json_shapes
+from tui_tasks.dialects import agents_json
 from tui_tasks.dialects.control_tasks import OneTask, full
 from tui_tasks.dialects.requests.arguments import Arguments, Choices, Name, Natural, Nothing, TaskUid, Text, Uid
 from tui_tasks.dialects.tool_table import Call, Table, Wait
@@ -172,7 +172,7 @@ def agents(call: Call, given: _Agents) -> list[dict[str, Any]]:
 
     States: working, waiting, idle, interrupted, failed, stopped (process suspended), gone. Unknown values are null.
     """
-    return json_shapes.agents(call.db, call.now, everyone=given.everyone, limit=given.limit, after=given.after)
+    return agents_json.agents(call.db, call.now, everyone=given.everyone, limit=given.limit, after=given.after)
 
 
 @WORK.tool("control:undo", Nothing, writes=True, in_steps=True)

@@ -22,7 +22,7 @@ from tui_tasks.core.operations.jobs import (
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule.fire_times import system_zone, timing_errors
 from tui_tasks.core.schedule.policy import YEAR, Settings
-from tui_tasks.dialects.json_shapes import job_json, run_json
+from tui_tasks.dialects.agents_json import job_json, run_json
 from tui_tasks.dialects.long_replies import page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
 from tui_tasks.dialects.tool_table import Call, Table, Wait, one_of
