@@ -8,9 +8,9 @@ import pytest
 from tests.conftest import SECOND, Talk
 from tests.dialects.steps import DAILY, adhoc, begin, decide, end, job_events, scheduled
 from tests.talking import settled
+from tui_tasks.core.job_snapshots import local_iso
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.agents_json import local_iso
 
 RUN_KEYS = {
     "run_id",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +12,8 @@ import msgspec
 # What the human sees of a held job, and accepts: its name, what it does, and when.
 ACCEPTED: Final = ("name", "system_prompt", "prompt", "schedule", "plan", "timezone", "dedicated_context", "settings")
 
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 ON_TIME: Final = 60_000_000
 """Microseconds after which a due time is late; cron itself is not finer than this."""
@@ -116,3 +119,13 @@ class Heartbeat(msgspec.Struct, frozen=True, gc=False):
     def is_on(self, machine: str) -> bool:
         """Return whether the process is on that machine; one that was moved with a file counts as everybody's."""
         return self.namespace.partition("@")[2] in ("", machine)
+
+
+def local_iso(instant: int | None, zone: str) -> str | None:
+    """Return an instant as ISO 8601 with the offset of the time zone, to the millisecond; None for None."""
+    if instant is None:
+        return None
+    from zoneinfo import ZoneInfo  # most readers need no local time
+
+    precision = "milliseconds" if instant % 1_000_000 else "seconds"
+    return (_EPOCH + timedelta(microseconds=instant)).astimezone(ZoneInfo(zone)).isoformat(timespec=precision)

@@ -1,17 +1,14 @@
-"""Jobs, runs and agents as JSON in replies and events (docs: protocol, section 6, `scheduler`, and section 10)."""
+"""Agents as JSON in replies (docs: protocol, section 10)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.activity import first_and_last, working
@@ -21,8 +18,6 @@ from tui_tasks.core.snapshots import iso
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.unjournaled.connections import AgentConnection
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_AGENT_COLUMNS: Final = ("agent", "session", "turns", "tokens", "cost_usd")
 KEYS: Final = (
     "agent",
     "program",
@@ -46,60 +41,6 @@ KEYS: Final = (
     "machine",
 )
 DAY: Final = 24 * 3600 * 1_000_000
-
-
-def local_iso(instant: int | None, zone: str) -> str | None:
-    """Return an instant as ISO 8601 with the offset of the time zone, to the millisecond; None for None."""
-    if instant is None:
-        return None
-    precision = "milliseconds" if instant % 1_000_000 else "seconds"
-    return (_EPOCH + timedelta(microseconds=instant)).astimezone(ZoneInfo(zone)).isoformat(timespec=precision)
-
-
-def job_json(job: Job) -> dict[str, Any]:
-    """Return a job as JSON, with its settings if some differ from the defaults."""
-    zone = job.timezone
-    value: dict[str, Any] = {
-        "uuid": job.uid,
-        "name": job.name,
-        "type": job.type,
-        "state": job.state,
-        "system_prompt": job.system_prompt,
-        "prompt": job.prompt,
-    }
-    if job.schedule is not None:
-        value["schedule"] = job.schedule
-    if job.plan is not None:
-        value["plan"] = [local_iso(instant, zone) for instant in job.plan]
-    value |= {
-        "timezone": zone,
-        "dedicated_context": job.dedicated_context,
-        "next_run": local_iso(job.next_run, zone),
-        "last_run": local_iso(job.last_run, zone),
-        "last_result": job.last_result,
-        "created_at": local_iso(job.created_at, zone),
-    }
-    if job.settings:
-        value["settings"] = job.settings
-    return value
-
-
-def run_json(run: Run, zone: str) -> dict[str, Any]:
-    """Return a run, or a due time that did not run, as JSON, with the usage of its agent if it ran one."""
-    value: dict[str, Any] = {
-        "run_id": run.uid,
-        "uuid": run.job_uid,
-        "trigger": run.trigger,
-        "scheduled_for": local_iso(run.scheduled_for, zone),
-        "decision": run.decision,
-        "outcome": run.outcome,
-        "started_at": local_iso(run.started_at, zone),
-        "ended_at": local_iso(run.ended_at, zone),
-        "exit_code": run.exit_code,
-        "result": run.result,
-        "reason": run.reason,
-    }
-    return value if run.agent is None else value | {name: getattr(run, name) for name in _AGENT_COLUMNS}
 
 
 def agents(

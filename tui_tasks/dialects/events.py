@@ -9,9 +9,9 @@ import msgspec
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.job_snapshots import local_iso
 from tui_tasks.core.read import ask_queries, check_queries, job_queries
 from tui_tasks.core.snapshots import Entry, iso
-from tui_tasks.dialects.agents_json import local_iso
 
 # The columns with instants, which are written as text.
 _INSTANTS = frozenset(

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument, Problem, TimedOut
-from tui_tasks.core.job_snapshots import Job, Run
+from tui_tasks.core.job_snapshots import Job, Run, local_iso
 from tui_tasks.core.operations.jobs import (
     CreateJob,
     DeleteJob,
@@ -22,7 +22,6 @@ from tui_tasks.core.operations.jobs import (
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule.fire_times import system_zone, timing_errors
 from tui_tasks.core.schedule.policy import YEAR, Settings
-from tui_tasks.dialects.agents_json import job_json, run_json
 from tui_tasks.dialects.long_replies import page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
 from tui_tasks.dialects.tool_table import Call, Table, Wait, one_of
@@ -31,6 +30,7 @@ SCHEDULER = Table()
 SECOND = 1_000_000
 DEFAULT_WAIT = 300
 MAX_RUNS = 100_000
+_AGENT_COLUMNS = ("agent", "session", "turns", "tokens", "cost_usd")
 
 State = Literal["idle", "running", "disabled", "error"]
 Type = Literal["adhoc", "planned", "scheduled"]
@@ -40,6 +40,52 @@ Plan = Annotated[
     Meta(min_length=1, description="ISO dates with time (2026-03-01T09:00:00), none past."),
 ]
 Field = str | int
+
+
+def job_json(job: Job) -> dict[str, Any]:
+    """Return a job as JSON, with its settings if some differ from the defaults."""
+    zone = job.timezone
+    value: dict[str, Any] = {
+        "uuid": job.uid,
+        "name": job.name,
+        "type": job.type,
+        "state": job.state,
+        "system_prompt": job.system_prompt,
+        "prompt": job.prompt,
+    }
+    if job.schedule is not None:
+        value["schedule"] = job.schedule
+    if job.plan is not None:
+        value["plan"] = [local_iso(instant, zone) for instant in job.plan]
+    value |= {
+        "timezone": zone,
+        "dedicated_context": job.dedicated_context,
+        "next_run": local_iso(job.next_run, zone),
+        "last_run": local_iso(job.last_run, zone),
+        "last_result": job.last_result,
+        "created_at": local_iso(job.created_at, zone),
+    }
+    if job.settings:
+        value["settings"] = job.settings
+    return value
+
+
+def run_json(run: Run, zone: str) -> dict[str, Any]:
+    """Return a run, or a due time that did not run, as JSON, with the usage of its agent if it ran one."""
+    value: dict[str, Any] = {
+        "run_id": run.uid,
+        "uuid": run.job_uid,
+        "trigger": run.trigger,
+        "scheduled_for": local_iso(run.scheduled_for, zone),
+        "decision": run.decision,
+        "outcome": run.outcome,
+        "started_at": local_iso(run.started_at, zone),
+        "ended_at": local_iso(run.ended_at, zone),
+        "exit_code": run.exit_code,
+        "result": run.result,
+        "reason": run.reason,
+    }
+    return value if run.agent is None else value | {name: getattr(run, name) for name in _AGENT_COLUMNS}
 
 
 class Schedule(Arguments):

@@ -6,9 +6,8 @@ from typing import Any
 
 from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.dialects.command_tools import SHELL
-from tui_tasks.dialects.agents_json import job_json
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text
-from tui_tasks.dialects.scheduler import Schedule, Type
+from tui_tasks.dialects.scheduler import Schedule, Type, job_json
 from tui_tasks.dialects.tool_table import Call
 
 TOOLS = SHELL

@@ -21,8 +21,8 @@ from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
-from tui_tasks.dialects.agents_json import job_json, run_json
 from tui_tasks.dialects.requests import job_syntax
+from tui_tasks.dialects.scheduler import job_json, run_json
 from tui_tasks.dialects.shell_jobs import TOOLS
 from tui_tasks.text.safe import safe_line, safe_text
 from tui_tasks.tui.schedule import job_text
