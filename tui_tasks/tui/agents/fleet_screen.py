@@ -96,7 +96,7 @@ class Fleet(Overlay):
         self.controllers = (
             RowMoves(lambda: self.window),
             answers,
-            OptionKeys(context, lambda: self.view, answers.give, answers.why_not, answers.takes_key),
+            OptionKeys(context, lambda: self.view, answers),
             FleetActions(self),
             self._agent_actions,
             ProjectActions(context),

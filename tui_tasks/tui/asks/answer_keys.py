@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partialmethod
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from typing_extensions import override
 
@@ -66,39 +66,49 @@ def own_words(word: str, context: Context) -> str:
     return f"{word} does not answer this: {context.keymap.key_of('ask_reply')} replies in your own words."
 
 
+class Answers(Protocol):
+    """What answers the question of a screen."""
+
+    def why_not(self, action: Action) -> str | None:
+        """As in `Controller`."""
+
+    def takes_key(self, action: Action) -> bool:
+        """As in `Controller`."""
+
+    def give(self, view: AskView, answer: str) -> Any:
+        """Answer a question with one of its options, or show why it cannot be answered so."""
+
+
+class NumberedAnswers(Answers, Protocol):
+    """What also answers with the option of a number."""
+
+    def give_option(self, view: AskView, number: int) -> Any:
+        """Answer a question with the option of a number, or show why it cannot be answered so."""
+
+
 class OptionKeys(Controller):
     """The actions that answer a question with the option that says yes, or that allows from now on.
 
-    `view` returns the question that keys act on; `give` answers it, or shows why it cannot be answered so; `why_not`
-    and `takes_key` are those of `Controller` for these actions.
+    `view` returns the question that keys act on.
     """
 
-    def __init__(
-        self,
-        context: Context,
-        view: Callable[[], AskView | None],
-        give: Callable[[AskView, str], Any],
-        why_not: Callable[[Action], str | None],
-        takes_key: Callable[[Action], bool] = lambda _: True,
-    ) -> None:
+    def __init__(self, context: Context, view: Callable[[], AskView | None], answers: Answers) -> None:
         self._context = context
         self._view = view
-        self._give = give
-        self._why_not = why_not
-        self._takes_key = takes_key
+        self._answers = answers
 
     @override
     def takes_key(self, action: Action) -> bool:
-        return self._takes_key(action)
+        return self._answers.takes_key(action)
 
     @override
     def why_not(self, action: Action) -> str | None:
-        return None if action.id == "ask_rule" else self._why_not(action)
+        return None if action.id == "ask_rule" else self._answers.why_not(action)
 
     def _answer(self, answer: str | None, otherwise: str) -> Any:
         view = self._view()
         if view is not None and answer is not None:
-            return self._give(view, answer)
+            return self._answers.give(view, answer)
         self._context.say(otherwise)
         return None
 
@@ -127,36 +137,22 @@ class OptionKeys(Controller):
         await make_rule(self._context)
 
 
-class NumberKeys(Controller):
-    """The actions that answer a question with an option by its number.
+class NumberKeys(OptionKeys):
+    """The actions that answer a question with an option by its number besides.
 
-    `give` answers with the option of a number, or shows why it cannot be answered so. Where several can be chosen,
-    `pick` chooses an option, or chooses it no longer. For the others see `OptionKeys`.
+    Where several can be chosen, `pick` chooses an option, or chooses it no longer.
     """
 
     def __init__(
         self,
         context: Context,
         view: Callable[[], AskView | None],
-        give: Callable[[AskView, int], Any],
-        why_not: Callable[[Action], str | None],
+        answers: NumberedAnswers,
         pick: Callable[[AskView, int], None],
-        takes_key: Callable[[Action], bool],
     ) -> None:
-        self._context = context
-        self._view = view
-        self._give = give
-        self._why_not = why_not
+        super().__init__(context, view, answers)
+        self._give_option = answers.give_option
         self._pick = pick
-        self._takes_key = takes_key
-
-    @override
-    def takes_key(self, action: Action) -> bool:
-        return self._takes_key(action)
-
-    @override
-    def why_not(self, action: Action) -> str | None:
-        return self._why_not(action)
 
     def _choose(self, number: int) -> Any:
         view = self._view()
@@ -166,7 +162,7 @@ class NumberKeys(Controller):
         elif view.takes_several:
             self._pick(view, number - 1)
         else:
-            return self._give(view, number)
+            return self._give_option(view, number)
         return None
 
     do_ask_1 = partialmethod(_choose, 1)

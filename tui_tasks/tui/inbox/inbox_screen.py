@@ -23,7 +23,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.app.list_actions import ProjectActions
-from tui_tasks.tui.asks.answer_keys import NumberKeys, OptionKeys
+from tui_tasks.tui.asks.answer_keys import NumberKeys
 from tui_tasks.tui.asks.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.asks.ask_detail import AskDetail
 from tui_tasks.tui.asks.ask_views import AskedTasks, AskView, AskViews, Given, UnsentAnswers
@@ -95,14 +95,9 @@ class Inbox(Overlay):
         agents_here = AgentActions(context, self.agent_here, self._agent_has_stood)
         self._answers = AskAnswers(self, agents_here)
         self._reply = Reply(context, self._why_not_sent, self.unsent.drafts, id="reply")
-        answers = self._answers
-        options = OptionKeys(context, lambda: self.view, answers.give, answers.why_not, answers.takes_key)
-        give = answers.give_option
-        numbers = NumberKeys(context, lambda: self.view, give, answers.why_not, self.pick, answers.takes_key)
         self.controllers = (
-            answers,
-            options,
-            numbers,
+            self._answers,
+            NumberKeys(context, lambda: self.view, self._answers, self.pick),
             *sources,
             RowActions(self),
             agents_here,
