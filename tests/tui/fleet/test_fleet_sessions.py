@@ -8,6 +8,7 @@ import pytest
 
 from tests.core.job_steps import Jobs
 from tests.tui.driving import SIZES, below, by_agent, lines, named, opened, said, settle, shown, until
+from tests.tui.evening import with_agents
 from tests.tui.fleet.test_agents import row_of
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
@@ -95,13 +96,48 @@ def test_every_state_fits_in_its_column_with_the_longest_age(width):
     assert longest < fleet_rows.columns(width, fleet_rows.Filled(8)).state
 
 
+@pytest.mark.parametrize(
+    ("height", "doing", "question"), [(24, "running tests 14/22", 1), (20, 'running tests 14/22"  ? 9m ', 0)]
+)
+async def test_at_80_columns_a_question_never_takes_the_place_of_what_its_agent_does(
+    people, make_app, height, doing, question
+):
+    app = make_app(with_agents(people).path)
+    async with opened(app, (80, height)) as pilot:
+        await settle(pilot, "A", "j", "j")
+        at = next(number for number, row in enumerate(lines(app)) if " claude-1 working " in row)
+        line, beside = lines(app)[at : at + 2]
+        assert doing in line and "#5 Ship auth flow" in line
+        assert ("? 9m " in line) is not bool(question)
+        assert (beside.strip() == "? 9m #4 jose is maintained but … Which one?") is bool(question)
+
+
+async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_is_out_of_sight(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert lines(app)[1].startswith(" ? 3 questions   ✗ 2 failed (1 agent)   ! 0 stuck ")
+        assert any(line.startswith("•✗     failed: overloaded ") for line in lines(app))
+        with Store(people.path) as store:
+            for number in range(20):
+                asks_permission(Sessions(store), f"more {number}", at(20, 14))
+        await settle(pilot, "A", "g")
+        assert "overloaded" not in shown(app) and "↓ 12 below need you  G" in lines(app)[0]
+
+
 async def test_at_80_columns_a_line_says_in_which_folder_its_agent_is(people, make_app):
     app = make_app(people.path)
     async with opened(app, (80, 24)) as pilot:
         await settle(pilot, "A")
-        assert "web: overloaded" in shown(app)
-        assert "api: Bash: rm -rf build/" in shown(app)
-        assert "infra: All tests pass." in shown(app)
+        head = next(row for row in below(app) if " who " in row)
+        for agent, what, place in (
+            ("claude-5", "overloaded", "web"),
+            ("claude-3", "Bash: rm -rf build/", "api"),
+            ("codex-1", "All tests pass.", "infra"),
+        ):
+            row = row_of(app, agent)
+            assert row[head.index("what") :].startswith(what)
+            assert row[head.index("where") : head.index("task")].strip() == place
 
 
 async def test_what_is_unknown_of_what_it_spent_is_never_zero(people, make_app):
@@ -158,7 +194,7 @@ async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(
         await go_to(pilot, _waits_for_permission(app))
         text = shown(app)
         assert "y Allow" in text and "x Deny" in text and "Approve" not in text.split("Clean the build")[-1]
-        assert "1 Allow" not in text and "- Allow always" in text and "a Choose" in text
+        assert "1 Allow" not in text and "a 2 Allow always" in text and "a Choose" in text
         assert text.count("Allow Bash?") == 1
 
 
@@ -194,7 +230,7 @@ async def test_seven_agents_have_lines_beside_a_permission_that_stands_there_who
         await go_to(pilot, name)
         assert len(app.screen.window.rows_on_screen) == 7
         drawn = [line.strip() for line in lines(app)]
-        assert "y Allow   - Allow always: Bash(make:*) (localSettings)   x Deny" in drawn
+        assert "y Allow   a 2 Allow always: Bash(make:*) (localSettings)   x Deny" in drawn
         for part in ("│ rm -rf build/⏎", "│ make all", "description: Clean the build"):
             assert part in drawn
         await settle(pilot, "y")
@@ -483,7 +519,7 @@ async def test_who_waits_out_of_sight_is_told_instead_of_the_counts(plan, make_a
     app = make_app(plan.path)
     async with app.run_test(size=(40, 12)) as pilot:
         await settle(pilot, "A", "G")
-        assert re.fullmatch(" Agents +↑ 2 need you  g", shown(app).splitlines()[0])
+        assert re.fullmatch(" Agents +↑ 3 need you  g", shown(app).splitlines()[0])
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -258,11 +258,15 @@ def _question(member: Member, ask: Ask, context: Context, state: str) -> str:
     many = f"{member.questions} questions: " if member.questions > 1 else ""
     verb = "asks: " if state == "paused" and not many else ""
     if state == "asking":
-        since = age(ask.opened_at, context.clock.now())
         about = live_task(context.db, context.state.asked_about.get(ask.uid, "")) if not many else None
-        many = f"{look('needs_you').mark(ascii_only=context.ascii_only)} {since} {many}"
+        many = f"{asks_since(ask, context)} {many}"
         verb = f"#{about.number} " if about is not None else ""
     return f"{many}{verb}{request_line(ask, ascii_only=context.ascii_only)}"
+
+
+def asks_since(ask: Ask, context: Context) -> str:
+    """Return `? 9m`: that an agent asks, and since when."""
+    return f"{look('needs_you').mark(ascii_only=context.ascii_only)} {age(ask.opened_at, context.clock.now())}"
 
 
 def besides(member: Member, context: Context, primary: str, state: str) -> list[tuple[str, str]]:

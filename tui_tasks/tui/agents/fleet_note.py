@@ -9,6 +9,7 @@ from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import AgentSession, process
 from tui_tasks.core.read.ask_queries import Sent
+from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_line
@@ -131,11 +132,11 @@ class FleetNote(TextDrawing):
         member = self._member
         if member is None:
             return rule_parts(self.context, width)
-        return rule_parts(
-            self.context, width, [(agent_text.who(member.name, 40), "bold"), *self._about(member.session, width)]
-        )
+        name = agent_text.who(member.name, 40)
+        about = self._about(member.session, max(8, width - cell_len(name) - 8))
+        return rule_parts(self.context, width, [(name, "bold"), *about])
 
-    def _about(self, session: AgentSession | None, width: int) -> Sequence[Part]:
+    def _about(self, session: AgentSession | None, room: int) -> Sequence[Part]:
         if session is None:
             return ()
         spent = times.spent(session.tokens, session.cost_usd)
@@ -143,7 +144,7 @@ class FleetNote(TextDrawing):
         place = f"{session.cwd or '-'} on {machine}" if machine else session.cwd
         parts = (session.program, session.model, session.mode, place, spent)
         facts = " · ".join(safe_line(part, 60) for part in parts if part)
-        return [("  " + safe_line(facts, max(8, width - 44)), "$muted")]
+        return [("  " + safe_line(facts, room), "$muted")]
 
     def _ask(self, view: AskView, width: int) -> list[Drawn]:
         """Return the whole question and its options, on one line where they fit."""
@@ -153,9 +154,9 @@ class FleetNote(TextDrawing):
         options: list[Drawn] = []
         texts = view.shown_options(ascii_only=self.context.ascii_only)
         for number, option in enumerate(texts):
-            key = self._key_of(view, view.options[number])
-            for at, line in enumerate(wrapped(option, max(8, width - 6))):
-                options.append([(f"   {key if at == 0 else ' '} ", "$key bold"), (line, "")])
+            key = self._keys_of(view, number)
+            for at, line in enumerate(wrapped(option, max(8, width - 5 - cell_len(key)))):
+                options.append([(f"   {key if at == 0 else ' ' * cell_len(key)} ", "$key bold"), (line, "")])
         in_one = [part for option in options for part in option]
         # A text with such spaces could look like two options.
         fits = sum(cell_len(text) for text, _ in in_one) < width and not any("  " in text for text in texts)
@@ -172,10 +173,16 @@ class FleetNote(TextDrawing):
         closed = block(view.why_closed, max(8, width - 2), "$state-needs-you") if view.why_closed is not None else []
         return [*lines[:2], [(f" … {key} shows all of it", "$key")], *closed]
 
-    def _key_of(self, view: AskView, option: str) -> str:
-        """Return the key of an option that approves or denies; `-` for others, as numbers show panes here."""
-        action = {view.approving: "ask_approve", view.denying: "ask_deny"}.get(option)
-        return self.context.keymap.key_of(action) if action and not view.takes_several else "-"
+    def _keys_of(self, view: AskView, number: int) -> str:
+        """Return the key of the option that approves or denies, else the two that choose an option in the inbox: here
+        numbers show panes.
+        """
+        key_of = self.context.keymap.key_of
+        action = {view.approving: "ask_approve", view.denying: "ask_deny"}.get(view.options[number])
+        if action and not view.takes_several:
+            return key_of(action)
+        inbox = key_of("agent_ask")
+        return f"{inbox} {key_of(f'ask_{number + 1}')}" if number < MAX_OPTIONS else inbox
 
     def _messages(self, width: int) -> list[Drawn]:
         """Return recent messages to it, newest last, each with whether it was delivered."""

@@ -41,6 +41,8 @@ _WIDEST: Final = 400
 _LONG: Final = ("waiting", "asking", "failed", "stuck", "working")
 # In cells: what is before a name.
 _HEAD: Final = 4
+# In cells: the least that is left beside name and state where places have a column.
+_LEAST_REST: Final = 44
 # How many lines what matters most has below its first one, and in cells the least text that is worth showing.
 _REST: Final = 3
 _LEAST_TEXT: Final = 12
@@ -76,8 +78,10 @@ def columns(width: int, filled: Filled) -> Columns:
     if width < WIDE:
         who = min(max(filled.who, 8), 15) + 1
         rest = width - _HEAD - who - filled.state
+        where = min(max(filled.where, len("where")), 8) + 2 if filled.where and rest >= _LEAST_REST else 0
+        rest -= where
         task = min(filled.task + 2, rest * 9 // 20) if filled.task else 0
-        return Columns(who, filled.state, max(1, rest - task), 0, task, 0, 0)
+        return Columns(who, filled.state, max(1, rest - task), where, task, 0, 0)
     who, where, spent = (
         min(max(filled.who, 8), 20) + 1,
         min(max(filled.where, len("where")), 10) + 2 if filled.where else 0,
@@ -128,6 +132,8 @@ class FleetRows(RowDrawing[FleetRow]):
         self.filled = Filled(0)
         self.heights: dict[str, int] = {}
         """How many lines each agent has on screen; one if it is not there."""
+        self.brief: set[str] = set()
+        """The agents whose question has one line, and that have no other line below theirs."""
         self.answered: dict[str, str] = {}
         """What the human has just answered to an agent."""
         # The tasks that open questions are about, by the uid of the question.
@@ -171,7 +177,7 @@ class FleetRows(RowDrawing[FleetRow]):
             others = self.others(row, look.width)
             return others[line - 1] if line <= len(others) else ()
         context, now = self.context, self.context.clock.now()
-        sizes = columns(look.width, self.filled)
+        sizes = self._columns(row, look.width)
         state = self.state_of(row)
         shown = self._look_of(row)
         self._tick(row, state, now)
@@ -184,8 +190,10 @@ class FleetRows(RowDrawing[FleetRow]):
         ]
         began = _began(row, state)
         since = age(began, now) if began is not None else ""
-        has_line_below = not is_small and self.heights.get(row.name, 1) > 1
-        matter = self._matter(row, "working" if state == "asking" and has_line_below else state, sizes)
+        asks_below = self.heights.get(row.name, 1) > 1
+        # Its question takes the place of what it does only where that is nothing.
+        does = self._matter(row, "working", sizes) if state == "asking" and not is_small else None
+        matter = does if does is not None and (does.whole or asks_below) else self._matter(row, state, sizes)
         task = self._task_lines(row, sizes)
         if is_small:
             number = f"{first} " if (first := self._task(row).partition(" ")[0]).startswith("#") else ""
@@ -193,17 +201,22 @@ class FleetRows(RowDrawing[FleetRow]):
                 number = ""  # it names the task, or begins with that which is asked about
             what = fit(number + (matter.whole or shown.word), sizes.matter)
             return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, matter.color)]
-        what, named = matter.first, task[0]
-        if self.heights.get(row.name, 1) <= max(len(matter.rest), len(task) - 1):
+        what, named, room, asks = matter.first, task[0], sizes.matter - 1, ""
+        asks_unseen = not asks_below and row.name not in self.answered and (matter is does or state == "stuck")
+        if asks_unseen and row.ask is not None:
+            asks = f"  {agent_text.asks_since(row.ask, context)}"
+            room -= cell_len(asks)
+        if row.name in self.brief or self.heights.get(row.name, 1) <= max(len(matter.rest), len(task) - 1) or asks:
             named = self._task(row)
             is_question = (
                 state in ("waiting", "asking") and row.ask is not None and not agent_text.is_permission(row.ask)
             )
-            cut = safe_question if is_question else safe_line
-            what = cut(matter.whole, sizes.matter - 1, ascii_only=context.ascii_only)
+            cut = safe_question if is_question and matter is not does else safe_line
+            what = cut(matter.whole, room, ascii_only=context.ascii_only)
         head += [
             (fit(f"{shown.word} {since}".rstrip(), sizes.state - 1) + " ", shown.color),
-            (fit(what, sizes.matter - 1) + " ", matter.color),
+            (what, matter.color),
+            (fit(asks, sizes.matter - cell_len(what)), "$state-needs-you"),
         ]
         if sizes.where:
             head.append((fit(agent_text.where(row, context), sizes.where - 2) + "  ", "$muted"))
@@ -239,17 +252,17 @@ class FleetRows(RowDrawing[FleetRow]):
             return []
         if width < NARROW:
             return [[(" " * _HEAD, ""), (safe_line(task, width - _HEAD - 1), "$muted")]] if task else []
-        sizes = columns(width, self.filled)
+        sizes = self._columns(row, width)
         indent = _HEAD + sizes.who + sizes.state
         room = width - indent - 2
         # The question of one that works on has a line of its own.
         matter = self._matter(row, "working" if state == "asking" else state, sizes)
-        named, asked = self._task_lines(row, sizes), list[str]()
-        if state == "asking":
-            asked = self._wrapped(agent_text.matter(row, self.context, state)[0], room)
-        elif state == "stuck" and row.ask is not None:
-            question = agent_text.request_line(row.ask, ascii_only=self.context.ascii_only)
-            asked = self._wrapped(f"asks: {question}", room)
+        named, question = self._task_lines(row, sizes), self.question(row)
+        if row.name in self.brief and row.ask is not None:
+            cut = safe_line if agent_text.is_permission(row.ask) else safe_question
+            text = cut(question, room, ascii_only=self.context.ascii_only)
+            return [[(" " * indent, ""), (text, "$state-needs-you")]]
+        asked = self._wrapped(question, room) if question else []
         others: list[Part] = []
         shown = f"{matter.whole} {' '.join(named)}"
         for text, style in agent_text.besides(row, self.context, shown, state):
@@ -262,6 +275,24 @@ class FleetRows(RowDrawing[FleetRow]):
             lines.append(beside if of_task else [(text, matter.color)])
         lines += [[(text, "$state-needs-you")] for text in asked]
         return [[(" " * indent, ""), *line] for line in (*lines, *([others] if others else []))]
+
+    def question(self, row: FleetRow) -> str:
+        """Return the question of an agent whose first line says something else; empty where it does not."""
+        if isinstance(row, GoneAgents) or row.ask is None:
+            return ""
+        state = self.state_of(row)
+        if state == "stuck":
+            return f"asks: {agent_text.request_line(row.ask, ascii_only=self.context.ascii_only)}"
+        return agent_text.matter(row, self.context, state)[0] if state == "asking" else ""
+
+    def _columns(self, row: Member, width: int) -> Columns:
+        """Return the columns of an agent's line: what matters most of it also has the room of those that are empty."""
+        sizes = columns(width, self.filled)
+        if sizes.where and not agent_text.where(row, self.context):
+            sizes = sizes._replace(matter=sizes.matter + sizes.where, where=0)
+        if sizes.task and not sizes.where and not self._task(row):
+            sizes = sizes._replace(matter=sizes.matter + sizes.task, task=0)
+        return sizes
 
     def _task_lines(self, row: Member, sizes: Columns) -> list[str]:
         """Return what an agent works on, on two lines if need be."""
@@ -374,16 +405,26 @@ class FleetList(VirtualList[FleetRow]):
 
     @override
     def row_heights(self) -> Sequence[int] | None:
-        """Those that wait for the human come first, as do the lines of all."""
-        self._fleet_rows.heights = {}
+        """Each question has a line before any text has more than one; those that wait for the human come first."""
+        drawing = self._fleet_rows
+        drawing.heights, drawing.brief = {}, set()
         rows, size = self._cache.rows, self.size
         if not (self._cache.has_first and self._cache.has_last) or len(rows) >= size.height:
             return None
-        tall, left = [1] * len(rows), size.height - len(rows)
-        for at, row in enumerate(rows):
-            more = len(self._fleet_rows.others(row, size.width))
-            more *= more <= left  # half of a text reads as all of it
-            tall[at] += more
-            left -= more
-        self._fleet_rows.heights = {row.name: lines for row, lines in zip(rows, tall, strict=True)}
+        left = size.height - len(rows)
+        if size.width >= NARROW:
+            drawing.brief = {row.name for row in [row for row in rows if drawing.question(row)][:left]}
+        left -= len(drawing.brief)
+        tall = []
+        for row in rows:
+            is_brief = row.name in drawing.brief
+            drawing.brief.discard(row.name)
+            more = len(drawing.others(row, size.width))
+            if more - is_brief <= left:
+                left -= more - is_brief
+            else:  # half of a text reads as all of it
+                more = int(is_brief)
+                drawing.brief |= {row.name} if is_brief else set()
+            tall.append(1 + more)
+        drawing.heights = {row.name: lines for row, lines in zip(rows, tall, strict=True)}
         return tall

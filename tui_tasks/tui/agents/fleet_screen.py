@@ -301,6 +301,7 @@ class Fleet(Overlay):
             self._show()
 
     def _note_painted(self) -> None:
+        self._head.title.redraw()  # who is out of sight is known once the lines are laid out
         # What changes below a dialog cannot be read.
         if self.is_active and self.is_open:
             version = self._note_text.drawn if not self.small else None
@@ -347,7 +348,9 @@ class Fleet(Overlay):
         return parts
 
     def _waiting_out_of_sight(self) -> str:
-        """`↑ 2 above need you  g`: how many agents above or below the lines on screen wait for the human."""
+        """`↑ 2 above need you  g`: how many agents above or below the lines on screen wait for the human or are in
+        trouble.
+        """
         rows, seen = self.listed.rows, {row.name for row in self.window.rows_on_screen}
         waiting = [number for number, row in enumerate(rows) if self._needs_you(row) and row.name not in seen]
         if not waiting or not seen:
@@ -360,7 +363,10 @@ class Fleet(Overlay):
         return f"{'↑' if above else '↓'} {number}{where} need{'s' if number == 1 else ''} you  {key}"
 
     def _needs_you(self, row: FleetRow) -> bool:
-        return isinstance(row, Member) and (row.state == "waiting" or row.ask is not None or row.name in self._left)
+        if not isinstance(row, Member) or (row.state == "failed" and row.name in self._over):
+            return False
+        has_stopped = self._rows.state_of(row) in ("stuck", "stopped", "failed", "left")
+        return has_stopped or row.state == "waiting" or row.ask is not None or row.name in self._left
 
     # Events
 

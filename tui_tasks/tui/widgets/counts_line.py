@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.schema import task_fields
+from tui_tasks.text import times
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
 from tui_tasks.text.times import DAY, age, age_lasts, due
@@ -124,8 +125,8 @@ class Counts:
         else:
             yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
         failed = [need for need in found if need.word == "failed"]
-        count = self._count(sum(need.count for need in failed), "failed", "failed", "asks")
-        yield count._replace(act=self._visit(failed)) if failed else count
+        shown = self._count(sum(need.count for need in failed), "failed", "failed", "asks")
+        yield shown._replace(forms=(_failed(failed),), act=self._visit(failed)) if failed else shown
         if is_known and self._context.state.members:
             yield self._stuck(of[open_needs.AGENTS])
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
@@ -291,6 +292,15 @@ class Counts:
         task, field = list_pages.line(self._context.db, need.task or ""), task_fields.FIELDS["due"]
         how = field.short(need.row, task_fields.local_time(now, self._context.clock.zone))
         return (f"#{task.number}", task.name, how) if task is not None else ("", "", how)
+
+
+def _failed(found: Sequence[Need]) -> str:
+    """Return `3 failed (1 agent)`, or `1 agent failed` where nothing else has."""
+    number, agents = sum(need.count for need in found), sum(need.kind == open_needs.AGENTS for need in found)
+    if not agents:
+        return f"{number:,} failed"
+    of_agents = times.count(agents, "agent")
+    return f"{of_agents} failed" if agents == number else f"{number:,} failed ({of_agents})"
 
 
 def _word(entry: AgentEntry) -> str:
