@@ -6,6 +6,7 @@ import pytest
 
 from tests.tui.driving import opened, order, said, settle, shown, task
 from tui_tasks.core.commit import journal
+from tui_tasks.core.read import job_queries
 
 HABITS = (*"xDCUZZGgpobwcRXO+", "ctrl+d", "ctrl+u", "ctrl+f", "ctrl+w", "ctrl+x")
 
@@ -184,3 +185,23 @@ async def test_an_undo_on_a_screen_over_the_panes_asks_before_it_reverts_what_wa
         assert task(app, plan[8]).status == "done"
         await settle(pilot, "u", "y")
         assert task(app, plan[8]).status == "pending"
+
+
+async def test_an_undo_in_the_schedule_asks_before_it_reverts_a_change_of_a_task(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "s", "d", "4", "u")
+        assert "Undo “#8 Backup restore drill: pending → done”, now?" in shown(app)
+        await settle(pilot, "escape", "3", "u")
+        assert task(app, plan[8]).status == "pending"
+
+
+@pytest.mark.parametrize("pane", ["1", "2"])
+async def test_an_undo_in_list_or_board_asks_before_it_reverts_a_change_of_a_job(jobs, make_app, pane):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with opened(app) as pilot:
+        app.pane.go_to(jobs[2])
+        await settle(pilot, "t", pane, "u")
+        assert "Undo “" in shown(app) and job_queries.job(app.link.db, jobs[2]).enabled is False
+        await settle(pilot, "escape", "4", "u")
+        assert job_queries.job(app.link.db, jobs[2]).enabled is True

@@ -194,8 +194,8 @@ class GlobalActions(Controller):
 
     async def _agrees_to_undo(self) -> bool:
         """Ask before an old change is taken back, unless a later one just was; before one that deletes things is, as in
-        the shell; and before one that was not made on the screen that is over the panes. Say why where there is none,
-        or none is taken back yet.
+        the shell; and before one that was not made where the human is. Say why where there is none, or none is taken
+        back yet.
         """
         from tui_tasks.core.rules import undo
         from tui_tasks.tui.inputs.dialogs import confirm

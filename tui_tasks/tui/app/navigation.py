@@ -19,6 +19,7 @@ from textual.reactive import Reactive
 from textual.widget import Widget
 from typing_extensions import override
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.dialects.requests.filter_syntax import quoted
@@ -199,9 +200,13 @@ class Navigation:
         return over[-1].OF_LIST if over else self.pane.HAS_TASKS
 
     def may_be_done_here(self, change: int) -> bool:
-        """Whether the screen over the panes was there already when a change was made; without one, always."""
+        """Return whether a change may have been made where the human is: what the pane shows was changed, or the screen
+        over the panes was there already.
+        """
         over = [screen for screen in self._app.screen_stack if isinstance(screen, Overlay)]
-        return not over or change > over[-1].opened_at
+        if over:
+            return change > over[-1].opened_at
+        return all(self.pane.shows(part.kind) for page in journal.of_change(self._link.db, change) for part in page)
 
     def made_panes(self) -> list[Pane]:
         """The panes that have been made."""

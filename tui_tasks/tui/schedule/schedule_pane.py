@@ -127,6 +127,10 @@ class SchedulePane(Pane):
 
     # Content
 
+    @override
+    def shows(self, kind: str) -> bool:
+        return kind.startswith("job.")
+
     @property
     def line(self) -> JobLine | None:
         """The job under the cursor."""

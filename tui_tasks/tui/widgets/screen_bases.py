@@ -62,6 +62,10 @@ class Pane(Actor, TransparentContainer):
         """The uid of the task that keys act on."""
         return None
 
+    def shows(self, kind: str) -> bool:
+        """Return whether entries of a kind are about what is shown here."""
+        return not self.HAS_TASKS or not kind.startswith("job.")
+
     def tasks_on_screen(self) -> set[str]:
         """Return the uids of the tasks that are on screen."""
         return set()

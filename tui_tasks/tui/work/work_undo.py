@@ -64,7 +64,7 @@ def _stands_alone(db: Database, change: int, *kinds: str) -> bool:
 
 
 async def agrees_to_undo(context: Context, work: Work, entry: Entry) -> bool:
-    """Ask before a merge or a discard is taken back that is old, or was not made on the screen over the panes."""
+    """Ask before a merge or a discard is taken back that is old, or was not made where the human is."""
     now = context.clock.now()
     if context.navigation.may_be_done_here(entry.change) and not change_summaries.is_old(entry.at, now):
         return True
