@@ -10,7 +10,7 @@ import pytest
 
 from tests.tui.driving import by_agent, opened, said, settle, shown, task, until
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 
 REFUSED = "The cursor moved here by itself: look, and press the key again."
 pytestmark = pytest.mark.usefixtures("pressed_now")
@@ -141,3 +141,47 @@ async def test_a_key_for_a_marked_task_that_an_agent_has_deleted_is_not_for_the_
         await settle(pilot, *keys)
         assert task(app, uids[2]).status == "pending" and not task(app, uids[2]).deleted
         assert (said(app) + shown(app)).count("The cursor moved here by itself")
+
+
+@pytest.mark.parametrize("is_painted", [True, False])
+@pytest.mark.parametrize(
+    ("pane", "keys"), [("list", ("s",)), ("board", ("L",)), ("board", ("L", "L")), ("board", ("H",))]
+)
+async def test_a_key_moves_no_task_on_from_where_an_agent_has_just_put_it(
+    make_app, plan, agent, uids, seconds, pane, keys, is_painted
+):
+    app = make_app(plan.path, pane=pane)
+    app.key_queue.clock = lambda: seconds[0]
+    async with opened(app) as pilot:
+        app.pane.select(uids[1])
+        await settle(pilot)
+        agent(EditTask(uids[1], {"status": "in_progress"}))
+        if is_painted:
+            await until(pilot, lambda: app.pane.row_list.row.status == "in_progress")
+        # Directly, as `pilot.press` waits for the painting.
+        for key in keys:
+            app.pane.action_act({"s": "status", "L": "card_right", "H": "card_left"}[key])
+        await settle(pilot)
+        assert said(app).startswith("claude-1 set it in progress just now: look, and press the key again.")
+        assert task(app, uids[1]).status == "in_progress" and len(app.screen_stack) == 1
+        seconds[0] += 1.1
+        await settle(pilot, "s", "d")
+        assert task(app, uids[1]).status == "done"
+
+
+async def test_a_card_that_the_human_moves_goes_on_at_once(make_app, plan, uids, seconds):
+    app = make_app(plan.path, pane="board")
+    async with opened(app) as pilot:
+        app.pane.select(uids[1])
+        await settle(pilot, "L", "L")
+        assert task(app, uids[1]).status == "done"
+
+
+async def test_progress_of_an_agent_holds_up_no_key(make_app, plan, agent, uids, seconds):
+    app = make_app(plan.path, pane="board")
+    async with opened(app) as pilot:
+        app.pane.select(uids[1])
+        await settle(pilot)
+        agent(LogTask(uids[1], "half way"), EditTask(uids[1], {"description": "more"}))
+        await settle(pilot, "L")
+        assert task(app, uids[1]).status == "in_progress"

@@ -203,7 +203,7 @@ class BoardPane(TaskPane):
         target, selection = self.target(), self.selection()
         if changes.all:
             self.refreshed()
-            self.task_actions.note_landing(target, selection, changes)
+            self.task_actions.note(target, selection, changes)
             return
         # A task moves to another column when its agent leaves or comes back.
         was_needing, self._needing = self._needing, self.context.state.needing
@@ -215,7 +215,7 @@ class BoardPane(TaskPane):
                 column.cards.redraw()
         if target in uids and self.row_list.cursor != target:
             self._follow(target)
-        self.task_actions.note_landing(target, selection, changes)
+        self.task_actions.note(target, selection, changes)
         if self.is_open:
             self.detail.changed(changes)
         self._counts.update(self.only)

@@ -295,13 +295,15 @@ class RowCursor(Generic[R]):
 
 class Landing:
     """The row on which the cursor came to be when another went, until the human moves it: a key that was meant for the
-    row before must not change this one unread.
+    row before must not change this one unread. And what others have set in the row under the cursor: a key that was
+    meant for its state before must not change that unread.
     """
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._key: str | None = None
         self._at = 0.0
+        self._set: tuple[str | None, str, float] = (None, "", 0.0)
 
     def note(self, before: str | None, now: str | None, changes: StateChanges) -> None:
         """Note the keys of the rows under the cursor before and after changes. After those of the human alone the row
@@ -320,6 +322,18 @@ class Landing:
 
     def is_unread(self, key: str | None) -> bool:
         """Return whether it came there too late for the row to be read when the key was pressed."""
+        return self.is_at(key) and self._is_too_late(self._at)
+
+    def note_set(self, key: str | None, words: str) -> None:
+        """Note in words that somebody else has set something in the row under the cursor."""
+        self._set = key, words, monotonic()
+
+    def set_unread(self, key: str | None) -> str:
+        """Return these words if that was too late to be read when the key was pressed; else empty."""
+        at_key, words, at = self._set
+        return words if key == at_key and self._is_too_late(at) else ""
+
+    def _is_too_late(self, at: float) -> bool:
         from tui_tasks.tui.asks.reading import Reading  # the first paint goes without
 
-        return self.is_at(key) and not Reading(self._context).is_long_since(self._at)
+        return not Reading(self._context).is_long_since(at)

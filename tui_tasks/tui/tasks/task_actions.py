@@ -35,6 +35,7 @@ STATUS_KEYS: Final = {
     "p": "pending", "i": "in_progress", "d": "done", "f": "failed", "s": "skipped", "c": "cancelled",
 }  # fmt: skip
 ASKED_WHY: Final = ("failed", "skipped")
+_SET_STATUS: Final = ("status", "card_left", "card_right")
 # Of several tasks to be deleted, how many are named.
 _NAMED: Final = 3
 # Microseconds within which a title that an agent has written may not have been read.
@@ -205,23 +206,38 @@ class TaskActions(Controller):
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
         context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings {them} back.")
 
-    def note_landing(self, cursor: str | None, selection: Sequence[str], changes: StateChanges) -> None:
+    def note(self, cursor: str | None, selection: Sequence[str], changes: StateChanges) -> None:
         """Note the task under the cursor after changes if that was on another before, or if keys were for marked tasks
-        that others have taken away.
+        that others have taken away; and the status that others have set.
         """
         now = self._pane.target()
         has_lost_marks = selection != [cursor] and self._pane.selection() == [now] and not changes.is_own
         self.landing.note(None if has_lost_marks else cursor, now, changes)
+        for entry in changes.entries:
+            if entry.task == now and entry.become is not None and entry.actor != HUMAN:
+                self.landing.note_set(now, _just_set(entry.actor, entry.become))
 
-    def is_too_early(self, action: Action) -> bool:
-        """Return whether an action would change a task that came under the cursor by itself and is unread. `delete`
-        asks about it, however long ago it came.
+    def why_too_early(self, action: Action) -> str:
+        """Return what has just happened, unread, to the one task that an action would change; empty: nothing.
+
+        `delete` asks about a task that came under the cursor by itself, however long ago.
         """
         if not action.writes or action.needs != "task" or action.id == "delete":
-            return False
+            return ""
         is_for_cursor = action.id in ("move_down", "move_up")
         uids = [self._pane.target()] if is_for_cursor else self._pane.selection()
-        return len(uids) == 1 and self.landing.is_unread(uids[0])
+        uid = uids[0] if len(uids) == 1 else None
+        if uid is None:
+            return ""
+        if self.landing.is_unread(uid):
+            return MOVED_BY_ITSELF
+        if action.id not in _SET_STATUS:
+            return ""
+        row, task = self._pane.row_list.row, task_queries.any_task(self._context.db, uid)
+        if task is not None and row is not None and row.uid == uid and row.status != task.status:
+            # It is not painted yet.
+            return _just_set(task.updated_by, task.status) if task.updated_by != HUMAN else ""
+        return self.landing.set_unread(uid)
 
     def _more_than_title(self, task: Task) -> str:
         """Return what a task has that nobody would lose by accident: its log, tasks that wait for it, an agent; or that
@@ -295,6 +311,10 @@ class TaskActions(Controller):
             text = "\n".join(task.uid if key == "i" else safe_copy(task.name, one_line=True) for task in tasks)
         context.copy(text)
         context.say(f"Copied {count(len(text), 'character')}.")
+
+
+def _just_set(who: str, status: str) -> str:
+    return f"{agent_text.who(who, 30)} set it {LOOKS[status].word} just now"
 
 
 def _what_is_deleted(task: Task | None) -> object:

@@ -13,7 +13,6 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
-from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
@@ -82,14 +81,17 @@ class TaskPane(Pane):
 
     @override
     def action_act(self, id: str) -> None:
-        """Change no task that came under the cursor just now by itself, and drop what is typed on for it."""
+        """Change no task that came under the cursor just now by itself, move none on whose status somebody else has set
+        just now, and drop what is typed on for it.
+        """
         action = ACTIONS[id]
         if action.moves:
             self.task_actions.landing.forget()
-        if not self.task_actions.is_too_early(action):
+        why = self.task_actions.why_too_early(action)
+        if not why:
             super().action_act(id)
             return
-        refused = f"{MOVED_BY_ITSELF}: look, and press the key again."
+        refused = f"{why}: look, and press the key again."
         if action.takes_words:
             self.context.expect_words(refused, id)
         else:
