@@ -114,17 +114,30 @@ def sign(name: str, *, ascii_only: bool = False) -> str:
     return SIGNS[name][ascii_only]
 
 
+BAR: Final = ("━─", "=-")
+"""The cells of a progress bar, full and empty, and their letters."""
+
+
+def shares(numbers: Sequence[float], cells: int) -> list[int]:
+    """Return how many of `cells` each number gets in proportion; what is more than 0 gets one at least, if it can."""
+    total = sum(numbers)
+    if total <= 0 or cells < len(numbers):
+        return [0] * len(numbers)
+    given = [max(1, round(number / total * cells)) if number > 0 else 0 for number in numbers]
+    # Rounding shows least on the longest.
+    given[given.index(max(given))] += cells - sum(given)
+    return given
+
+
 def bar(progress: float, cells: int, *, ascii_only: bool = False) -> str:
-    """Return a bar of `cells` cells for `progress` from 0 to 1: `███░░░`, or `###...`.
+    """Return a bar of `cells` cells for `progress` from 0 to 1: `━━━───`, or `===---`.
 
     It is empty only at 0 and full only at 1, if there are enough cells.
     """
-    full, rest = "#." if ascii_only else "█░"
+    full, rest = BAR[ascii_only]
     progress = min(max(progress, 0.0), 1.0) if math.isfinite(progress) else 0.0
-    filled = round(progress * cells)
-    if 0.0 < progress < 1.0 and cells > 1:
-        filled = min(max(filled, 1), cells - 1)
-    return full * filled + rest * (cells - filled)
+    filled, left = shares((progress, 1.0 - progress), cells)
+    return full * filled + rest * left
 
 
 PROOF_LOOKS: Final = {

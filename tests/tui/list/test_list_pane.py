@@ -11,6 +11,8 @@ from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
+from tui_tasks.tui.painting.line_painter import FrameLine
+from tui_tasks.tui.painting.styles import StyleCache
 
 # Moving
 
@@ -398,10 +400,14 @@ async def test_a_row_with_a_question_says_how_long_it_waits_and_the_detail_below
         assert "claude-1 asks: jose is maintained" in shown(app)
 
 
-async def test_the_bar_shows_what_is_done_as_the_number_beside_it_does(app):
+async def test_the_bar_shows_in_colours_how_many_tasks_are_done_skipped_and_failed_as_the_numbers_beside_it_do(app):
     async with opened(app):
         (line,) = (line for line in lines(app) if line.startswith("─ Plan"))
-        assert (line.count("█"), " 2/9 done" in line) == (round(20 * 2 / 9), True)
+        assert line.endswith(f"2/9 done · 1 skipped · 1 failed {'━' * 8}{'─' * 12} ─")
+        style = StyleCache.of(app).style
+        rule = app.screen.query_one("#list-rule", FrameLine).render_line(0)
+        bars = [(len(part.text), part.style.color) for part in rule if part.style and "━" in part.text]
+        assert bars == [(4, style("$state-done").color), (2, style("$muted").color), (2, style("$state-failed").color)]
 
 
 async def test_what_is_neither_done_nor_open_is_counted_beside_the_progress(app):

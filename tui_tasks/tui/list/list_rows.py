@@ -10,7 +10,7 @@ from textual.geometry import Size
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.text.glyphs import bar, look, sign
+from tui_tasks.text.glyphs import BAR, LOOKS, look, shares, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, count
 from tui_tasks.tui import layout
@@ -164,7 +164,7 @@ class ListLines:
         return sign(name, ascii_only=self._context.ascii_only)
 
     def _rule(self, width: int) -> Sequence[Part]:
-        """`─ Plan   9 tasks ──── 2/9 done ███░░░ ─`, with a tee where the divider to the detail meets it."""
+        """`─ Plan   9 tasks ──── 2/9 done ━━━─── ─`, with a tee where the divider to the detail meets it."""
         context, home = self._context, self._context.state.current_list
         if home is None or not home.total or layout.is_compact(self._size()):
             return rule_parts(context, width)
@@ -202,13 +202,20 @@ class ListLines:
         return parts
 
     def _progress(self, home: TaskList) -> Sequence[Part]:
-        """`2/9 done · 1 skipped · 1 failed ███████░░░░░`."""
+        """`2/9 done · 1 skipped · 1 failed ━━━━━━━─────`."""
         # A task whose work is not merged is not done on the screen.
         done = home.done - self._context.state.not_merged.get(home.id, 0)
         dropped = (home.skipped, "skipped"), (home.cancelled, "cancelled"), (home.failed, "failed")
         words = [f"{done:,}/{home.total:,} done", *(f"{number:,} {word}" for number, word in dropped if number)]
-        shown = bar(done / home.total, _BAR, ascii_only=self._context.ascii_only)
-        return [(" · ".join(words), "$muted"), (f" {shown}", "$state-done")]
+        return [(" · ".join(words), "$muted"), (" ", ""), *self._bar(home, done)]
+
+    def _bar(self, home: TaskList, done: int) -> Sequence[Part]:
+        """Return a bar as thin as the rule: done, dropped and failed tasks in their colours, then those still open."""
+        numbers = {"done": done, "skipped": home.skipped + home.cancelled, "failed": home.failed}
+        *closed, left = shares((*numbers.values(), home.total - sum(numbers.values())), _BAR)
+        full, rest = BAR[self._context.ascii_only]
+        bars = [(full * cells, LOOKS[state].color) for state, cells in zip(numbers, closed, strict=True)]
+        return [*bars, (rest * left, "$rule")]
 
     def _number(self, width: int) -> Sequence[Part]:
         """` 9 tasks, by age`: the foot of a small screen, whose rule has no words."""

@@ -29,7 +29,7 @@ _LETTERS: Final = str.maketrans(
         **dict.fromkeys("│┃▏▕▐▌▎▍", "|"),
         **dict.fromkeys("█▇▆▅▄▃▉▊▋", "#"),
         **dict.fromkeys("┬┴├┤┼", "+"),
-        **dict.fromkeys("·░", "."),
+        "·": ".",
         "…": "~",
         "•": "*",
         "→": ">",
