@@ -14,6 +14,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks import ask_detail
 from tui_tasks.tui.asks.ask_answers import Reply
 from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox
 from tui_tasks.tui.list.list_pane import ListPane
@@ -505,6 +506,42 @@ async def test_of_what_cannot_be_shown_whole_no_option_is_sent(plan, make_app):
 def many(plan, agent: str = "noisy", count: int = 50) -> None:
     questions = [OpenAsk(f"Question {number}?", ("Yes", "No")) for number in range(count)]
     by_agent(plan, agent, *questions, now=at(15, 0))
+
+
+@pytest.fixture
+def read(monkeypatch) -> list[int]:
+    """How many letters are looked at of each long text that is drawn."""
+    found, decided_lines = [], ask_detail.decided_lines
+
+    def counted(text, **more):
+        if len(text) >= 500:
+            found.append(len(text))
+        return decided_lines(text, **more)
+
+    monkeypatch.setattr(ask_detail, "decided_lines", counted)
+    return found
+
+
+@pytest.mark.parametrize("letters", ["drop it ", "ab\n", "\u53ef"])
+async def test_of_a_question_of_a_million_letters_a_key_looks_at_the_beginning_and_the_end_that_are_shown(
+    plan, make_app, read, letters
+):
+    by_agent(plan, "claude-2", OpenAsk(f"{letters * (900_000 // len(letters))}, or may I?", ("Yes", "No"), plan[7]))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "j")
+        assert read == []
+        await settle(pilot, "j")
+        assert letters.strip() in shown(app) and sum(read) <= 2 * 20_000, "without the scroll bar and with it"
+        app.screen._both.scroll.scroll_end(animate=False, immediate=True)
+        await settle(pilot)
+        assert "or may I?" in shown(app) and "Part of this is not shown" in shown(app)
+        assert any(
+            "… 880,011 characters are left out …" in text for line in app.screen._detail._shown for text, _ in line
+        )
+        read.clear()
+        await settle(pilot, "k", "j", "k", "j")
+        assert sum(read) <= 2_000, "its beginning is kept"
 
 
 async def test_fifty_questions_of_one_agent_do_not_bury_those_of_others(plan, make_app):

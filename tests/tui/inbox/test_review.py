@@ -15,6 +15,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
+from tui_tasks.tui.asks import ask_detail
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.screens.search_all import SearchAll
 
@@ -405,3 +406,21 @@ async def test_a_job_is_declined_with_a_reason_that_its_agent_is_sent(plan, file
         assert job_queries.any_job(app.link.db, filed_job).deleted
         sent = app.link.db.sql("SELECT agent, text FROM human_message").fetchall()
         assert sent == [("claude-2", "The human has declined the job Nightly: we have one")]
+
+
+async def test_a_description_of_a_million_letters_is_laid_out_once_for_each_width(plan, make_app, monkeypatch):
+    laid_out, decided_lines = [], ask_detail.decided_lines
+    monkeypatch.setattr(
+        ask_detail, "decided_lines", lambda text, **more: [laid_out.append(len(text)), decided_lines(text, **more)][1]
+    )
+    with Store(plan.path) as store:
+        store.commit(SetListReview(plan.list_uid, True), actor="human", now=NOW)
+        for text in ("All of it.\n" * 90_000, "Short"):
+            store.commit(AddTask("Rewrite it", plan.list_uid, description=text), actor="claude-1", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "j", "k", "j", "k", "pagedown", "pageup")
+        assert [length for length in laid_out if length >= 1_000] == [990_000, 990_000], (
+            "with a scroll bar, and without"
+        )

@@ -5,6 +5,7 @@ the human decides about.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Ask
@@ -15,9 +16,9 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.rules.agents.request_text import (
     MAX_OPTIONS,
     NEWLINE,
-    ask_lines,
     decided_line,
     decided_lines,
+    is_written_out,
     option_lines,
     permission_lines,
     question_options,
@@ -25,7 +26,7 @@ from tui_tasks.core.rules.agents.request_text import (
     request_text,
 )
 from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.safe import TEXT_CHARS, cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.ask_views import AskedTask, AskedTasks, AskView
@@ -46,6 +47,10 @@ _MAX_WORDS: Final = 8
 _LOOKED_AT: Final = 32
 # The empty line and the title above them: less than that and one of them is left out.
 _LEAST_LATELY: Final = 2
+# In characters: how much of its end stays of a text that is cut, as that says what is asked.
+_END: Final = 1_000
+# From so many characters on, the lines of a text are kept.
+_LONG: Final = 1_000
 _NOT_WHOLE: Final = "Part of this is not shown: it can be denied, or answered in your own words."
 
 
@@ -60,7 +65,7 @@ def request_lines(view: AskView, width: int, *, ascii_only: bool) -> list[Drawn]
         lines_ = permission_lines(asked, ascii_only=ascii_only)
         return [line for mark, text in lines_ for line in decided_block(text, width, mark, ascii_only=ascii_only)]
     if view.ask.request is None:
-        return decided_blocks(ask_lines(view.ask, ascii_only=ascii_only), width, ascii_only=ascii_only)
+        return asked_lines(view.ask, width, ascii_only=ascii_only)
     if view.question is None or view.ask.state != "open":
         return block(request_text(asked) if view.whole is not None else view.ask.question, width)
     lines: list[Drawn] = []
@@ -72,8 +77,42 @@ def request_lines(view: AskView, width: int, *, ascii_only: bool) -> list[Drawn]
     return lines + block("\n".join((question_text(view.question), *option_lines(view.question))), width)
 
 
-def decided_prose(text: str, width: int, style: str = "", *, ascii_only: bool) -> list[Drawn]:
-    """Return prose that the human decides about as lines of at most `width` cells; see `decided_block`."""
+def asked_lines(ask: Ask, width: int, style: str = "", *, head: str = "", ascii_only: bool) -> list[Drawn]:
+    """Return the lines of an agent's question behind `head`; of one that is too long to be answered by a key, its
+    beginning and its end.
+    """
+    text = head + ask.question.strip()
+    if is_written_out(ask):
+        return decided_blocks(text.split("\n"), width, style, ascii_only=ascii_only)
+    return decided_prose(text, width, style, TEXT_CHARS, ascii_only=ascii_only)
+
+
+def decided_prose(
+    text: str, width: int, style: str = "", limit_chars: int | None = None, *, ascii_only: bool
+) -> list[Drawn]:
+    """Return prose that the human decides about as lines of at most `width` cells; see `decided_block`.
+
+    Of text that is longer than `limit_chars`, they are those of its beginning and its end.
+    """
+    if len(text) >= _LONG:
+        return [*_long_prose(text, width, style, limit_chars, ascii_only=ascii_only)]
+    return _prose(text, width, style, ascii_only=ascii_only)
+
+
+# A text of a megabyte takes a second, and is drawn several times for a key: without a scroll bar, then with it.
+@lru_cache(2)
+def _long_prose(text: str, width: int, style: str, limit_chars: int | None, *, ascii_only: bool) -> Sequence[Drawn]:
+    if limit_chars is None or len(text) <= limit_chars:
+        return _prose(text, width, style, ascii_only=ascii_only)
+    left_out = f"… {len(text) - limit_chars:,} characters are left out …"
+    return [
+        *_prose(text[: limit_chars - _END], width, style, ascii_only=ascii_only),
+        *block(left_out, width, "$state-needs-you"),
+        *_prose(text[-_END:], width, style, ascii_only=ascii_only),
+    ]
+
+
+def _prose(text: str, width: int, style: str, *, ascii_only: bool) -> list[Drawn]:
     texts = decided_lines(text, is_prose=True, ascii_only=ascii_only)
     return decided_blocks(texts, width, style, ascii_only=ascii_only)
 
@@ -109,6 +148,8 @@ class AskDetail(TextDrawing):
         self._tasks = tasks
         self._on_screen = on_screen
         self._view: AskView | None = None
+        # The lines of what it asks, by their width: a megabyte is drawn several times for a key.
+        self._request: dict[int, list[Drawn]] = {}
         self._about: AskedTask | None = None
         self._working: TaskLine | None = None
         self._agent: Agent | None = None
@@ -133,6 +174,8 @@ class AskDetail(TextDrawing):
         lines of a row that is no question.
         """
         db, ask = self.context.db, view.ask if view is not None else None
+        if view != self._view:
+            self._request = {}
         self._view, self._folded, self._item_lines, self._draft, self._end = view, folded, item_lines, draft, 0
         self._about = self._tasks.of(ask) if ask is not None else None
         members = self.context.state.members if ask is not None else ()
@@ -176,7 +219,9 @@ class AskDetail(TextDrawing):
             lines += gap
         elif self._about is not None:
             lines.append([(f" {safe_line(f'#{self._about.number} {self._about.name}', room)}", "$muted")])
-        lines += request_lines(view, room, ascii_only=self.context.ascii_only)
+        if room not in self._request:
+            self._request[room] = request_lines(view, room, ascii_only=self.context.ascii_only)
+        lines += self._request[room]
         if ask.request is not None and small and ask.request.get("cwd"):
             lines += self._decided(f"in {self._named(ask.request['cwd'])}", room)
         lines += gap

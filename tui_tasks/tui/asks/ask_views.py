@@ -120,11 +120,11 @@ class AskView(msgspec.Struct, frozen=True):
     @property
     def is_whole(self) -> bool:
         """Whether all of it can be shown."""
-        if self.whole is None and not (is_kept_whole(self.ask) and agent_text.has_no_unseen(self.ask)):
-            return False
         is_given = self.whole is not None or self.edited is not None
         text = request_text(self.asked) if is_given else self.ask.question
-        return len(text) <= (MAX_TEXT if self.is_permission else TEXT_CHARS)
+        if len(text) > (MAX_TEXT if self.is_permission else TEXT_CHARS):
+            return False
+        return self.whole is not None or (is_kept_whole(self.ask) and agent_text.has_no_unseen(self.ask))
 
     @property
     def approving(self) -> str | None:

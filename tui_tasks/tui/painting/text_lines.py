@@ -44,6 +44,8 @@ def wrapped(text: str, width: int, limit_chars: int = TEXT_CHARS, *, ascii_only:
     return lines
 
 
+# The most cells of a character.
+_MOST_CELLS: Final = 2
 # The most characters of safe text in one cell: a character and its marks.
 _CHARS_A_CELL: Final = 4
 
@@ -73,6 +75,8 @@ def broken_whole(line: str, width: int) -> list[str]:
     """Return a safe line in parts of at most `width` cells, with every space: those between two parts begin the later
     one.
     """
+    if len(line) * _MOST_CELLS <= width:
+        return [line]
     parts, at = [], 0
     while (end := _fitting(ahead := line[at : at + _CHARS_A_CELL * (width + 1)], width)) < len(line) - at:
         space = max(0, ahead.rfind(" ", 0, end + 1))

@@ -151,12 +151,10 @@ class DetailText(TextDrawing):
 
     def _asked(self, ask: Ask, room: int) -> list[Drawn]:
         """Return a question about the task, with who asks it."""
-        from tui_tasks.core.rules.agents.request_text import ask_lines
-        from tui_tasks.tui.asks.ask_detail import decided_blocks
+        from tui_tasks.tui.asks.ask_detail import asked_lines
 
-        first, *others = ask_lines(ask, ascii_only=self.context.ascii_only)
-        asked = [f"{agent_text.who(ask.agent, 40)} asks: {first}", *others]
-        return decided_blocks(asked, room, "$state-needs-you", ascii_only=self.context.ascii_only)
+        head = f"{agent_text.who(ask.agent, 40)} asks: "
+        return asked_lines(ask, room, "$state-needs-you", head=head, ascii_only=self.context.ascii_only)
 
     def _words(self, task: Task, text: str, room: int, style: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""

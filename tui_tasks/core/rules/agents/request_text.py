@@ -363,6 +363,8 @@ def decided_line(text: str, *, is_prose: bool = False, ascii_only: bool = False)
 
 
 def _line(line: str, is_prose: bool, ascii_only: bool) -> str:
+    if line.isascii() and line.isprintable() and _SPECIAL.search(line) is None:
+        return line
     parts: list[str] = []
     at = 0
     for special in _SPECIAL.finditer(line):
