@@ -1,6 +1,7 @@
 """The agents screen: who is there, in which state, and what the human can tell them."""
 
 import re
+from collections import Counter
 
 import pytest
 
@@ -24,7 +25,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.runner.scheduler_service import StuckWatch
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.agents.fleet_rows import Filled, columns
+from tui_tasks.tui.agents.fleet_rows import Filled, FleetRows, columns
 from tui_tasks.tui.agents.fleet_screen import Fleet
 
 QUIET = 600_000_000
@@ -645,6 +646,27 @@ async def test_a_filter_keeps_the_agents_whose_lines_have_its_words_and_escape_l
         assert len(app.screen.listed.rows) == everyone and isinstance(app.screen, Fleet)
         await settle(pilot, "escape")
         assert not isinstance(app.screen, Fleet)
+
+
+async def test_a_letter_of_a_filter_looks_at_each_agent_once_and_a_move_at_none(plan, make_app, monkeypatch):
+    app, looked = make_app(with_agents(plan).path), Counter()
+
+    def counted(of: type, name: str) -> None:
+        call = getattr(of, name)
+        monkeypatch.setattr(of, name, lambda self, row: [looked.update([name]), call(self, row)][1])
+
+    counted(FleetRows, "says")
+    counted(Fleet, "_needs_you")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A", "slash")
+        looked.clear()
+        await settle(pilot, "c")
+        assert looked["says"] == len(app.screen_stack[-2].members)
+        assert looked["_needs_you"] == len(app.screen_stack[-2].listed.rows)
+        await settle(pilot, "enter")
+        looked.clear()
+        await settle(pilot, "j", "k")
+        assert not looked
 
 
 async def test_the_key_that_pauses_an_agent_says_that_it_resumes_a_paused_one(plan, make_app):

@@ -112,6 +112,8 @@ class Fleet(Overlay):
         self._offers_to_open = False
         # Kept, as measuring it looks at all agents.
         self._head_height = 0
+        # The places of the agents that wait for the human or are in trouble, which the title counts at each move.
+        self._needing: Sequence[int] = ()
         self._over: set[str] = set()
         self._left: set[str] = set()
         self._shows_gone = False
@@ -131,7 +133,7 @@ class Fleet(Overlay):
 
     def on_mount(self) -> None:
         """Read the agents."""
-        self.listed.replace(self._read())
+        self._replace(self._read())
         self._rows.fit(self.members)
         self._head_height = self._head.height(self.size)
         self.window.show(self.listed, self._first)
@@ -166,6 +168,12 @@ class Fleet(Overlay):
         fold = GoneAgents(tuple(one.name for one in gone), self._shows_gone, finished)
         folded = set() if self._shows_gone else {*fold.names}
         return [fold, *(one for one in self.members if one.name not in folded)]
+
+    def _replace(self, rows: Sequence[FleetRow]) -> set[str]:
+        """List these agents; return the names of those that changed."""
+        changed = self.listed.replace(rows)
+        self._needing = [number for number, row in enumerate(self.listed.rows) if self._needs_you(row)]
+        return changed
 
     def made_again(self) -> Fleet:
         """Return a screen that shows the same, with the cursor on the same line."""
@@ -210,8 +218,7 @@ class Fleet(Overlay):
             return
         self.filter = text
         self.release()
-        self.window.change(self.listed.replace(self._read()))
-        self._take()
+        self.window.change(self._replace(self._read()))
         self._show()
 
     def _no_match(self) -> str:
@@ -352,7 +359,7 @@ class Fleet(Overlay):
         trouble.
         """
         rows, seen = self.listed.rows, {row.name for row in self.window.rows_on_screen}
-        waiting = [number for number, row in enumerate(rows) if self._needs_you(row) and row.name not in seen]
+        waiting = [number for number in self._needing if rows[number].name not in seen]
         if not waiting or not seen:
             return ""
         first = next(number for number, row in enumerate(rows) if row.name in seen)
@@ -395,7 +402,7 @@ class Fleet(Overlay):
     def _take(self) -> set[str]:
         """Read all agents, and draw the lines of those that changed; return their names."""
         before = self.window.keys_on_screen
-        changed = self.listed.replace(self._read(self.window.cursor))
+        changed = self._replace(self._read(self.window.cursor))
         self._head_height = self._head.height(self.size)
         self.window.change(changed)
         self._row_moves += self.window.keys_on_screen != before
