@@ -16,6 +16,7 @@ from tui_tasks.text.times import age, age_lasts, count
 from tui_tasks.tui import layout
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out
+from tui_tasks.tui.needs.open_needs import FAILED, Needs
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
@@ -202,10 +203,10 @@ class ListLines:
         return parts
 
     def _progress(self, home: TaskList) -> Sequence[Part]:
-        """`2/9 done · 1 skipped · 1 failed ━━━━━━━─────`."""
+        """`2/9 done · 1 skipped · 3 failed, 2 put away ━━━━━━━─────`."""
         # A task whose work is not merged is not done on the screen.
         done = home.done - self._context.state.not_merged.get(home.id, 0)
-        dropped = (home.skipped, "skipped"), (home.cancelled, "cancelled"), (home.failed, "failed")
+        dropped = (home.skipped, "skipped"), (home.cancelled, "cancelled"), (home.failed, self._failed(home))
         words = [f"{done:,}/{home.total:,} done", *(f"{number:,} {word}" for number, word in dropped if number)]
         return [(" · ".join(words), "$muted"), (" ", ""), *self._bar(home, done)]
 
@@ -216,6 +217,15 @@ class ListLines:
         full, rest = BAR[self._context.ascii_only]
         bars = [(full * cells, LOOKS[state].color) for state, cells in zip(numbers, closed, strict=True)]
         return [*bars, (rest * left, "$rule")]
+
+    def _failed(self, home: TaskList) -> str:
+        """Return `failed`, with how many of these the human has put away: the counts above leave those out."""
+        failed = [need for need in Needs(self._context).all() if need.kind == FAILED]
+        counted = [need.count for need in failed if need.row is None or need.row.list_id == home.id]
+        away = home.failed - sum(counted) if not home.archived else 0
+        if away <= 0:
+            return "failed"
+        return f"failed, {f'{away:,} ' if counted else 'all ' if away > 1 else ''}put away"
 
     def _number(self, width: int) -> Sequence[Part]:
         """` 9 tasks, by age`: the foot of a small screen, whose rule has no words."""

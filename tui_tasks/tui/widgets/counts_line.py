@@ -70,11 +70,12 @@ class Count(NamedTuple):
 
     def parts(self, words: str) -> list[Part]:
         """Return its mark and words; only the mark is coloured, and a number that is zero stands back."""
-        is_calm = words in (_NOTHING, "0") or words.startswith("0 ")
+        is_calm = words in (_NOTHING, _PUT_AWAY, "0") or words.startswith("0 ")
         return [self.mark, (words, "$muted" if is_calm else "")]
 
 
 _NOTHING: Final = "nothing needs you"
+_PUT_AWAY: Final = "failures put away"
 # What has happened to a task that its row of what needs the human says already; everything else is said beside it.
 _SAID: Final[Mapping[int, Collection[str]]] = {
     open_needs.ASKS: ("noted", "edited"),
@@ -126,7 +127,12 @@ class Counts:
             yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
         failed = [need for need in found if need.word == "failed"]
         shown = self._count(sum(need.count for need in failed), "failed", "failed", "asks")
-        yield shown._replace(forms=(_failed(failed),), act=self._visit(failed)) if failed else shown
+        if failed:
+            shown = shown._replace(forms=(_failed(failed),), act=self._visit(failed))
+        elif self._context.state.failed or self._context.state.failing or any(need.word == "failed" for need in every):
+            # Lists count them all the same.
+            shown = shown._replace(forms=(_PUT_AWAY,))
+        yield shown
         if is_known and self._context.state.members:
             yield self._stuck(of[open_needs.AGENTS])
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
