@@ -24,8 +24,8 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.schema.work_links import Link
 from tui_tasks.runner import git, git_trees
 from tui_tasks.tui.tasks import git_links
-from tui_tasks.work import agent_worktrees, merge_steps, work_progress
-from tui_tasks.work.git import merging, pull_requests, reviewing
+from tui_tasks.work import agent_worktrees, work_progress
+from tui_tasks.work.git import merge_leftovers, merging, pull_requests, reviewing
 
 PROGRAM = "{program}"
 # Settings that name a program, and one that makes git use it where that takes a second one.
@@ -223,7 +223,7 @@ def cut_off(folder: Path, *, undo: bool) -> object:
     """Carry on where a merge of the last commit has written some files."""
     old, new = (run(folder, "rev-parse", at).strip() for at in ("HEAD", "HEAD"))
     merge = merging.Merge("ff", "work", old, new, new, str(folder))
-    return merge_steps.clear_leftovers(folder, merge, undo=undo, lock_seconds=0)
+    return merge_leftovers.clear_leftovers(folder, merge, undo=undo, lock_seconds=0)
 
 
 def merged_lines(folder: Path) -> object:

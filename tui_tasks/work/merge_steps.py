@@ -1,5 +1,4 @@
-"""The steps of a merge that a crash can cut off: each is written down before git runs, and can be called again. What a
-killed merge has left is cleared away: locks of git, and files that were half written.
+"""The steps of a merge that a crash can cut off: each is written down before git runs, and can be called again.
 
 A work that is merged has in `kept` what takes the merge back, and what brings back its worktree (`clean_up`).
 """
@@ -8,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -29,16 +27,15 @@ from tui_tasks.runner import git, git_trees, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work import clean_up
-from tui_tasks.work.git import merging, reviewing, worktrees
+from tui_tasks.work.git import merging, worktrees
+from tui_tasks.work.git.merge_leftovers import clear_leftovers
 from tui_tasks.work.git.merging import Merge
-from tui_tasks.work.git.worktrees import REFS, checked_out_at, commit_of
+from tui_tasks.work.git.worktrees import REFS
 
 MERGE: Final = "merge"
 """The key of `kept` under which the merge is; the worktree is under `clean_up.WORKTREE`."""
 _FILES: Final = "files"
 """The key of `kept` under which is the tree of the files of discarded work."""
-STALE_LOCK_SECONDS: Final = 10.0
-"""A lock file that has not changed for so long after a crash belongs to a git that was killed."""
 
 
 class Intent(msgspec.Struct, frozen=True):
@@ -323,93 +320,3 @@ def files_of(work: Work) -> tuple[str | None, str | None]:
         return head, git_trees.tree_of(folder)
     except (Conflict, GitFailed, OSError):
         return head, None
-
-
-def clear_leftovers(root: Path, merge: Merge, *, undo: bool = False, lock_seconds: float = STALE_LOCK_SECONDS) -> bool:
-    """Clear away what a killed `carry_out` or `take_back` has left half done; return whether the base has moved.
-
-    To be called when the process that wrote down the merge is gone. Files that were half written are put to how the
-    branch has them; what they were is in a commit below `refs/tui-tasks/recovered`.
-
-    Raises:
-        Conflict: git still works there.
-        GitFailed: git failed.
-    """
-    source, target = (merge.new, merge.old) if undo else (merge.old, merge.new)
-    _clear_lock(_path(root, f"refs/heads/{merge.base}.lock"), lock_seconds)
-    now = commit_of(root, f"refs/heads/{merge.base}")
-    folder = checked_out_at(root, merge.base)
-    if folder is not None and now in (source, target):
-        for name in ("index.lock", "HEAD.lock", "ORIG_HEAD.lock"):
-            _clear_lock(_path(folder, name), lock_seconds)
-        _repair(folder, source, target, now)
-    return now == target
-
-
-def _path(folder: Path, name: str) -> Path:
-    return Path(git.run(folder, "rev-parse", "--path-format=absolute", "--git-path", name).text)
-
-
-def _clear_lock(path: Path, seconds: float) -> None:
-    """Remove a lock file that a killed git has left.
-
-    Raises:
-        Conflict: it is new, so that a git may still work there.
-    """
-    try:
-        age = time.time() - path.lstat().st_mtime
-    except FileNotFoundError:
-        return
-    if age < seconds:
-        raise Conflict(f"{path} exists: git still works there, or was killed just now; try again in {seconds:g} s")
-    path.unlink(missing_ok=True)
-
-
-def _repair(folder: Path, source: str, target: str, now: str) -> None:
-    """Put the files that a move of the branch has half written to how its commit has them, and the index likewise.
-
-    A file that is neither of the two versions, nor the beginning of one, is somebody's own and stays.
-    """
-    git_trees.check_folder(folder)
-    moved = reviewing.changes(folder, source, target)
-    between = {path for one in moved for path in (one.path, one.old_path) if path is not None}
-    tree = git_trees.tree_of(folder)
-    wrong = {one.path for one in reviewing.changes(folder, now, tree)} | {
-        one.old_path for one in reviewing.changes(folder, now, tree) if one.old_path is not None
-    }
-    index = git.run(folder, "diff-index", "--cached", "--name-only", "-z", "--no-renames", now).printed
-    staged = {os.fsdecode(name) for name in index.split(b"\0") if name}
-    paths = sorted(
-        path
-        for path in between & (wrong | staged)
-        if _is_half_written(_blob(folder, tree, path), folder, source, target, path)
-    )
-    if not paths:
-        return
-    words = ("commit-tree", tree, "-p", now, "-m", f"The files of {folder.name} after a merge was cut off")
-    kept = git.run(folder, *words, variables=worktrees.NOBODY).text
-    git.run(folder, "update-ref", "--no-deref", f"{REFS}/recovered/{kept[:16]}", kept)
-    there = [path for path in paths if _blob(folder, now, path) is not None]
-    git.run(folder, "reset", "--quiet", now, "--", *paths, statuses=(0, 1))
-    for path in set(paths).difference(there):
-        with contextlib.suppress(OSError):
-            (folder / path).unlink()
-    given = b"".join(os.fsencode(path) + b"\0" for path in there)
-    git.run(folder, "checkout-index", "--force", "-z", "--stdin", given=given)
-    git.run(folder, "update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
-
-
-def _blob(folder: Path, tree: str, path: str) -> bytes | None:
-    """Return the bytes of a file in a tree; None if it has no such file."""
-    entry = git.run(folder, "ls-tree", "-z", tree, "--", path).printed.split(None, 3)
-    if len(entry) < 4 or entry[1] != b"blob":
-        return None
-    return git.run(folder, "cat-file", "blob", entry[2].decode()).printed
-
-
-def _is_half_written(is_now: bytes | None, folder: Path, source: str, target: str, path: str) -> bool:
-    """Return whether a file is one of two versions, the beginning of one, or missing."""
-    if is_now is None:
-        return True
-    versions = (_blob(folder, commit, path) for commit in (source, target))
-    return any(version is not None and version.startswith(is_now) for version in versions)

@@ -8,8 +8,7 @@ import pytest
 
 from tests.work.repositories import ME, Place, commit, copy, git, make, write
 from tui_tasks.core.errors import Conflict
-from tui_tasks.work import merge_steps
-from tui_tasks.work.git import merging, worktrees
+from tui_tasks.work.git import merge_leftovers, merging, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method, Moved
 from tui_tasks.work.git.reviewing import review
 
@@ -152,8 +151,8 @@ def test_a_merge_that_was_cut_off_amid_its_files_is_cleared_away_and_carried_on(
     write(place.root, new_txt="ne", a_txt="line 0\n", mine_txt="untracked\n")
     (place.root / ".git" / "index.lock").write_text("")
     with pytest.raises(Conflict, match="git still works there"):
-        merge_steps.clear_leftovers(place.root, merge)
-    assert not merge_steps.clear_leftovers(place.root, merge, lock_seconds=0)
+        merge_leftovers.clear_leftovers(place.root, merge)
+    assert not merge_leftovers.clear_leftovers(place.root, merge, lock_seconds=0)
     assert git(place.root, "status", "--porcelain") == "?? mine.txt"
     merging.carry_out(place.root, merge)
     assert git(place.root, "status", "--porcelain", "--branch").splitlines() == ["## main", "?? mine.txt"]
@@ -162,7 +161,7 @@ def test_a_merge_that_was_cut_off_amid_its_files_is_cleared_away_and_carried_on(
 def test_a_file_of_the_humans_own_stays_when_a_merge_is_cleared_away(place: Place) -> None:
     merge = prepared(place)
     write(place.root, new_txt="the human's own\n")
-    merge_steps.clear_leftovers(place.root, merge)
+    merge_leftovers.clear_leftovers(place.root, merge)
     assert (place.root / "new.txt").read_text() == "the human's own\n"
 
 
