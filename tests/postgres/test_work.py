@@ -26,7 +26,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.runner import processes
 from tui_tasks.state import hosting
-from tui_tasks.work import interrupted_steps, merge_steps, starting, work_progress
+from tui_tasks.work import agent_terminals, auto_lists, interrupted_steps, merge_steps, starting, work_progress
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.merge_steps import Intent
 from tui_tasks.work.starting import Request, Starter
@@ -79,7 +79,7 @@ def test_work_is_started_reviewed_and_merged_on_its_own_machine(machines, repo, 
     here, there = machines
     work = seen(here, start(here, repo, add(here)))
     assert (work.state, work.machine) == ("ready", here.db.machine)
-    assert starting.last_lines(here.path, work, 5)[0] == server_url
+    assert agent_terminals.last_lines(here.path, work, 5)[0] == server_url
     assert Path(work.worktree).is_relative_to(Path(here.path).with_suffix(""))
     acceptance = Acceptance(here, clock.now)
     outcome = acceptance.accept(work, acceptance.review(work))
@@ -219,10 +219,10 @@ def test_a_list_works_itself_off_on_the_machine_that_turned_it_on(machines, repo
     home = task_queries.find_list(here.db, "work")
     here.commit(SetAuto(home.uid, str(repo), "robot", stays=True), actor="human", now=clock.now())
     there.db.catch_up()
-    starting.switch_off_old(there, clock.now())
-    starting.start_ready_tasks(there, clock.now)
+    auto_lists.switch_off_old(there, clock.now())
+    auto_lists.start_ready_tasks(there, clock.now)
     assert work_queries.of_task(there.db, uid) == []
-    starting.start_ready_tasks(here, clock.now)
+    auto_lists.start_ready_tasks(here, clock.now)
     assert [work.machine for work in work_queries.of_task(here.db, uid)] == [here.db.machine]
 
 

@@ -21,9 +21,11 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import agent_terminals, starting, work_progress
+from tui_tasks.work import agent_terminals, auto_lists, starting, work_progress
+from tui_tasks.work.agent_terminals import last_lines
+from tui_tasks.work.auto_lists import parse_auto
 from tui_tasks.work.git import worktrees
-from tui_tasks.work.starting import Request, Starter, last_lines, parse_auto
+from tui_tasks.work.starting import Request, Starter
 
 ROBOT = Request(program="robot")
 COMMITS = "echo two > b.txt; git add b.txt; git -c user.name=r -c user.email=r@x commit -qm 'Add b'"
@@ -314,7 +316,7 @@ def add(store: Store, clock, home: str):
 @pytest.fixture
 def switch_on(store: Store, clock, home: str, repo: Path, starter: Starter):
     def switch(**more):
-        fields = {"program": "robot", "host": starting.this_host(), **more}
+        fields = {"program": "robot", "host": auto_lists.this_host(), **more}
         store.commit(SetAuto(home, str(repo), **fields), actor="human", now=clock())
 
     return switch
@@ -323,7 +325,7 @@ def switch_on(store: Store, clock, home: str, repo: Path, starter: Starter):
 def look(store: Store, clock, times: int = 1) -> list[str]:
     """Look so often; return the names of the tasks that were started, in their order."""
     for _ in range(times):
-        starting.start_ready_tasks(store, clock)
+        auto_lists.start_ready_tasks(store, clock)
     return [task_queries.task(store.db, work.task_uid).name for work in work_queries.everything(store.db)]
 
 
@@ -387,7 +389,7 @@ def test_after_so_many_failures_in_a_row_it_stops_and_says_so(store, clock, conf
 def test_a_place_in_which_nothing_can_start_stops_it_with_the_reason(store, clock, home, add, switch_on, tmp_path):
     add("One")
     switch_on()
-    store.commit(SetAuto(home, str(tmp_path), "robot", host=starting.this_host()), actor="human", now=clock())
+    store.commit(SetAuto(home, str(tmp_path), "robot", host=auto_lists.this_host()), actor="human", now=clock())
     assert look(store, clock) == []
     found, why = is_on(store, home)
     assert (found, "git init" in (why or "")) == (False, True)
@@ -401,7 +403,7 @@ def test_it_is_off_when_the_database_is_opened_anew_unless_it_is_to_stay_or_has_
     store, clock, home, switch_on, host, minutes, stays, on
 ):
     switch_on(host=host, stays=stays)
-    starting.switch_off_old(store, clock.forward(60 * minutes))
+    auto_lists.switch_off_old(store, clock.forward(60 * minutes))
     assert is_on(store, home)[0] is on
 
 
@@ -412,12 +414,12 @@ def test_a_second_screen_leaves_it_to_the_first_and_takes_over_when_that_is_gone
     add("One")
     switch_on()
     with monkeypatch.context() as second:
-        second.setattr(starting, "this_host", lambda: GONE)
-        starting.switch_off_old(store, clock())
+        second.setattr(auto_lists, "this_host", lambda: GONE)
+        auto_lists.switch_off_old(store, clock())
         assert look(store, clock) == []
     switch_on(host=GONE)
     assert look(store, clock) == ["One"]
-    assert work_queries.find_auto(store.db, home).host == starting.this_host()
+    assert work_queries.find_auto(store.db, home).host == auto_lists.this_host()
 
 
 def test_agents_cannot_turn_it_on_or_off(store, clock, home, repo, switch_on):

@@ -135,17 +135,17 @@ def _look_at_work(store: Store, clock: Clock) -> None:
 
 def _switch_off_old(store: Store, clock: Clock) -> None:
     if work_queries.switched_on_autos(store.db):
-        from tui_tasks.work import starting
+        from tui_tasks.work import auto_lists
 
-        starting.switch_off_old(store, clock())
+        auto_lists.switch_off_old(store, clock())
 
 
 def _start_tasks(store: Store, clock: Clock) -> None:
     """Start tasks of lists that work themselves off. A start takes as long as the human's setup command."""
     if work_queries.switched_on_autos(store.db):
-        from tui_tasks.work import starting
+        from tui_tasks.work import auto_lists
 
-        starting.start_ready_tasks(store, clock)
+        auto_lists.start_ready_tasks(store, clock)
 
 
 @contextlib.contextmanager

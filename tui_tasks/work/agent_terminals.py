@@ -17,7 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict
+from tui_tasks.default_paths import data_folder
 
 MIN_TMUX: Final = (3, 0)
 DETACH: Final = "C-]"
@@ -198,3 +200,17 @@ class Terminals:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return subprocess.CompletedProcess(words, 1, "", str(error))
+
+
+def last_lines(database: str, work: Work, most: int) -> list[str]:
+    """Return the last lines of an agent's terminal, or of its log if it has none."""
+    if work.terminal is not None:
+        return Terminals(database).lines(work.terminal, most)
+    log = Path(data_folder(database)) / "work" / f"{work.uid}.log"
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - 64 * 1024))
+            return file.read().decode(errors="replace").splitlines()[-most:]
+    except OSError:
+        return []

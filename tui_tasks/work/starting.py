@@ -1,26 +1,22 @@
-"""Starts an agent on a task: the state first, then git, then the program. A failure undoes the earlier steps.
-
-The ready tasks of lists that the human lets work themselves off are started one after the other as places get free.
-"""
+"""Starts an agent on a task: the state first, then git, then the program. A failure undoes the earlier steps."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-from tui_tasks.core.agent_snapshots import Auto, Work
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations.asks import DeliverMessages, ReturnMessages
 from tui_tasks.core.operations.sessions import EndSession
-from tui_tasks.core.operations.work import FailWork, HostAuto, StartWork, StopAuto, WorkReady
+from tui_tasks.core.operations.work import FailWork, StartWork, WorkReady
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -29,12 +25,9 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.default_paths import data_folder
 from tui_tasks.hooks import hook_settings
-from tui_tasks.runner import processes
-from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
-from tui_tasks.text.safe import safe_line
 from tui_tasks.work import agent_terminals, agent_worktrees, program_commands
 from tui_tasks.work.agent_terminals import Terminals, is_there
 from tui_tasks.work.agent_worktrees import Place
@@ -343,94 +336,3 @@ def _notes(
 def _open_to_others(folder: Path) -> Path | None:
     """Return the nearest folder, of this one and those above it, that a group or everybody may write; None: none."""
     return next((one for one in (folder, *folder.parents) if one.stat().st_mode & 0o022), None)
-
-
-def last_lines(database: str, work: Work, most: int) -> list[str]:
-    """Return the last lines of an agent's terminal, or of its log if it has none."""
-    if work.terminal is not None:
-        return Terminals(database).lines(work.terminal, most)
-    log = Path(data_folder(database)) / "work" / f"{work.uid}.log"
-    try:
-        with log.open("rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - 64 * 1024))
-            return file.read().decode(errors="replace").splitlines()[-most:]
-    except OSError:
-        return []
-
-
-MAX_AT_ONCE: Final = 1_000
-_WAITS_FOR_HOST: Final = 60 * 60 * 1_000_000
-OPENED_ANEW: Final = "the screen has restarted"
-
-
-def this_host() -> str:
-    """Return this process, as `Auto.host` names it."""
-    return json.dumps(list(processes.identity()))
-
-
-def _is_alive(name: str) -> bool:
-    return bool(name) and processes.is_alive(ProcessIdentity(*json.loads(name))) is True
-
-
-def parse_auto(text: str, programs: Collection[str]) -> dict[str, Any] | str:
-    """Return the fields of `SetAuto` in a line such as `2 claude stay`, or what is wrong with it."""
-    fields: dict[str, Any] = {"at_once": 1}
-    for word in text.split():
-        if word.isdecimal() and 0 < int(word) <= MAX_AT_ONCE:
-            fields["at_once"] = int(word)
-        elif word in programs:
-            fields["program"] = word
-        elif word == "stay":
-            fields["stays"] = True
-        else:
-            return f"{safe_line(word, 30)}: write a number of agents, a program ({', '.join(programs)}), or stay."
-    return fields
-
-
-def switch_off_old(store: Store, now: int) -> None:
-    """Turn off what another opening of the database had turned on, unless it is set to stay.
-
-    What a shell has just turned on waits for its first screen or scheduler.
-
-    Raises:
-        StorageFailed: the database cannot be read or written.
-    """
-    for auto in work_queries.switched_on_autos(store.db):
-        if auto.stays or _is_alive(auto.host):
-            continue
-        at = None if auto.host else work_queries.auto_set_at(store.db, auto)
-        if at is None or now - at > _WAITS_FOR_HOST:
-            store.commit(StopAuto(auto.uid, OPENED_ANEW), actor=SYSTEM, now=now)
-
-
-def start_ready_tasks(store: Store, clock: Callable[[], int]) -> None:
-    """Start the next task of each list that has a place. One process does it for a list; when that is gone, another.
-
-    Raises:
-        StorageFailed: the database cannot be read or written.
-    """
-    for auto in work_queries.switched_on_autos(store.db):
-        if not _is_alive(auto.host):
-            auto = store.commit(HostAuto(auto.uid, this_host()), actor=SYSTEM, now=clock())[0]
-        if auto.host == this_host():
-            _start_next(store, auto, clock)
-
-
-def _start_next(store: Store, auto: Auto, clock: Callable[[], int]) -> None:
-    if work_queries.failed_in_a_row(store.db, auto) >= auto.failures:
-        message = f"{auto.failures} agents in a row have failed" if auto.failures > 1 else "an agent has failed"
-        store.commit(StopAuto(auto.uid, message), actor=SYSTEM, now=clock())
-        return
-    has_place = work_queries.busy(store.db, auto) < auto.at_once
-    if not has_place or work_queries.count_busy(store.db) >= settings().max_agents:
-        return
-    uid = work_queries.next_task(store.db, auto)
-    if uid is None:
-        return
-    try:
-        Starter(store, Path(auto.folder), clock).start(uid, Request(program=auto.program))
-    except Refusal as refused:
-        if work_queries.next_task(store.db, auto) == uid:
-            # It was refused before anything began, and would be again.
-            store.commit(StopAuto(auto.uid, refused.message), actor=SYSTEM, now=clock())

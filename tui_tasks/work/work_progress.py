@@ -25,7 +25,7 @@ from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
 from tui_tasks.work import clean_up, comments, merge_steps, program_commands
-from tui_tasks.work.starting import last_lines
+from tui_tasks.work.agent_terminals import last_lines
 from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0

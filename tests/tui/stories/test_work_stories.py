@@ -22,7 +22,7 @@ from tui_tasks.hooks.transcript_view import Source
 from tui_tasks.tui.asks import reading
 from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.agent_screens import TranscriptScreen
-from tui_tasks.work import program_commands, starting
+from tui_tasks.work import agent_terminals, program_commands
 from tui_tasks.work.accepting import Acceptance
 
 RECORDED = Path(__file__).parents[2] / "hooks" / "recorded" / "claude-2.1.330-edits.jsonl"
@@ -142,7 +142,7 @@ def test_space_shows_the_last_lines_of_an_agent(plan, make_app, draw, monkeypatc
         "  ⎿  42 rows restored",
         "● Writing.",
     ]
-    monkeypatch.setattr(starting, "last_lines", lambda *_: lines)
+    monkeypatch.setattr(agent_terminals, "last_lines", lambda *_: lines)
     app = make_app(plan.path, list_name=plan.list_uid)
 
     async def look(pilot):

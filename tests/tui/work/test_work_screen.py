@@ -22,7 +22,7 @@ from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.work import agent_screens, attaching
 from tui_tasks.tui.work.agent_screens import Peek
 from tui_tasks.tui.work.work_forms import StartForm
-from tui_tasks.work import program_commands, starting
+from tui_tasks.work import agent_terminals, program_commands, starting
 from tui_tasks.work.starting import Request, Started
 
 
@@ -239,7 +239,7 @@ async def test_space_peeks_at_the_last_lines_and_enter_goes_to_the_terminal(plan
     begun(plan, 9, has_terminal=True)
     texts = ["line 1", "\x1b[31mline 2"]
     attached: list[str] = []
-    monkeypatch.setattr(starting, "last_lines", lambda *_: list(texts))
+    monkeypatch.setattr(agent_terminals, "last_lines", lambda *_: list(texts))
     monkeypatch.setattr(agent_screens, "PEEK_SECONDS", 0.1)
     monkeypatch.setattr(attaching, "attach", lambda context, agent: attached.append(agent))
     app = make_app(plan.path)

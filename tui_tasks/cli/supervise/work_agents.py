@@ -213,7 +213,7 @@ def _line(store: Store, work: Work) -> str:
 
 
 def _show(options: argparse.Namespace) -> None:
-    from tui_tasks.work.starting import last_lines
+    from tui_tasks.work.agent_terminals import last_lines
 
     with open_store(options) as store:
         refresh(store)

@@ -194,7 +194,7 @@ class ListActions(Controller):
     async def do_auto_list(self) -> None:
         """Ask how many agents of which program work the list off, or stop that (docs: work)."""
         from tui_tasks.tui.inputs.dialogs import LineDialog
-        from tui_tasks.work import starting
+        from tui_tasks.work import auto_lists, starting
 
         context, home = self._context, self._context.state.current_list
         if home is None:
@@ -213,11 +213,11 @@ class ListActions(Controller):
                 await context.link.commit(StopAuto(home.uid))
             context.say(f"Tasks of {safe_line(home.name, 40)} start only by hand.")
             return
-        wanted = starting.parse_auto(answer, starting.settings().names())
+        wanted = auto_lists.parse_auto(answer, starting.settings().names())
         if isinstance(wanted, str):
             context.say(wanted)
             return
-        await context.link.commit(SetAuto(home.uid, str(Path.cwd()), host=starting.this_host(), **wanted))
+        await context.link.commit(SetAuto(home.uid, str(Path.cwd()), host=auto_lists.this_host(), **wanted))
         context.say(f"Ready tasks of {safe_line(home.name, 40)} are started, {wanted['at_once']} at once.")
 
 

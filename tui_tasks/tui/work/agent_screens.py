@@ -35,7 +35,7 @@ from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.work import attaching
 from tui_tasks.tui.work.review_rows import SideRow, SideRows
-from tui_tasks.work import starting
+from tui_tasks.work import agent_terminals
 
 PEEK_SECONDS: Final = 0.5
 _MOST: Final = 200
@@ -104,7 +104,7 @@ class Peek(Overlay):
             # A tmux that hangs does not stop the screen.
             elsewhere = work_queries.is_elsewhere(self.context.db, work)
             lines = (
-                await asyncio.to_thread(starting.last_lines, self.context.link.path, work, _MOST)
+                await asyncio.to_thread(agent_terminals.last_lines, self.context.link.path, work, _MOST)
                 if elsewhere is None
                 else [elsewhere]
             )
