@@ -144,14 +144,14 @@ COMMANDS: Final[dict[str, Command]] = {
             "supervise.lists_command",
             "db project read-only",
         ),
-        Command("asks", "list the agents' questions, and answer them", "supervise.answer_commands", "db read-only"),
+        Command("asks", "list the agents' questions, and answer them", "supervise.asks_command", "db read-only"),
         Command(
-            "rules", "list, try and remove your standing answers to permissions", "supervise.answer_commands", "db"
+            "rules", "list, try and remove your standing answers to permissions", "supervise.asks_command", "db"
         ),
-        Command("accept", "accept a held task", "supervise.answer_commands", _READS),
-        Command("decline", "decline a held task, with a reason for its agents", "supervise.answer_commands", _READS),
-        Command("join", "join a held task to a duplicate", "supervise.answer_commands", _READS),
-        Command("release", "return a task to the list: pending, without agent", "supervise.answer_commands", _READS),
+        Command("accept", "accept a held task", "supervise.asks_command", _READS),
+        Command("decline", "decline a held task, with a reason for its agents", "supervise.asks_command", _READS),
+        Command("join", "join a held task to a duplicate", "supervise.asks_command", _READS),
+        Command("release", "return a task to the list: pending, without agent", "supervise.asks_command", _READS),
         Command(
             "jobs",
             "list the jobs; make, run, stop, switch or change one",

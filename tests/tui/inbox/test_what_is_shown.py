@@ -10,7 +10,7 @@ import pytest
 from tests.tui.driving import settle, shown
 from tests.tui.plan import NOW, Plan
 from tui_tasks import ntfy
-from tui_tasks.cli.supervise import answer_commands
+from tui_tasks.cli.supervise import asks_command
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob
@@ -121,7 +121,7 @@ def test_a_phone_and_a_shell_show_a_question_with_its_signs(plan: Plan, capsys, 
     told = ntfy.of_ask(ask, "", {"approve": "n"}, "https://x/y", titles=True)
     assert sign in told["message"]
     options = argparse.Namespace(action=None, json=False, db=str(plan.path), read_only=False)
-    answer_commands._asks(options)
+    asks_command._asks(options)
     assert sign in capsys.readouterr().out
 
 
