@@ -145,13 +145,11 @@ COMMANDS: Final[dict[str, Command]] = {
             "db project read-only",
         ),
         Command("asks", "list the agents' questions, and answer them", "supervise.asks_command", "db read-only"),
-        Command(
-            "rules", "list, try and remove your standing answers to permissions", "supervise.asks_command", "db"
-        ),
-        Command("accept", "accept a held task", "supervise.asks_command", _READS),
-        Command("decline", "decline a held task, with a reason for its agents", "supervise.asks_command", _READS),
-        Command("join", "join a held task to a duplicate", "supervise.asks_command", _READS),
-        Command("release", "return a task to the list: pending, without agent", "supervise.asks_command", _READS),
+        Command("rules", "list, try and remove your standing answers to permissions", "supervise.rules_command", "db"),
+        Command("accept", "accept a held task", "supervise.held_commands", _READS),
+        Command("decline", "decline a held task, with a reason for its agents", "supervise.held_commands", _READS),
+        Command("join", "join a held task to a duplicate", "supervise.held_commands", _READS),
+        Command("release", "return a task to the list: pending, without agent", "supervise.held_commands", _READS),
         Command(
             "jobs",
             "list the jobs; make, run, stop, switch or change one",

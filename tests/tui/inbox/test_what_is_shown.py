@@ -121,7 +121,7 @@ def test_a_phone_and_a_shell_show_a_question_with_its_signs(plan: Plan, capsys, 
     told = ntfy.of_ask(ask, "", {"approve": "n"}, "https://x/y", titles=True)
     assert sign in told["message"]
     options = argparse.Namespace(action=None, json=False, db=str(plan.path), read_only=False)
-    asks_command._asks(options)
+    asks_command.run("asks", options)
     assert sign in capsys.readouterr().out
 
 

@@ -1,36 +1,25 @@
-"""What a person answers: `asks` lists the questions of agents and answers one; `rules` lists the standing answers of
-the settings file, tries one on a command, and removes one; `accept`, `decline`, `join` and `release` decide about tasks
-that agents filed or took.
-"""
+"""`asks`: lists the questions of agents, and answers one."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Iterator, Sequence
-from functools import partial
-from pathlib import Path
 from typing import Any, Final
-
-import msgspec
 
 from tui_tasks import clock
 from tui_tasks.cli import person_rights
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
-from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
-from tui_tasks.cli.person_rights import quoted, task_lines
+from tui_tasks.cli.options import open_store, require_database
+from tui_tasks.cli.person_rights import quoted
 from tui_tasks.cli.streams import print_json
-from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core import agent_names
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.errors import Conflict, DatabaseRefused, InvalidArgument, NotFound
-from tui_tasks.core.operations import Operation
+from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, EditTask, JoinTask
-from tui_tasks.core.read import ask_queries, check_queries, work_queries
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.ask_queries import SHORT_ID
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.agents import standing_answers
 from tui_tasks.core.rules.agents.ask_rules import unseen
 from tui_tasks.core.rules.agents.request_text import (
     ALLOW,
@@ -42,45 +31,27 @@ from tui_tasks.core.rules.agents.request_text import (
     is_kept_whole,
     question_options,
 )
-from tui_tasks.core.rules.agents.standing_answers import AnswerRule
-from tui_tasks.core.rules.recorded_settings import recorded
-from tui_tasks.core.snapshots import Task, full_task, iso
+from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
-from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.hooks.redaction import REDACTED
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
-from tui_tasks.settings import config, paths
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.text.times import ago
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
-    """Declare what a command takes."""
-    if name == "asks":
-        _declare_asks(command)
-    elif name == "rules":
-        _declare_rules(command)
-    else:
-        _declare_held(name, command)
-
-
-def run(name: str, options: argparse.Namespace) -> int:
-    """Run a command; return the exit status."""
-    return {"asks": _asks, "rules": _rules}.get(name, partial(_decide_held, name))(options)
-
-
-def _declare_asks(command: argparse.ArgumentParser) -> None:
-    declare_actions("asks", command, _ASK_ACTIONS)
+    """Declare what the command takes."""
+    declare_actions(name, command, _ACTIONS)
     command.epilog = "Without an action: the open questions. Answering needs a person at a terminal."
 
 
-def _asks(options: argparse.Namespace) -> int:
+def run(name: str, options: argparse.Namespace) -> int:
     """List the open questions, or answer one. Exit status 0."""
     require_database(options)
     if options.action is not None:
-        _ASK_ACTIONS[options.action].run(options)
+        _ACTIONS[options.action].run(options)
         return 0
     with open_store(options) as store:
         asks = ask_queries.open_asks(store.db)
@@ -235,170 +206,10 @@ def _is_shown_whole(ask: Ask) -> bool:
     )
 
 
-_ASK_ACTIONS: Final = {
+_ACTIONS: Final = {
     "answer": CommandAction(
         "answer a question",
         _declare_answer,
         _answer,
     )
 }
-
-
-def _declare_rules(command: argparse.ArgumentParser) -> None:
-    declare_actions("rules", command, _RULE_ACTIONS)
-    command.epilog = "Without an action: the rules by their numbers. They are [[rule]] tables of the settings file."
-
-
-def _rules(options: argparse.Namespace) -> int:
-    """List the rules, or carry out an action. Exit status 0; of `test`, 1 if it would be asked."""
-    path = paths.configuration()
-    settings, problems = config.load(path)
-    for problem in problems:
-        if problem.message.startswith("rule"):
-            raise Conflict(f"{problem}: no rule of the file applies until it is right")
-    if options.action == "test":
-        return _test(options, settings.rule)
-    if options.action == "remove":
-        return _remove(options, path, settings.rule)
-    if options.json:
-        print_json({"rules": [{"number": at, **msgspec.to_builtins(rule)} for at, rule in _numbered(settings.rule)]})
-        return 0
-    for at, rule in _numbered(settings.rule):
-        print(f"{at:>3}  {safe_line(str(rule))}")
-    if not settings.rule:
-        print(f"no rules: add [[rule]] tables to {safe_line(str(path))} (tui-tasks help configuration)")
-    elif (hint := _not_in_force(options, settings.rule)) is not None:
-        print(hint)
-    return 0
-
-
-def _numbered(rules: tuple[AnswerRule, ...]) -> list[tuple[int, AnswerRule]]:
-    return list(enumerate(rules, 1))
-
-
-def _not_in_force(options: argparse.Namespace, rules: tuple[AnswerRule, ...]) -> str | None:
-    """Return why the rules of the file are not those of the database; None if they are."""
-    try:
-        with open_store(options) as store:
-            settings = recorded(store.db)
-    except DatabaseRefused:
-        return None
-    if settings is not None and settings.rules == rules:
-        return None
-    return "These rules take effect when a screen opens the database (tui-tasks), or by tui-tasks config --use."
-
-
-def _declare_test(command: argparse.ArgumentParser) -> None:
-    command.add_argument("command_line", metavar="COMMAND", help="the command that an agent wants to run, in quotes")
-    command.add_argument("--tool", default="Bash", help="the tool that runs it (default: Bash)")
-    command.add_argument("--program", default="claude", help="the agent program (default: claude)")
-    command.add_argument("--in-project", metavar="NAME", help="the project of the session")
-
-
-def _test(options: argparse.Namespace, rules: tuple[AnswerRule, ...]) -> int:
-    """Print which rule would answer a command, and what."""
-    given = {"command": options.command_line}
-    rule = standing_answers.find(
-        rules,
-        options.tool,
-        given,
-        program=options.program,
-        project=options.in_project,
-        now=clock.now(),
-        is_whole=True,
-    )
-    plain = standing_answers.command_words(given) is not None
-    if options.json:
-        answer = "ask" if rule is None else rule.answer
-        print_json({"answer": answer, "rule": None if rule is None else str(rule), "plain": plain})
-    elif rule is not None:
-        print(f"{rule.answer}: {safe_line(str(rule))}")
-    elif plain:
-        print("ask: no rule answers it")
-    else:
-        print("ask: it is more than plain words and quotes, so no pattern matches it")
-    return 0 if rule is not None else 1
-
-
-def _declare_remove(command: argparse.ArgumentParser) -> None:
-    command.add_argument("number", metavar="N", type=int, help="the rule's number, as `rules` lists it")
-
-
-def _remove(options: argparse.Namespace, path: Path, rules: tuple[AnswerRule, ...]) -> int:
-    """Remove a rule from the settings file."""
-    removed = config.remove(path, options.number, rules)
-    if options.json:
-        print_json({"removed": msgspec.to_builtins(removed)})
-    else:
-        print(f"removed rule {options.number}: {safe_line(str(removed))}")
-    return 0
-
-
-_RULE_ACTIONS: Final = {
-    "test": CommandAction("show which rule would answer a command", _declare_test, lambda options: None),
-    "remove": CommandAction("remove a rule from the settings file", _declare_remove, lambda options: None),
-}
-
-
-_DONE: Final = {"accept": "accepted", "decline": "declined", "join": "joined", "release": "released"}
-
-
-def _declare_held(name: str, command: argparse.ArgumentParser) -> None:
-    command.set_defaults(speaks_as=SHELL)
-    command.add_argument("task", metavar="TASK", help=TASK_REFERENCE)
-    if name == "accept":
-        command.add_argument(
-            "--version", metavar="V", type=int, help="accept this version (`tui-tasks show` has it), without asking"
-        )
-    if name == "decline":
-        command.add_argument("reason", metavar="REASON", nargs="*", help="why not; its agents read it")
-    if name == "join":
-        command.add_argument("into", metavar="OTHER", help="the other task, whose log gets its text")
-    command.add_argument("--json", action="store_true", help="print JSON")
-    command.epilog = "Needs a person at a terminal."
-
-
-def _decide_held(name: str, options: argparse.Namespace) -> int:
-    """Decide, and print the task (for `join` the one that remains). Exit status 0."""
-    require_database(options)
-    with open_store(options) as store:
-        session = session_of(options, store, TOOLS)
-        task = find_task(session, options.task)
-        other = find_task(session, options.into) if name == "join" else None
-        head = f"#{task.number}, version {task.version}, of {agent_names.display_name(task.created_by)}:"
-        what = [head, *task_lines(store.db, task)]
-        if name == "accept":
-            _agree(options, store, task, what)
-        (changed,) = person_rights.commit(options, store, _operation(name, task, other, options), what=what)
-        home = task_queries.list_by_id(store.db, changed.list_id)
-        checks = check_queries.json_of_task(store.db, changed, home)
-        task_json = full_task(changed, home.handle, checks, work_queries.json_of_task(store.db, changed.uid))
-    if options.json:
-        print_json(task_json)
-    else:
-        print(f"{_DONE[name]} {titled(task.number, task.name)}")
-    return 0
-
-
-def _agree(options: argparse.Namespace, store: Store, task: Task, what: Sequence[str]) -> None:
-    """Make sure that the person accepts the version that was read here: they name it, or see it and say so.
-
-    Raises:
-        Conflict: it is another version, or nobody can be asked.
-        Forbidden: the answer is no.
-    """
-    if options.version is None:
-        shows = f"`tui-tasks show {task.number}` shows it, then add --version {task.version}"
-        person_rights.agree(options, store, what, "Accept exactly this?", shows)
-    elif options.version != task.version:
-        raise Conflict(f"#{task.number} is at version {task.version}, not {options.version}: look at it again")
-
-
-def _operation(name: str, task: Task, other: Task | None, options: argparse.Namespace) -> Operation:
-    if other is not None:
-        return JoinTask(task.uid, other.uid, task.version)
-    if name == "accept":
-        return AcceptTask(task.uid, task.version)
-    if name == "decline":
-        return DeclineTask(task.uid, " ".join(options.reason).strip())
-    return EditTask(task.uid, {"status": "pending", "agent": None})
