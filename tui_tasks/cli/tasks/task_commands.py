@@ -231,19 +231,17 @@ def _log(options: argparse.Namespace, session: Session) -> None:
     task_changes.log(session, options.task, " ".join(options.message), as_json=options.json)
 
 
-def _set_status(status: str) -> Callable[[argparse.Namespace, Session], None]:
+def _set_status(status: str | None = None) -> Callable[[argparse.Namespace, Session], None]:
+    """Return what sets a status, or the one that is named."""
+
     def run(options: argparse.Namespace, session: Session) -> None:
         from tui_tasks.cli.tasks import task_changes
 
         references = options.tasks if hasattr(options, "tasks") else [options.task]
         reason = " ".join(getattr(options, "reason", ()))
-        task_changes.set_status(session, references, status, reason, as_json=options.json)
+        task_changes.set_status(session, references, status or options.status, reason, as_json=options.json)
 
     return run
-
-
-def _status(options: argparse.Namespace, session: Session) -> None:
-    _set_status(options.status)(options, session)
 
 
 def _edit(options: argparse.Namespace, session: Session) -> None:
@@ -295,7 +293,7 @@ _VERBS: Final[
     "next": (_declare_nothing, _next),
     "start": (_declare_tasks, _set_status("in_progress")),
     "log": (_declare_log, _log),
-    "status": (_declare_status, _status),
+    "status": (_declare_status, _set_status()),
     "done": (_declare_tasks, _set_status("done")),
     "fail": (_declare_task_and_reason, _set_status("failed")),
     "skip": (_declare_task_and_reason, _set_status("skipped")),

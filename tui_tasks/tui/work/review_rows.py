@@ -58,11 +58,6 @@ def file_rows(review: Review, comments: Sequence[Comment]) -> list[FileRow]:
     return rows + [FileRow(f"file:{one.path}", at, one, counts.get(one.name, 0)) for at, one in enumerate(review.files)]
 
 
-def shown_path(path: str) -> str:
-    """Return a path as one line in which nothing is hidden."""
-    return one_to_one(path)
-
-
 class FileRows(RowDrawing[FileRow]):
     """Draws the files with their counts of lines."""
 
@@ -83,9 +78,9 @@ class FileRows(RowDrawing[FileRow]):
         rest = "" if change.is_committed else " *"
         right = f"{rest}{talk} {counts} "
         room = max(4, width - 4 - cell_len(right))
-        name = shown_path(change.path)
+        name = one_to_one(change.path)
         if change.old_path is not None and change.status in "RC":
-            name = f"{name} ← {shown_path(change.old_path)}"
+            name = f"{name} ← {one_to_one(change.old_path)}"
         return [
             *head,
             (f"{row.mark} ", _STYLES.get(row.mark, "")),
@@ -102,7 +97,7 @@ class FileRows(RowDrawing[FileRow]):
 
 def file_summary(change: FileChange) -> str:
     """`M src/keys.py +31 -7`."""
-    return f"{FileRow('', 0, change).mark} {shown_path(change.path)} {_counts(change)}".rstrip()
+    return f"{FileRow('', 0, change).mark} {one_to_one(change.path)} {_counts(change)}".rstrip()
 
 
 def _counts(change: FileChange) -> str:

@@ -12,14 +12,13 @@ from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.glyphs import PROOF_LOOKS
-from tui_tasks.text.safe import cell_len, failed_test, fit, safe_ends, safe_line
+from tui_tasks.text.safe import cell_len, failed_test, fit, one_to_one, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, quoted
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.work.review_rows import shown_path
 
 if TYPE_CHECKING:
     from tui_tasks.work.git.reviewing import CommitLine, FileChange, Review
@@ -113,7 +112,7 @@ def path_line(change: FileChange | None, place: str, width: int) -> list[Part]:
         return [(f" {_WHOLE}", "$muted")]
     more = "  not committed" if not change.is_committed else ""
     room = max(4, width - len(more) - len(place))
-    path = safe_ends(shown_path(change.path), room - 1)
+    path = safe_ends(one_to_one(change.path), room - 1)
     return [(f" {path}", "bold"), (place, "$muted"), (more, "$state-overdue")]
 
 
@@ -211,7 +210,7 @@ def _commit(context: Context, commit: CommitLine, room: int) -> Drawn:
 
 def _paths(title: str, paths: Sequence[str], room: int, style: str) -> list[Drawn]:
     more = [f"and {len(paths) - _MAX_NAMED} more"] if len(paths) > _MAX_NAMED else []
-    named = [safe_line(shown_path(path), room - 3) for path in paths[:_MAX_NAMED]]
+    named = [safe_line(one_to_one(path), room - 3) for path in paths[:_MAX_NAMED]]
     return [*block(title, room, style), *([(f"   {name}", "")] for name in (*named, *more))]
 
 
