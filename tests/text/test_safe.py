@@ -20,7 +20,7 @@ from wcwidth import wcswidth
 from tests.started import DEADLINE
 from tui_tasks.core import vocab
 from tui_tasks.dialects import scheduler
-from tui_tasks.text import glyphs, safe, times
+from tui_tasks.text import glyphs, output_lines, safe, times
 from tui_tasks.tui.widgets import screen_bases as contents
 
 PAYLOADS = {
@@ -517,8 +517,8 @@ _SUMMARY = "FAILED tests/test_auth.py::test_login - assert 401 == 200"
     ],
 )
 def test_a_failed_test_is_named_where_pytest_names_it_and_never_guessed(output: str, named: str) -> None:
-    assert safe.failed_test(output) == named
-    assert safe.check_failure(output) == (named or safe.telling_line(output))
+    assert output_lines.failed_test(output) == named
+    assert output_lines.check_failure(output) == (named or output_lines.telling_line(output))
 
 
 @pytest.mark.parametrize(

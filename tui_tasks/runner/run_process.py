@@ -18,7 +18,7 @@ from typing import IO, Final
 
 from tui_tasks.core.unjournaled.run_output import HEAD, TAIL
 from tui_tasks.runner import processes, run_marks
-from tui_tasks.text.safe import telling_line
+from tui_tasks.text.output_lines import telling_line
 
 CHUNK: Final = 64 * 1024
 # The number of reads that empty a pipe of 1 MiB, the largest that Linux gives by default.
@@ -305,5 +305,5 @@ class StreamTail:
         return f"[… {self._dropped + start:,} bytes left out …]\n{self._data[start:].decode(errors='replace')}"
 
     def telling_line(self) -> str:
-        """Return the line that says why it ended (`safe.telling_line`), at most `MAX_REASON` characters of it."""
+        """Return the line that says why it ended (see `output_lines`), at most `MAX_REASON` characters of it."""
         return telling_line(self._data[-LAST_WORDS:].decode(errors="replace"))[:MAX_REASON]

@@ -172,44 +172,6 @@ def is_blank(text: str) -> bool:
     return not (text if _is_ordinary(text) else _clean(text, newline=" ", tab=" ")).strip()
 
 
-# `ValueError: …`, `java.io.IOException: …`, `error[E0308]: …`, `fatal: …`, `E   AssertionError: …`, `npm ERR! …`.
-_IS_ERROR: Final = (
-    r"(?:^|[\s.:])(?:[A-Za-z]\w*)?(?:Error|Exception|error|ERROR|fatal|panic|panicked)(?:\[\w+\])?(?::|!| at )|\bERR!"
-)
-
-
-def error_line(text: str) -> str:
-    """Return the last line of an output that names an error; empty if there is none."""
-    return next((line.strip() for line in reversed(text.splitlines()) if _pattern(_IS_ERROR).search(line)), "")
-
-
-def telling_line(text: str) -> str:
-    """Return the line of an output that says best why it ended: the last of an error, else the last with words."""
-    lines = (line.strip() for line in reversed(text.splitlines()) if any(letter.isalnum() for letter in line))
-    return error_line(text) or next(lines, "")
-
-
-# pytest's `FAILED tests/test_auth.py::test_login - assert 401 == 200`.
-_FAILED_TEST: Final = r"^FAILED [^\s:]\S*?::(?P<name>[^\s\[]+(?:\[.*?\])?)(?: - (?P<reason>.*))?$"
-
-
-def failed_test(output: str) -> str:
-    """Return `test_login: assert 401 == 200` of the first failed test that pytest names in an output, with how many
-    more; empty if it names none.
-    """
-    found = [match for line in output.splitlines() if (match := _pattern(_FAILED_TEST).match(line.strip()))]
-    if not found:
-        return ""
-    more = f" +{len(found) - 1} more" if len(found) > 1 else ""
-    reason = found[0]["reason"] or telling_line(output.replace(found[0][0], ""))
-    return f"{found[0]['name']}{more}{': ' if reason else ''}{reason}"
-
-
-def check_failure(output: str) -> str:
-    """Return what an output of a failed check says best: the failed test, else its most telling line."""
-    return failed_test(output) or telling_line(output)
-
-
 def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = False) -> str:
     """Return `text` as lines that are safe to print, at most `limit_chars` characters in all.
 

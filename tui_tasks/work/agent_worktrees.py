@@ -23,7 +23,7 @@ from tui_tasks.runner import git
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings import work_settings
 from tui_tasks.settings.work_settings import WorkSettings
-from tui_tasks.text.safe import telling_line
+from tui_tasks.text.output_lines import telling_line
 from tui_tasks.work.git import worktrees
 
 SETUP_SECONDS: Final = 600.0

@@ -25,7 +25,8 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.hooks import hook_settings
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
-from tui_tasks.text.safe import error_line, safe_text
+from tui_tasks.text.output_lines import error_line
+from tui_tasks.text.safe import safe_text
 from tui_tasks.work.git import merging
 
 SERVER: Final = "tui-tasks"

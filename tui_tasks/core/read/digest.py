@@ -30,7 +30,7 @@ from tui_tasks.core.read.digest_entries import (
 )
 from tui_tasks.core.read.digest_failures import failed
 from tui_tasks.core.read.tasks import held_queries, task_queries
-from tui_tasks.text.safe import check_failure
+from tui_tasks.text.output_lines import check_failure
 
 # How many tasks with a failed check are read at most.
 _MAX_FAILING: Final = 100_000

@@ -14,7 +14,6 @@ from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
-from tui_tasks.text.safe import telling_line
 
 # How many marks a line shows as a job's history.
 HISTORY: Final = 8
@@ -64,6 +63,8 @@ class RunLine(msgspec.Struct, frozen=True, gc=False):
         """Return what is known of why it failed or was not run: the reason, otherwise a line of its result."""
         if self.reason or self.outcome == "success":
             return self.reason or ""
+        from tui_tasks.text.output_lines import telling_line  # the first paint goes without
+
         return telling_line(self.tail or "")
 
 

@@ -26,7 +26,8 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.text.safe import error_line, failed_test, safe_line
+from tui_tasks.text.output_lines import error_line, failed_test
+from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource

@@ -17,7 +17,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
-from tui_tasks.text.safe import cell_len, check_failure, failed_test, safe_ends, safe_line
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
@@ -56,6 +56,8 @@ def failed_check(context: Context, task: TaskLine) -> str | None:
     """Return `✗ tests failed: 1 failed, 1 passed` of a task that needs the human because a check has failed."""
     if task.uid not in context.state.failing_checks:
         return None
+    from tui_tasks.text.output_lines import check_failure  # the first paint goes without
+
     failed = [check for check in checks_of(context, task) if check.state == "failed"]
     words = proof_words("failed", [check.name for check in failed], ascii_only=context.ascii_only)
     run = failed[0].run if failed else None
@@ -82,6 +84,8 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
         more = f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)]
         drawn.append([(head, style), (name, ""), (more, style)])
         if check.state == "failed" and run is not None and run.output:
+            from tui_tasks.text.output_lines import failed_test
+
             cells = max(8, room - 2)
             output = [line for line in wrapped(run.output.rstrip(), cells) if line.strip()]
             named = failed_test(run.output)

@@ -12,7 +12,8 @@ from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.glyphs import PROOF_LOOKS
-from tui_tasks.text.safe import cell_len, failed_test, fit, one_to_one, safe_ends, safe_line
+from tui_tasks.text.output_lines import failed_test
+from tui_tasks.text.safe import cell_len, fit, one_to_one, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import NARROW

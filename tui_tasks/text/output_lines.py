@@ -1,0 +1,43 @@
+"""Which line of an output says why a command failed: the failed test, an error, else its last words."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# `ValueError: …`, `java.io.IOException: …`, `error[E0308]: …`, `fatal: …`, `E   AssertionError: …`, `npm ERR! …`.
+_IS_ERROR: Final = (
+    r"(?:^|[\s.:])(?:[A-Za-z]\w*)?(?:Error|Exception|error|ERROR|fatal|panic|panicked)(?:\[\w+\])?(?::|!| at )|\bERR!"
+)
+
+
+def error_line(text: str) -> str:
+    """Return the last line of an output that names an error; empty if there is none."""
+    return next((line.strip() for line in reversed(text.splitlines()) if re.search(_IS_ERROR, line)), "")
+
+
+def telling_line(text: str) -> str:
+    """Return the line of an output that says best why it ended: the last of an error, else the last with words."""
+    lines = (line.strip() for line in reversed(text.splitlines()) if any(letter.isalnum() for letter in line))
+    return error_line(text) or next(lines, "")
+
+
+# pytest's `FAILED tests/test_auth.py::test_login - assert 401 == 200`.
+_FAILED_TEST: Final = r"^FAILED [^\s:]\S*?::(?P<name>[^\s\[]+(?:\[.*?\])?)(?: - (?P<reason>.*))?$"
+
+
+def failed_test(output: str) -> str:
+    """Return `test_login: assert 401 == 200` of the first failed test that pytest names in an output, with how many
+    more; empty if it names none.
+    """
+    found = [match for line in output.splitlines() if (match := re.match(_FAILED_TEST, line.strip()))]
+    if not found:
+        return ""
+    more = f" +{len(found) - 1} more" if len(found) > 1 else ""
+    reason = found[0]["reason"] or telling_line(output.replace(found[0][0], ""))
+    return f"{found[0]['name']}{more}{': ' if reason else ''}{reason}"
+
+
+def check_failure(output: str) -> str:
+    """Return what an output of a failed check says best: the failed test, else its most telling line."""
+    return failed_test(output) or telling_line(output)
