@@ -17,7 +17,7 @@ from tui_tasks.core.engine.orm import SQL, Statement
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.agents.activity import Word
-from tui_tasks.core.read.agents.lapsed_claims import LapsedClaim, LapsedClaims
+from tui_tasks.core.read.agents.left_tasks import LapsedClaim, LapsedClaims
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
