@@ -12,7 +12,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents.fleet import LeftTask
+from tui_tasks.core.read.agents.left_tasks import LeftTask
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -9,8 +9,9 @@ from typing import Final
 from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
-from tui_tasks.core.read.agents import activity, fleet
-from tui_tasks.core.read.agents.fleet import LeftTask, Member
+from tui_tasks.core.read.agents import activity, fleet, left_tasks
+from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.left_tasks import LeftTask
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -214,11 +215,11 @@ class AppState:
             knows_presence=not self._is_past,
         )
         self.present = [member for member in self.members if not member.is_plain]
-        left = fleet.left_tasks(self._db, self.present, now, self._grace)
+        left = left_tasks.of_gone_agents(self._db, self.present, now, self._grace)
         # An agent whose work is to be reviewed may be gone.
         self.left = {uid: task for uid, task in left.items() if uid not in self.reviewable}
-        self.lapsed = fleet.lapsed_tasks(self.present, now, self._grace)
-        self.stopped = fleet.stopped_tasks(self._db, self.present)
+        self.lapsed = left_tasks.of_lapsed_claims(self.present, now, self._grace)
+        self.stopped = left_tasks.of_suspended_agents(self._db, self.present)
         tasks = {member.name: member.task for member in self.present if member.task is not None}
         self.asked_about = self._read_asked_about(tasks)
         self.asking = set(self.asked_about.values())

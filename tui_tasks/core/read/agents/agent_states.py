@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Container
 
 from tui_tasks.core import vocab
-from tui_tasks.core.read.agents.fleet import LeftTask, Member
+from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.left_tasks import LeftTask
 from tui_tasks.core.read.agents.session_queries import BY_MACHINE, PLACEHOLDER, AgentSession
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.text.times import age, ago

@@ -6,7 +6,7 @@ whole: agents are found by steps in its index on (actor, seq), and an agent's la
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -15,9 +15,9 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import activity, session_queries
+from tui_tasks.core.read.agents import activity, left_tasks, session_queries
 from tui_tasks.core.read.agents.activity import Word
-from tui_tasks.core.read.agents.left_tasks import LapsedClaim, LapsedClaims
+from tui_tasks.core.read.agents.left_tasks import LapsedClaim, LapsedClaims, LeftTask
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -162,20 +162,6 @@ class LastLook:
         return known[1]
 
 
-class LeftTask(msgspec.Struct, frozen=True, gc=False):
-    """A task that an agent has left, or says nothing about: the agent, and since when, in microseconds.
-
-    `is_gone`: the agent is. `is_quiet`: it is there, and was not heard for long; otherwise it is heard, and its claim
-    has lapsed. `has_lapsed`: the task is pending again; otherwise in progress.
-    """
-
-    agent: str
-    at: int
-    is_gone: bool = True
-    has_lapsed: bool = False
-    is_quiet: bool = False
-
-
 def paused(db: Database) -> dict[str, str]:
     """Return the agents that the human has paused, each with the human's message."""
     return dict(db.all(_PAUSED))
@@ -209,42 +195,10 @@ def everyone(
     return members
 
 
-def left_tasks(db: Database, members: Iterable[Member], now: int, grace: int) -> dict[str, LeftTask]:
-    """Return the tasks in progress whose agent is gone, by uid; for `grace` see `Member.has_left`."""
-    gone = {one.name: one for one in members if one.task is not None and one.has_left(now, grace)}
-    return {uid: LeftTask(agent, gone[agent].left_at) for uid, agent in _tasks_of(db, gone.keys()).items()}
-
-
-def lapsed_tasks(members: Iterable[Member], now: int, grace: int) -> dict[str, LeftTask]:
-    """Return the tasks that are pending again since a claim on them lapsed, by uid; `grace`: see `Member.is_quiet`."""
-    return {
-        claim.task.uid: _lapsed(member, claim, is_quiet=member.is_quiet(now, grace) or member.state == STOPPED)
-        for member in members
-        for claim in member.lapsed
-        if claim.is_open
-    }
-
-
-def _lapsed(member: Member, claim: LapsedClaim, *, is_quiet: bool) -> LeftTask:
-    is_gone = not member.is_there
-    at = member.left_at if is_gone or is_quiet else claim.at
-    return LeftTask(member.name, at, is_gone=is_gone, has_lapsed=True, is_quiet=is_quiet and not is_gone)
-
-
-def stopped_tasks(db: Database, members: Iterable[Member]) -> dict[str, str]:
-    """Return the tasks in progress whose agent's process is suspended, each with the agent."""
-    return _tasks_of(db, {member.name for member in members if member.task is not None and member.state == STOPPED})
-
-
-def _tasks_of(db: Database, agents: Collection[str]) -> dict[str, str]:
-    """Return the tasks in progress of some agents, each with the agent."""
-    return {task.uid: task.who for task in activity.in_progress(db) if task.who in agents} if agents else {}
-
-
 def left_now(db: Database, now: int, grace: int) -> dict[str, LeftTask]:
-    """Return both for a process that does not follow the agents."""
+    """Return the tasks that agents have left, for a process that does not follow the agents."""
     members = everyone(db, now - DAY, seen_at=local_values.seen_at(db))
-    return lapsed_tasks(members, now, grace) | left_tasks(db, members, now, grace)
+    return left_tasks.of_lapsed_claims(members, now, grace) | left_tasks.of_gone_agents(db, members, now, grace)
 
 
 class _Found:

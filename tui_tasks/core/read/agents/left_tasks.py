@@ -1,4 +1,5 @@
-"""Tasks that agents had claimed, and left: the leases ended, and nothing was heard of the agents since.
+"""Tasks that agents have left: in progress by an agent that is gone, or with a claim that has lapsed, of an agent that
+was not heard since.
 
 Claims are found by the entries that say that they lapsed, among all that the system wrote lately. A process that stays
 looks at each entry once.
@@ -7,18 +8,23 @@ looks at each entry once.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents.session_queries import STOPPED
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import Claim
+
+if TYPE_CHECKING:
+    from tui_tasks.core.read.agents.fleet import Member
 
 MOST: Final = 1_000
 """How many of one agent's claims are looked at, the newest ones."""
@@ -29,6 +35,20 @@ SELECT claim.agent, claim.uid, journal.at FROM journal JOIN claim ON claim.uid =
 WHERE journal.actor = '{vocab.SYSTEM}' AND journal.seq > ? AND journal.seq <= ?
 AND journal.kind = 'claim.lapsed' AND journal.at >= ? ORDER BY journal.seq
 """
+
+
+class LeftTask(msgspec.Struct, frozen=True, gc=False):
+    """A task that an agent has left, or says nothing about: the agent, and since when, in microseconds.
+
+    `is_gone`: the agent is. `is_quiet`: it is there, and was not heard for long; otherwise it is heard, and its claim
+    has lapsed. `has_lapsed`: the task is pending again; otherwise in progress.
+    """
+
+    agent: str
+    at: int
+    is_gone: bool = True
+    has_lapsed: bool = False
+    is_quiet: bool = False
 
 
 class LapsedClaim(msgspec.Struct, frozen=True, gc=False):
@@ -94,3 +114,35 @@ def _is_free(db: Database, claim: Claim, task: TaskLine) -> bool:
     last = task_records.last_of_task(db, task.uid)
     is_last = last is not None and last.uid == claim.uid
     return is_last and task.status == "pending" and not task.deleted and task.agent == claim.was_agent
+
+
+def of_gone_agents(db: Database, members: Iterable[Member], now: int, grace: int) -> dict[str, LeftTask]:
+    """Return the tasks in progress whose agent is gone, by uid; for `grace` see `Member.has_left`."""
+    gone = {one.name: one for one in members if one.task is not None and one.has_left(now, grace)}
+    return {uid: LeftTask(agent, gone[agent].left_at) for uid, agent in _tasks_of(db, gone.keys()).items()}
+
+
+def of_lapsed_claims(members: Iterable[Member], now: int, grace: int) -> dict[str, LeftTask]:
+    """Return the tasks that are pending again since a claim on them lapsed, by uid; `grace`: see `Member.is_quiet`."""
+    return {
+        claim.task.uid: _lapsed(member, claim, is_quiet=member.is_quiet(now, grace) or member.state == STOPPED)
+        for member in members
+        for claim in member.lapsed
+        if claim.is_open
+    }
+
+
+def _lapsed(member: Member, claim: LapsedClaim, *, is_quiet: bool) -> LeftTask:
+    is_gone = not member.is_there
+    at = member.left_at if is_gone or is_quiet else claim.at
+    return LeftTask(member.name, at, is_gone=is_gone, has_lapsed=True, is_quiet=is_quiet and not is_gone)
+
+
+def of_suspended_agents(db: Database, members: Iterable[Member]) -> dict[str, str]:
+    """Return the tasks in progress whose agent's process is suspended, each with the agent."""
+    return _tasks_of(db, {member.name for member in members if member.task is not None and member.state == STOPPED})
+
+
+def _tasks_of(db: Database, agents: Collection[str]) -> dict[str, str]:
+    """Return the tasks in progress of some agents, each with the agent."""
+    return {task.uid: task.who for task in activity.in_progress(db) if task.who in agents} if agents else {}
