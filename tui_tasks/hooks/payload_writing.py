@@ -1,6 +1,6 @@
 """Writes a hook's payload to the spool, which `spool` reads.
 
-Every hook imports this at each event, so it imports nothing slow, as `folder`.
+Every hook imports this at each event, so it imports nothing slow, as `hook_folder`.
 """
 
 import os

@@ -36,7 +36,7 @@ class Seen:
     """What the human has seen.
 
     - `looked`: when they looked last, and the newest entry then. `put_away_at`: when they put failures away.
-    - `hidden`: when they have hidden what needed them, by the keys of `needs.Need`.
+    - `hidden`: when they have hidden what needed them, by the keys of `open_needs.Need`.
     """
 
     def __init__(self, db: Database, now: int, lists: Callable[[], Mapping[int, object]], *, is_past: bool) -> None:

@@ -1,6 +1,6 @@
-"""What agents work on, what each said last, and what they did, for `stuck` to judge.
+"""What agents work on, what each said last, and what they did, for `stuck_agents` to judge.
 
-The cost is bounded: the journal is never read whole, and `stuck` looks only at agents that have work or wait.
+The cost is bounded: the journal is never read whole, and `stuck_agents` looks only at agents that have work or wait.
 """
 
 from __future__ import annotations
