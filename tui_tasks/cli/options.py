@@ -92,7 +92,7 @@ def table_of(options: argparse.Namespace) -> Table:
 
 def print_missing_extra(what: str, extra: str) -> None:
     """Print to standard error that something needs an extra that is not installed, and how to install it."""
-    from tui_tasks.extras import install_command
+    from tui_tasks.installation import install_command
 
     print(f"{what} needs the extra `{extra}`: {install_command(extra)}", file=sys.stderr)
 

@@ -102,7 +102,7 @@ class Format(NamedTuple):
         try:
             return import_module(f"tui_tasks.formats.{self.module}")
         except ModuleNotFoundError as error:
-            from tui_tasks.extras import install_command  # few are without it
+            from tui_tasks.installation import install_command  # few are without it
 
             message = f"{self.name} needs the library {error.name}: {install_command('formats')}"
             raise InvalidArgument("format", message) from None

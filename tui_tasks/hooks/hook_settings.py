@@ -6,12 +6,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import sys
 from collections.abc import Sequence
 from importlib import resources
-from pathlib import Path
 from typing import Any, Final
 
 # Seconds after which a program is to end a hook.
@@ -70,12 +67,6 @@ def events(program: str) -> tuple[str, ...]:
 def shell_command(command: Sequence[str]) -> str:
     """Return the line that a program's shell runs for an argv."""
     return f"sh -c {shlex.quote(shlex.join(command) + ALWAYS_SUCCEEDS)} 2>/dev/null"
-
-
-def starter() -> tuple[str, ...]:
-    """Return the argv that starts this very installation from anywhere."""
-    script = Path(sys.executable).with_name("tui-tasks")
-    return (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "tui_tasks")
 
 
 def _hook(program: str, event: str, command: Sequence[str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tui_tasks import installation
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
@@ -149,12 +150,12 @@ class _Connection(NamedTuple):
 
     @property
     def hook(self) -> list[str]:
-        return [*hook_settings.starter(), "hook", self.work.program, "--db", self.database]
+        return [*installation.starter(), "hook", self.work.program, "--db", self.database]
 
     @property
     def server(self) -> list[str]:
         return [
-            *hook_settings.starter(), "mcp", "--agent-only", self.work.agent, "--db", self.database, "--tools", TOOLS
+            *installation.starter(), "mcp", "--agent-only", self.work.agent, "--db", self.database, "--tools", TOOLS
         ]  # fmt: skip
 
     def file(self, name: str, text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from tui_tasks import installation
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, Refusal
@@ -24,7 +25,6 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.default_paths import data_folder
-from tui_tasks.hooks import hook_settings
 from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
@@ -260,7 +260,7 @@ class Starter:
         """
         folder = self._data / "work"
         make_folder(str(folder))
-        starter = " ".join(hook_settings.starter())
+        starter = " ".join(installation.starter())
         text = words if resumes is not None else prompt(self._store.db, task, work, words, command=starter)
         database = str(Path(self._store.path).resolve())
         address = self._store.db.address if self._store.db.machine else database

@@ -18,8 +18,8 @@ from tui_tasks.cli import main as program
 from tui_tasks.cli import streams
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.extras import install_command
 from tui_tasks.formats.format_table import FORMATS
+from tui_tasks.installation import install_command
 
 BOTH_WAYS = [name for name, format_ in FORMATS.items() if format_.is_read and format_.is_written]
 

@@ -430,7 +430,7 @@ def test_doctor_tries_each_hook_and_tells_why_it_does_not_start(
     said: str,
 ) -> None:
     own = folder.parent / "bin" / "tui-tasks"
-    monkeypatch.setattr("tui_tasks.hooks.hook_settings.starter", lambda: (str(own),))
+    monkeypatch.setattr("tui_tasks.installation.starter", lambda: (str(own),))
     assert run(program, "--user", "--hooks-only") == 0
     if script is not None:
         own.parent.mkdir()

@@ -274,7 +274,7 @@ def _move(options: argparse.Namespace) -> int:
         from tui_tasks.postgres import moving
         from tui_tasks.postgres.team_server import connect
     except ImportError:
-        from tui_tasks.extras import install_command
+        from tui_tasks.installation import install_command
 
         raise InvalidArgument("to", f"a team's server needs psycopg: {install_command('postgres')}") from None
     url, file = (options.target, options.source) if is_to_server else (options.source, options.target)

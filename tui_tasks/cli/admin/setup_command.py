@@ -13,13 +13,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from tui_tasks import regular_files
+from tui_tasks import installation, regular_files
 from tui_tasks.cli.admin import setup_plan
 from tui_tasks.cli.admin.mcp_entry import Options
 from tui_tasks.cli.admin.program_files import PROGRAMS, NotSetUp
 from tui_tasks.cli.options import REFUSED, USAGE, print_missing_extra
 from tui_tasks.core.errors import as_utf8
-from tui_tasks.hooks import hook_settings
 from tui_tasks.settings import paths, project
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
@@ -89,7 +88,7 @@ def _request(options: argparse.Namespace) -> setup_plan.SetupRequest:
         for_user=options.user,
         server=not options.hooks_only,
         hooks=options.hooks or options.hooks_only,
-        starter=hook_settings.starter() if options.user else ("tui-tasks",),
+        starter=installation.starter() if options.user else ("tui-tasks",),
         options=_given(options),
     )
 

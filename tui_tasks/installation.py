@@ -1,12 +1,19 @@
-"""How an extra is installed, for the way in which this installation was made."""
+"""This installation of the program: the command that starts it, and the one that adds an extra to it."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import PurePath
+from pathlib import Path, PurePath
+
+
+def starter() -> tuple[str, ...]:
+    """Return the argv that starts this very installation from anywhere."""
+    script = Path(sys.executable).with_name("tui-tasks")
+    return (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "tui_tasks")
 
 
 def install_command(extra: str) -> str:

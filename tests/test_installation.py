@@ -8,7 +8,7 @@ from importlib import metadata
 
 import pytest
 
-from tui_tasks import extras
+from tui_tasks import installation
 
 CHECKOUT = json.dumps({"url": "file:///src/tool", "dir_info": {"editable": True}})
 COPIED = json.dumps({"url": "file:///src/tool", "dir_info": {}})
@@ -29,5 +29,5 @@ def test_the_command_is_that_of_the_way_in_which_it_was_installed(
 ) -> None:
     monkeypatch.setattr(sys, "prefix", prefix)
     monkeypatch.setattr(metadata.PathDistribution, "read_text", lambda *_: origin)
-    monkeypatch.setattr(extras, "find_spec", lambda _: object() if pip else None)
-    assert extras.install_command("mcp") == command.replace("EXE", sys.executable)
+    monkeypatch.setattr(installation, "find_spec", lambda _: object() if pip else None)
+    assert installation.install_command("mcp") == command.replace("EXE", sys.executable)
