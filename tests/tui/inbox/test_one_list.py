@@ -19,9 +19,9 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.inbox.inbox_screen import Inbox
-from tui_tasks.tui.needs import open_needs
-from tui_tasks.tui.needs.open_needs import Needs, tally
 from tui_tasks.tui.schedule.run_view import RunView
+from tui_tasks.tui.widgets import open_needs
+from tui_tasks.tui.widgets.open_needs import Needs, tally
 
 __all__ = ("every_kind",)
 

@@ -29,8 +29,6 @@ from tui_tasks.tui.asks.reading import LOOK_SECONDS, Reading
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.layout import NARROW
-from tui_tasks.tui.needs.needs_lines import ROWS_AND_DETAIL
-from tui_tasks.tui.needs.open_needs import CHECKS, FAILURES, HELD, REVIEW
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
@@ -40,6 +38,8 @@ from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
+from tui_tasks.tui.widgets.open_needs import CHECKS, FAILURES, HELD, REVIEW
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 

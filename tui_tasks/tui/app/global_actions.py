@@ -20,9 +20,9 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.layout import screen
-from tui_tasks.tui.needs.open_needs import ASKS, FAILED, JOBS, Need, Needs, visit
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.open_needs import ASKS, FAILED, JOBS, Need, Needs, visit
 
 # The most tasks restored by one change among which the first is looked for.
 MAX_RESTORED = 1_000
@@ -298,7 +298,7 @@ class GlobalActions(Controller):
 
     def _come_back(self, before: Collection[str]) -> str:
         """Return what needs the human again beside what did `before`, by key, in words."""
-        from tui_tasks.tui.needs.needs_entries import NeedsEntries
+        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 
         found = [need for need in Needs(self._context).all() if need.key not in before]
         if len(found) != 1 or found[0].is_rest:
@@ -313,7 +313,7 @@ class GlobalActions(Controller):
 
     def _past_failures(self) -> tuple[str, ...]:
         """Return the failures that can be put away, in words."""
-        from tui_tasks.tui.needs.needs_entries import NeedsEntries
+        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 
         now, seen_at, found = self._context.clock.now(), self._context.state.seen.put_away_at, []
         words, every = NeedsEntries(self._context, lambda span: None), Needs(self._context).all()
@@ -341,7 +341,7 @@ class GlobalActions(Controller):
 
     def do_attention(self) -> None:
         """Go to the next of all that needs the human, in the order in which the inbox lists it."""
-        from tui_tasks.tui.needs.needs_entries import NeedsEntries
+        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 
         context = self._context
         by_target: dict[str, Need] = {}

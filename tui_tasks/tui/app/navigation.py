@@ -30,12 +30,12 @@ from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.keys.user_keys import Keymap
 from tui_tasks.tui.layout import is_wide
-from tui_tasks.tui.needs.needs_lines import NeedsLines
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.writer import Writing
 from tui_tasks.tui.widgets.foot_line import FootLine, GroupLine
+from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.screen_bases import Overlay, Pane
 from tui_tasks.tui.widgets.screen_head import ChangesRule, TopLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout

@@ -37,7 +37,6 @@ from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.user_keys import Keymap, renamed, unbound_message
-from tui_tasks.tui.needs.needs_lines import NeedsLines
 from tui_tasks.tui.painting import theme_file, theme_variables
 from tui_tasks.tui.painting.line_painter import ThinScrollBar
 from tui_tasks.tui.painting.theme_file import ThemeManager
@@ -48,6 +47,7 @@ from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice
 from tui_tasks.tui.widgets.agent_line import agent_line
 from tui_tasks.tui.widgets.counts_line import counts_line
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.screen_bases import Overlay, Pane
 from tui_tasks.tui.widgets.screen_head import pane_tabs
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer

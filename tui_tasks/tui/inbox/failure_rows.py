@@ -19,10 +19,10 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
-from tui_tasks.tui.needs.open_needs import FAILED, JOBS, LATE, LATE_JOBS, Need
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.schedule import job_text
+from tui_tasks.tui.widgets.open_needs import FAILED, JOBS, LATE, LATE_JOBS, Need
 from tui_tasks.tui.work import work_actions
 
 _OTHERS: Final = "other tasks have failed: the lists show them"

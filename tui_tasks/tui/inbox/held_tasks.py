@@ -31,11 +31,11 @@ from tui_tasks.tui.asks.reading import Standing
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.text_dialog import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS
-from tui_tasks.tui.needs.open_needs import HELD, Need
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.open_needs import HELD, Need
 
 MAX_NAMED = 5
 

@@ -32,11 +32,11 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
-from tui_tasks.tui.needs.open_needs import AGENTS, CHECKS, REVIEW, Need
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks import task_text
+from tui_tasks.tui.widgets.open_needs import AGENTS, CHECKS, REVIEW, Need
 from tui_tasks.tui.work import work_actions
 from tui_tasks.tui.work.review_rows import file_summary
 

@@ -16,7 +16,6 @@ from tui_tasks.text.times import age, age_lasts, count
 from tui_tasks.tui import layout
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out
-from tui_tasks.tui.needs.open_needs import FAILED, Needs
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
@@ -36,6 +35,7 @@ from tui_tasks.tui.tasks.task_text import (
     standstill_lasts,
 )
 from tui_tasks.tui.widgets.agent_line import one_line
+from tui_tasks.tui.widgets.open_needs import FAILED, Needs
 from tui_tasks.tui.widgets.screen_head import changed_parts
 
 # In cells: the bar of what is done.

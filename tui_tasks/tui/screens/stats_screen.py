@@ -21,7 +21,6 @@ from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.needs.open_needs import ALL, FAILED, Needs
 from tui_tasks.tui.painting.line_painter import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
@@ -29,6 +28,7 @@ from tui_tasks.tui.screens.stats_text import DAYS, QUARTERS, Failure, Figures, d
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.open_needs import ALL, FAILED, Needs
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 

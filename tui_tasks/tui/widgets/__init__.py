@@ -1,1 +1,1 @@
-"""What every pane and screen has: the lines around it, its base, the sizes of the layout."""
+"""What every pane and screen has: its base, and the lines around it, with what needs the human."""

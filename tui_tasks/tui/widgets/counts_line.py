@@ -16,10 +16,10 @@ from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
 from tui_tasks.text.times import DAY, age, age_lasts, due
 from tui_tasks.tui.layout import NARROW, is_compact
-from tui_tasks.tui.needs import open_needs
-from tui_tasks.tui.needs.open_needs import Need, Needs, counted, is_new, late_number, tally, visit
+from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, one_line
 from tui_tasks.tui.widgets.foot_line import Act, Group, GroupLine, as_of_words
+from tui_tasks.tui.widgets.open_needs import Need, Needs, counted, is_new, late_number, tally, visit
 
 if TYPE_CHECKING:
     from tui_tasks.tui.painting.line_painter import LinePainter

@@ -14,13 +14,13 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.text.times import SECOND, age_lasts, due, duration
 from tui_tasks.tui.layout import NARROW, PANES, WIDE, is_compact
-from tui_tasks.tui.needs.needs_lines import ROWS_BELOW, NeedsLines
-from tui_tasks.tui.needs.open_needs import AGENTS, ALL
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.agent_line import agent_line, one_line
 from tui_tasks.tui.widgets.counts_line import Counts, counts_line
 from tui_tasks.tui.widgets.foot_line import as_of_words
+from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
+from tui_tasks.tui.widgets.open_needs import AGENTS, ALL
 
 if TYPE_CHECKING:
     from textual.geometry import Size

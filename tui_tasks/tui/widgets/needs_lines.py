@@ -12,7 +12,11 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.layout import WIDE, is_compact
-from tui_tasks.tui.needs.open_needs import (
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
+from tui_tasks.tui.widgets.agent_line import WHO
+from tui_tasks.tui.widgets.foot_line import Act
+from tui_tasks.tui.widgets.open_needs import (
     AGENTS,
     ALL,
     ASKS,
@@ -28,14 +32,10 @@ from tui_tasks.tui.needs.open_needs import (
     tally,
     visit,
 )
-from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
-from tui_tasks.tui.widgets.agent_line import WHO
-from tui_tasks.tui.widgets.foot_line import Act
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.needs.needs_entries import Entry
     from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.widgets.needs_entries import Entry
 
 # The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot.
 _SHARE: Final = 5
@@ -100,7 +100,7 @@ class NeedsText(TextDrawing):
         if not needs:
             return []
         # Imported here, as nothing may need the human when a screen begins.
-        from tui_tasks.tui.needs.needs_entries import NeedsEntries
+        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 
         words = NeedsEntries(self.context, self.lasts)
         chosen = _chosen(needs, rows, self._waiting())
