@@ -8,7 +8,7 @@ from tests.tui.driving import opened, said, settle, shown, until
 from tests.tui.plan import NOW, ZONE
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.app.navigation import Frame
+from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.past_actions import past_app
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.keys import user_keys

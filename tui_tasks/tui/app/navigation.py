@@ -1,18 +1,15 @@
 """The main screen, and what it shows: the pane, the list, and a task wherever it is.
 
-The main screen lies below all others. It redraws the pane and the lines around it, and shows messages in them.
-`ActionLookup` finds what performs an action now.
+The main screen lies below all others. `ActionLookup` finds what performs an action now.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Self
 
 from textual import events, messages
 from textual.app import App
-from textual.css.query import NoMatches
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive
@@ -23,104 +20,15 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.dialects.requests.filter_syntax import quoted
-from tui_tasks.text.glyphs import bar
-from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import count
+from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Actor
-from tui_tasks.tui.keys.user_keys import Keymap
-from tui_tasks.tui.layout import is_wide
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
-from tui_tasks.tui.state.writer import Writing
-from tui_tasks.tui.widgets.foot_line import FootLine, GroupLine
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.screen_bases import Overlay, Pane
-from tui_tasks.tui.widgets.screen_head import ChangesRule, TopLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout
-
-
-class Frame:
-    """Works on the lines in the screens of the App that it is given."""
-
-    def __init__(self, app: App[Any], *, ascii_only: bool) -> None:
-        self._app = app
-        self._ascii_only = ascii_only
-
-    def redraw(self, *, has_own: bool = False) -> None:
-        """Draw the lines around the pane and around the screens over it again; only what differs is painted.
-
-        `has_own`: after a change of the human's, or to another moment, which leaves no empty lines.
-        """
-        before = self._needs_rows()
-        for screen in self._app.screen_stack:
-            for kind in (TopLine, NeedsLines, GroupLine, FootLine, ChangesRule):
-                for line in screen.walk_children(kind):
-                    line.redraw()
-        if has_own and self._needs_rows() < before:
-            self.free_rows()
-
-    def _needs_rows(self) -> int:
-        return sum(line.needed for screen in self._app.screen_stack for line in screen.walk_children(NeedsLines))
-
-    def free_rows(self) -> None:
-        """Give up the empty lines below what needs the human, who changes the layout."""
-        for screen in self._app.screen_stack:
-            for line in screen.walk_children(NeedsLines):
-                line.free()
-
-    def redraw_feet(self) -> None:
-        """Draw the last line of every screen again."""
-        for screen in self._app.screen_stack:
-            for foot in screen.query(FootLine):
-                foot.redraw()
-
-    def say(self, text: str) -> None:
-        """Show the human a message of one line for a moment. It is made safe here."""
-        said = safe_line(text)
-        try:
-            self._app.screen.query_one(FootLine).say(said)
-        except NoMatches:
-            self._app.notify(said, markup=False)
-
-    def hush(self) -> None:
-        """Remove all messages: the keys of each foot are shown again."""
-        for screen in self._app.screen_stack:
-            for foot in screen.query(FootLine):
-                foot.hush()
-
-    def hint(self, *hints: tuple[str, str, str]) -> None:
-        """Show each (key, word, id of an action or empty) in the footer. Without any, the pane's own again."""
-        self._app.screen_stack[0].query_one(FootLine).hint(*hints)
-
-    def say_problems(self, problems: Sequence[object]) -> None:
-        """Show the first problem in the configuration, and how many more there are."""
-        more = f"   (and {len(problems) - 1} more: tui-tasks config)" if len(problems) > 1 else ""
-        first = str(problems[0])
-        # With little room, the problem comes before the file's path.
-        self.say(f"{first if is_wide(self._app.size) else re.sub(r'^/.*?/(?=[^/]*:)', '', first)}{more}")
-
-    def say_terminals(self, used: Sequence[Mapping[str, Any]], keymap: Keymap) -> None:
-        """Show what commands at terminals have just done in the human's name, and the key that undoes it."""
-        if used:
-            last = used[-1]
-            more = f" (and {len(used) - 1} more)" if len(used) > 1 else ""
-            below = " < ".join(map(str, last["parents"][:3]))
-            undo = f" {keymap.key_of('undo')} undoes it." if _can_be_undone(last["command"]) else ""
-            self.say(f"{last['terminal']}: {last['command']}, below {below}{more}.{undo}")
-
-    def say_writing(self, writing: Writing | None) -> None:
-        """Show the progress of a long write; None: it has ended, and its caller shows the result."""
-        if writing is None:
-            self.say("")
-        elif not writing.has_begun:
-            self.say("Waiting for another process to release the database…")
-        elif writing.total == 1:
-            self.say(f"Writing…  {count(writing.entries, 'change')}")
-        else:
-            progress = bar(writing.done / writing.total, 20, ascii_only=self._ascii_only)
-            self.say(f"Writing  {progress}  {writing.done:,} of {writing.total:,}")
 
 
 class MainScreen(CellsScreen[Any], NoRelayout):
@@ -446,10 +354,3 @@ class ActionLookup:
         actor = self.actor_of(ACTIONS[id])
         if actor is not None:
             actor.action_act(id)
-
-
-def _can_be_undone(command: str) -> bool:
-    """Return whether a command at a terminal has done something that an undo takes back."""
-    _, _, words = command.partition(" ")
-    name, _, action = words.partition(" ")
-    return action in ("merge", "discard") if name == "work" else name not in ("answer", "asks", "check", "agents")

@@ -29,9 +29,10 @@ from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import layout
+from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.global_actions import GlobalActions
 from tui_tasks.tui.app.list_actions import ListActions, ProjectActions
-from tui_tasks.tui.app.navigation import ActionLookup, Frame, MainScreen, Navigation
+from tui_tasks.tui.app.navigation import ActionLookup, MainScreen, Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking, Notifier
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
