@@ -17,7 +17,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.app.task_app import TaskApp
-from tui_tasks.tui.screens import digest_screen
+from tui_tasks.tui.screens import digest_rows, digest_screen
 from tui_tasks.tui.screens.digest_screen import DigestScreen
 from tui_tasks.tui.state.database_link import DatabaseLink
 
@@ -208,7 +208,7 @@ async def test_enter_on_a_late_job_puts_the_cursor_of_the_schedule_on_it(evening
 
 
 def test_a_space_stands_between_each_part_and_the_agent() -> None:
-    assert max(len(look.word) for look in digest_screen._LOOKS.values()) < digest_screen._TITLE
+    assert max(len(look.word) for look in digest_rows._LOOKS.values()) < digest_rows._TITLE
 
 
 async def test_a_job_has_its_number_and_failures_come_in_the_order_of_the_inbox(plan, jobs, make_app):
