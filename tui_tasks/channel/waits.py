@@ -16,7 +16,7 @@ from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.dialects.tool_table import Call, Wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.subscription import MessageDelivery
@@ -29,6 +29,9 @@ _log = logging.getLogger(__name__)
 RETRY: Final = 500_000
 # Microseconds for which that is done once the input has ended; then the wait is answered with the storage's refusal.
 _RETRIES_AT_END: Final = 1_000_000
+
+# Of so many waits for answers, one read tells which questions are open.
+_MANY: Final = 8
 
 
 class Waiting(msgspec.Struct, eq=False):
@@ -52,6 +55,10 @@ class Waiting(msgspec.Struct, eq=False):
         if self.failing_since is not None:
             return self.not_before
         return None if self.wait.deadline is None else max(self.wait.deadline, self.not_before)
+
+    def must_be_looked_at(self, passed: int, *, ending: bool) -> bool:
+        """Return whether it may end without a change of what it waits for."""
+        return (self.due is not None and self.due <= passed) or self.is_over(passed, ending=ending)
 
     def is_over(self, passed: int, *, ending: bool) -> bool:
         """Return whether the wait ends now unless it has a result; `ending`: the input has ended."""
@@ -114,13 +121,28 @@ class Waits:
     def settle(self, *, ending: bool) -> list[dict[str, Any]]:
         """Return the replies of the waits that are over; `ending`: the input has ended."""
         replies = []
+        passed, unanswered = self._channel.elapsed_time(), self._unanswered()
         for waiting in list(self._waiting):
+            if waiting.wait.question in unanswered and not waiting.must_be_looked_at(passed, ending=ending):
+                continue
             reply = self._reply(waiting, ending=ending)
             if reply is not None:
                 self._waiting.remove(waiting)
                 self._messages.add_late(waiting.pending, reply)
                 replies.append(reply)
         return replies
+
+    def _unanswered(self) -> Collection[str]:
+        """Return the open questions, where many are waited for: one by one they cost a busy database's channel."""
+        if sum(waiting.wait.question is not None for waiting in self._waiting) < _MANY:
+            return ()
+        from tui_tasks.core.read import ask_queries  # commands that are soon over wait for nothing
+
+        try:
+            with storage_errors(self._store.path):
+                return ask_queries.open_uids(self._store.db)
+        except StorageFailed:  # each wait finds out
+            return ()
 
     def abandon(self, id: str | int | None) -> None:
         """Give up the waits of a request whose caller is gone, without a reply."""

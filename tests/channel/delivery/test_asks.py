@@ -9,7 +9,7 @@ from tests.conftest import SECOND, Talk
 from tests.talking import add, settled
 from tui_tasks.channel import session
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk, SettleAsks
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk, SettleAsks
 from tui_tasks.core.operations.jobs import RecordSettings
 from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import DeleteTask, LogTask
@@ -35,6 +35,23 @@ def test_a_question_waits_for_the_human_and_holds_up_nobody(talk, store, clock):
     assert datetime.fromisoformat(reply["result"]["at"]).timestamp() * SECOND == clock()
     assert reply["seq"] == talk.seq()
     assert settled(talk) == []
+
+
+def test_many_that_wait_cost_a_commit_of_another_one_read_and_each_gets_its_answer_withdrawal_and_timeout(
+    talk, store, clock, monkeypatch
+):
+    uids = [asked(talk, question=f"Number {number}?") for number in range(20)]
+    late = asked(talk, question="In time?", timeout=60)
+    read, ask = [], ask_queries.ask
+    monkeypatch.setattr(ask_queries, "ask", lambda db, uid: [read.append(uid), ask(db, uid)][1])
+    add(talk, "meanwhile")
+    assert settled(talk) == [] and read == []
+    store.commit(AnswerAsk(uids[3], "yes"), CloseAsk(uids[5], "withdrawn"), actor="human", now=clock())
+    assert [reply["ok"] for reply in settled(talk)] == [True, False] and {*read} == {uids[3], uids[5]}
+    read.clear()
+    clock.forward(61)
+    (reply,) = settled(talk)
+    assert reply["error"]["code"] == "timeout" and {*read} == {late}
 
 
 def test_of_one_agent_fifty_questions_wait_and_no_more(talk, other, store, clock):

@@ -31,6 +31,7 @@ _COUNT_OPEN = Statement(
 )
 _COUNT_ALL = Statement(lambda: AskRow.select(fn.COUNT(AskRow.id)).where(AskRow.state == SQL("'open'")))
 _OPEN_ASKS = Statement(lambda: AskRow.select(*_COLUMNS).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at))
+_OPEN_UIDS = Statement(lambda: AskRow.select(AskRow.uid).where(AskRow.state == SQL("'open'")))
 _OLDEST_LOOKED_AT = AskRow.select(fn.MAX(AskRow.id) - _NEWEST)
 _WAITING_AS = Statement(
     lambda: (
@@ -91,6 +92,11 @@ def own_ask(db: Database, agent: str, reference: str) -> Ask:
 def open_asks(db: Database) -> list[Ask]:
     """Return the questions that wait for the human, in the order of `by_age`."""
     return sorted(map(_read, db.all(_OPEN_ASKS)), key=by_age)
+
+
+def open_uids(db: Database) -> set[str]:
+    """Return the uids of all open questions."""
+    return {uid for (uid,) in db.all(_OPEN_UIDS)}
 
 
 def by_age(ask: Ask) -> tuple[int, int]:
