@@ -488,7 +488,7 @@ async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks
     by_agent(plan, "human", *answers)
     app = make_app(plan.path)
     async with opened(app, (120, 24)):
-        assert re.search(r"\? #6  Write integration.* check failed", above(app))
+        assert re.search(r"\? #6  Write integration.*: ✗ \w+ failed", above(app))
 
 
 async def test_a_question_alone_is_told_whole(app, plan):
@@ -551,7 +551,7 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
         assert " ? 2 questions   ✗ 1 failed   ! 0 stuck   ⇡ 1 to review   • " in lines(app)[1]
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in lines(app)[2]
         (line,) = (line for line in above(app).splitlines() if line.startswith("•⇡ "))
-        assert re.fullmatch(rf"•⇡ #9  Old cookie banner  {work.agent} .*to review +now", line)
+        assert re.fullmatch(rf"•⇡ #9  to review: Old cookie banner .* {work.agent} +now", line)
 
 
 @pytest.mark.parametrize("wrong", ["a failed job", "a late job", "a late task", "a question", "a failed task"])
@@ -589,7 +589,7 @@ async def test_late_tasks_are_told_above_the_pane_and_become_late_by_time_alone(
         assert "late" not in above(app)
         app.context.clock.now = lambda: NOW + 600_000_000
         app.frame.redraw()
-        row = re.compile(r"◷ #8  Backup restore drill: due Sat 2026-11-21 20:20 +late +5m")
+        row = re.compile(r"◷ #8  Backup restore drill: due Sat 2026-11-21 20:20 +5m")
         await until(pilot, lambda: row.search(above(app)))
         assert "◷ 1 late" in lines(app)[1]
 
@@ -621,11 +621,12 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "• since 19:58: #5 started, #8 #9 noted"),
-        (74, "• 19:58: #5 started, #8 #9 noted"),
-        (66, "• #5 started, #8 #9 noted"),
-        (63, "• #5 started, 2 noted"),
-        (60, "• 1 started, 2 noted"),
+        (120, "• since 19:58: #5 started, #8 #9 commented"),
+        (74, "• 19:58: #5 started, #8 #9 commented"),
+        (70, "• 19:58: #5 started, #8 #9 commented"),
+        (69, "• #5 started, #8 #9 commented"),
+        (63, "• #5 started, #8 #9 commented"),
+        (60, "• #5 started, 2 commented"),
     ],
 )
 async def test_what_else_has_changed_is_said_in_words_the_most_important_first_and_counted_where_there_is_no_room(
@@ -639,8 +640,8 @@ async def test_what_else_has_changed_is_said_in_words_the_most_important_first_a
 @pytest.mark.parametrize(
     ("width", "gap", "changed"),
     [
-        (76, "   ", "#6 noted"),
-        (72, "  ", "#6 noted"),
+        (80, "   ", "#6 commented"),
+        (76, "  ", "#6 commented"),
     ],
 )
 async def test_a_failed_check_has_fewer_words_before_which_tasks_have_changed_gives_way(
@@ -673,7 +674,7 @@ async def test_no_task_is_read_to_say_that_thousands_have_changed(make_app, plan
         read = []
         monkeypatch.setattr(list_pages, "line", lambda db, uid: read.append(uid))
         monkeypatch.setattr(Seen, "named_changes", lambda _: read.append("all"))
-        assert changes_text.what_changed(app.context, {plan[3]}) == ["1 started, 5,000 new, 2 noted"]
+        assert changes_text.what_changed(app.context, {plan[3]}) == ["1 started, 5,000 new, 2 commented"]
         assert read == []
 
 
@@ -683,7 +684,7 @@ async def test_the_last_status_of_a_task_says_more_than_a_note_and_what_was_seen
         agent(EditTask(plan[8], {"description": "In the cellar."}))
         await until(pilot, lambda: "#8 edited" in lines(app)[1])
         agent(LogTask(plan[8], "looked"))
-        await until(pilot, lambda: "#8 noted" in lines(app)[1])
+        await until(pilot, lambda: "#8 commented" in lines(app)[1])
         agent(EditTask(plan[8], {"status": "skipped"}), LogTask(plan[8], "later"))
         await until(pilot, lambda: "#8 skipped" in lines(app)[1])
         agent(DeleteTask(plan[9]))
@@ -691,7 +692,7 @@ async def test_the_last_status_of_a_task_says_more_than_a_note_and_what_was_seen
         await press(app, pilot, "full_stop")
         await until(pilot, lambda: lines(app)[1].endswith("• 0 changed"))
         agent(LogTask(plan[8], "again"))
-        await until(pilot, lambda: lines(app)[1].endswith(": #8 noted"))
+        await until(pilot, lambda: lines(app)[1].endswith(": #8 commented"))
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):

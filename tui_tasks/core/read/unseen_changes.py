@@ -22,10 +22,10 @@ _OF_STATUSES: Final = {
     "skipped": "skipped",
     "cancelled": "cancelled",
 }
-_OF_KINDS: Final = {"task.logged": "noted", "task.created": "new"}
-WORDS: Final = (*_OF_STATUSES.values(), "new", "noted", "edited")
+_OF_KINDS: Final = {"task.logged": "commented", "task.created": "new"}
+WORDS: Final = (*_OF_STATUSES.values(), "new", "commented", "edited")
 """What has happened to a task, in a word, the most important first: the last of its statuses counts more than notes."""
-_RANKS: Final = {word: WORDS.index(word) for word in ("new", "noted", "edited")}
+_RANKS: Final = {word: WORDS.index(word) for word in ("new", "commented", "edited")}
 
 
 class UnseenChanges:

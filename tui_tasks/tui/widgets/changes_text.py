@@ -34,9 +34,9 @@ def changed_words(context: Context, *, is_long: bool) -> str:
 
 
 def what_changed(context: Context, in_rows: Collection[str]) -> list[str]:
-    """Return what has happened, in shorter and shorter words: `#5 started, #6 #8 noted, 1 deleted`, then
-    `#5 started, 2 noted, 1 deleted`, then `1 started, 2 noted, 1 deleted`. Empty where more than can be noted, or
-    nothing, has changed.
+    """Return what has happened, in shorter and shorter words: `#5 started, #6 #8 commented, 1 deleted`, then
+    `#5 started, 2 commented, 1 deleted`, then `1 started, 2 commented, 1 deleted`. Empty where more than can be noted,
+    or nothing, has changed.
     """
     counts = context.state.seen.change_counts(in_rows)
     if counts.total() >= MAX_NEW:

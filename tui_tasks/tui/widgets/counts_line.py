@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import MAX_NEW
+from tui_tasks.core.read.unseen_changes import MAX_NEW, WORDS
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import Look, look, sign
@@ -76,13 +76,15 @@ class Count(NamedTuple):
 
 _NOTHING: Final = "nothing needs you"
 _PUT_AWAY: Final = "failures put away"
+# The most ways in which it is said what has changed: a task can change in each of these words.
+_MOST_WAYS: Final = len(WORDS) + 3
 # What has happened to a task that its row of what needs the human says already; everything else is said beside it.
 _SAID: Final[Mapping[int, Collection[str]]] = {
-    open_needs.ASKS: ("noted", "edited"),
-    open_needs.CHECKS: ("noted", "edited", "done"),
+    open_needs.ASKS: ("commented", "edited"),
+    open_needs.CHECKS: ("commented", "edited", "done"),
     open_needs.HELD: ("new",),
-    open_needs.REVIEW: ("noted", "edited", "done"),
-    open_needs.AGENTS: ("noted", "edited", "started"),
+    open_needs.REVIEW: ("commented", "edited", "done"),
+    open_needs.AGENTS: ("commented", "edited", "started"),
     open_needs.FAILED: ("failed",),
 }
 _WAITING: Final = (open_needs.ASKS, open_needs.CHECKS, open_needs.HELD, open_needs.REVIEW, open_needs.AGENTS)
@@ -122,7 +124,7 @@ class Counts:
         found = [need for need in every if not self._needs.is_hidden(need)]
         of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
         if any(of[kind] for kind in _WAITING):
-            yield self._count(len(of[open_needs.ASKS]), "questions", "needs_you", "asks")
+            yield self._questions(len(of[open_needs.ASKS]))
         else:
             yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
         failed = [need for need in found if need.word == "failed"]
@@ -156,6 +158,12 @@ class Counts:
         mark = self._mark(looks, looks.color if number else "$muted")
         return Count(mark, (counted(number, words),), f"{number:,}", self._act(action))
 
+    def _questions(self, number: int) -> Count:
+        """Return `? 2 questions`, or `? 2 ask` where what else has changed has room thus alone (`_changed`)."""
+        shown = self._count(number, "questions", "needs_you", "asks")
+        whole, brief = shown.forms[0], f"{number:,} {'asks' if number == 1 else 'ask'}"
+        return shown._replace(forms=(whole, whole, brief), briefs=(whole, brief) * _MOST_WAYS + (whole,))
+
     def _stuck(self, found: Sequence[Need]) -> Count:
         """Return how many agents are stuck, gone or quiet; those that failed are counted as such."""
         numbers = tally(need for need in found if need.word != "failed")
@@ -165,7 +173,7 @@ class Counts:
         return Count(mark, (text,), str(numbers.get("stuck", 0)) if is_brief else text, self._act("agents"))
 
     def _changed(self, every: Sequence[Need], *, is_alone: bool) -> Count:
-        """Return `• since 19:58: #5 started, #6 #8 noted`, down to `• 3 changed`.
+        """Return `• since 19:58: #5 started, #6 #8 commented`, down to `• 3 changed`.
 
         It is what agents have done that the human has not seen, without what needs them: the rows of that are marked.
         On a small screen, which has no rows, it is how many tasks have changed.
@@ -194,8 +202,11 @@ class Counts:
         number = f"{others:,}{'+' * (others >= MAX_NEW)}"
         in_all = [f"{number} changed since {at}", f"{number} changed"]
         ways = what_changed(self._context, in_rows)
-        forms = [f"since {at}: {ways[0]}", f"{at}: {ways[0]}", ways[0]] if ways else in_all
-        return Count((f"{mark} ", "$changed"), forms, number, briefs=[*ways, *in_all])
+        # Each way twice: it is tried with fewer words for the questions before it gives way.
+        forms = [f"since {at}: {ways[0]}", *[f"{at}: {ways[0]}"] * 2] if ways else in_all
+        return Count(
+            (f"{mark} ", "$changed"), forms, number, briefs=[way for way in (*ways, *in_all) for _ in range(2)]
+        )
 
     def _mark(self, looks: Look, color: str) -> Part:
         return f"{looks.mark(ascii_only=self._context.ascii_only)} ", color

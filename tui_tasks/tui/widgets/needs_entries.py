@@ -51,7 +51,7 @@ class Entry(msgspec.Struct, frozen=True):
     """The number of its task (`#7`) or its job (`S3`); empty without one."""
     text: str
     aside: str
-    """Its agent, or a word for what it is."""
+    """Its agent; empty without one."""
     brief: str = ""
     """The text where `text` takes more than a line; empty: `text`."""
 
@@ -78,7 +78,7 @@ class NeedsEntries:
         if need.parts:
             return self._group(need)
         if need.is_rest:
-            return self._entry(need, "", f"{need.count:,} more", need.word)
+            return self._entry(need, "", f"{need.count:,} more {need.word}", "")
         words = {
             open_needs.ASKS: self._ask,
             open_needs.CHECKS: self._check,
@@ -105,19 +105,18 @@ class NeedsEntries:
         task = self._line(need.task)
         reason = failed_check(self.context, task) if task is not None else None
         number, name = self._task(need.task)
-        return self._entry(need, number, f"{name}{f': {reason}' if reason is not None else ''}", need.word)
+        return self._entry(need, number, f"{name}{f': {reason}' if reason is not None else ''}", _who(task))
 
     def _held(self, need: Need) -> Entry:
         row = need.row
         number = _of_job(job_lines.place(self.context.db, row.id)) if row.is_job else f"#{row.id}"
-        text = f"{one_line(row.name, _SHORT_NAME)}  {agent_text.who(row.maker, WHO)}"
-        return self._entry(need, number, text, need.word)
+        return self._entry(need, number, f"held: {one_line(row.name, _NAME)}", agent_text.who(row.maker, WHO))
 
     def _work(self, need: Need) -> Entry:
         number, name = self._task(need.task)
         counts = self.context.state.reviewable.get(need.task or "", "")
-        text = "  ".join(filter(None, (name, agent_text.who(need.agent, WHO), one_line(counts))))
-        return self._entry(need, number, text, need.word)
+        text = "  ".join(filter(None, (f"to review: {name}", one_line(counts))))
+        return self._entry(need, number, text, agent_text.who(need.agent, WHO))
 
     def _agent(self, need: Need) -> Entry:
         who = agent_text.who(need.agent, WHO)
@@ -132,20 +131,20 @@ class NeedsEntries:
         task = need.row
         reason = self.context.state.why_failed(task)
         brief = one_line(reason) if reason else ""
-        aside = agent_text.who(task.who, WHO) if task.who else need.word
-        return self._entry(need, f"#{task.number}", _with_reason(one_line(task.name, _NAME), reason), aside, brief)
+        text = _with_reason(one_line(task.name, _NAME), reason)
+        return self._entry(need, f"#{task.number}", text, _who(task), brief)
 
     def _group(self, need: Need) -> Entry:
         """Return `#3 #5 #9 +11  test_dst_gap: expected 02:30`."""
         numbers = [f"#{part.row.number}" for part in need.parts]
         more = [f"+{len(numbers) - _NUMBERS}"] if len(numbers) > _NUMBERS else []
         reason = one_line(self.context.state.why_failed(need.row))
-        return self._entry(need, " ".join((*numbers[:_NUMBERS], *more)), reason, need.word)
+        return self._entry(need, " ".join((*numbers[:_NUMBERS], *more)), reason, "")
 
     def _failed_job(self, need: Need) -> Entry:
         job = need.row
         text = _with_reason(one_line(job.name, _NAME), job_lines.why_failed(self.context.db, job.uid))
-        return self._entry(need, _of_job(job_lines.place(self.context.db, job.id)), text, need.word)
+        return self._entry(need, _of_job(job_lines.place(self.context.db, job.id)), text, "")
 
     def _late_job(self, need: Need) -> Entry:
         job, now = need.row, self.context.clock.now()
@@ -153,12 +152,12 @@ class NeedsEntries:
         if not why:
             self.lasts(job.when + ON_TIME - now)
         text = f"{one_line(job.name, _NAME)}: due {self.context.clock.time_of(job.when)}{why}"
-        return self._entry(need, _of_job(job.number), text, need.word)
+        return self._entry(need, _of_job(job.number), text, "")
 
     def _late(self, need: Need) -> Entry:
         now = task_fields.local_time(self.context.clock.now(), self.context.clock.zone)
         number, name = self._task(need.task)
-        return self._entry(need, number, f"{name}: due {due_dates.when(need.row, now)}", need.word)
+        return self._entry(need, number, f"{name}: due {due_dates.when(need.row, now)}", _who(self._line(need.task)))
 
     def _line(self, uid: str | None) -> TaskLine | None:
         return list_pages.line(self.context.db, uid) if uid is not None else None
@@ -177,6 +176,11 @@ def _whole(text: str) -> str:
 def _of_job(number: int) -> str:
     """Return the number of a job as the schedule shows it."""
     return f"S{number}" if number else ""
+
+
+def _who(task: TaskLine | None) -> str:
+    """Return whose task it is; empty for nobody's."""
+    return agent_text.who(task.who, WHO) if task is not None and task.who else ""
 
 
 def _with_reason(name: str, reason: str) -> str:

@@ -46,7 +46,7 @@ ROWS_AND_DETAIL: Final = 14
 """The rows that a screen keeps which shows a detail below its list."""
 _MOST_OF_ONE: Final = 4
 """The most lines of one text."""
-# In cells, as in a list's rows: what stands around a number, an agent or a word, and an age with the margin after it.
+# In cells, as in a list's rows: what stands around a number and an agent, and an age with the margin after it.
 _AROUND_NUMBER: Final = 5
 _ASIDE: Final = 8
 _WIDE_ASIDE: Final = 10
@@ -66,7 +66,7 @@ class _Columns(NamedTuple):
         return self._replace(number=self.number + more, words=max(1, self.words - more))
 
     def room_beside(self, aside: str) -> int:
-        """Return how many cells the words have beside an agent or a word."""
+        """Return how many cells the words have beside an agent."""
         return max(1, self.words - max(self.aside, cell_len(aside)) - 4) if aside else self.words
 
 
@@ -145,8 +145,8 @@ class NeedsText(TextDrawing):
         return sign("changed", ascii_only=self.context.ascii_only) if has_new else " "
 
     def _fitted(self, entry: Entry, columns: _Columns) -> tuple[Sequence[str], str]:
-        """Return the lines of an entry's words, and what stands beside them: an agent, or a word that gives way to them
-        where a number says what the entry is about.
+        """Return the lines of an entry's words, and its agent beside them, which gives way to them where a number says
+        what the entry is about.
         """
         ascii_only, aside = self.context.ascii_only, safe_ends(entry.aside, WHO, ascii_only=self.context.ascii_only)
         for text in (entry.text, *filter(None, [entry.brief])):
