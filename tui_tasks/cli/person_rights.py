@@ -236,12 +236,12 @@ def _answer_of_screen(
 ) -> str | None:
     """Ask by a question of the shell; return the answer, or None if none came in time, or none is needed any more."""
     from tui_tasks import clock
+    from tui_tasks.core.decided_text import decided_line
     from tui_tasks.core.engine.commit_watch import Watch
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
     from tui_tasks.core.operations.sessions import Process
     from tui_tasks.core.read import ask_queries
-    from tui_tasks.core.rules.agents.request_text import decided_line
     from tui_tasks.core.unjournaled import connections
     from tui_tasks.core.vocab import SHELL
     from tui_tasks.runner import processes
@@ -278,7 +278,7 @@ def _answer_of_screen(
 
 def quoted(text: str, *, is_prose: bool = True) -> list[str]:
     """Return the lines of a text of others, each behind a bar: none can pass for a line of this program."""
-    from tui_tasks.core.rules.agents.request_text import decided_line
+    from tui_tasks.core.decided_text import decided_line
 
     return [f"{_BAR}{decided_line(line, is_prose=is_prose)}" for line in text.split("\n")]
 
@@ -288,8 +288,8 @@ def task_lines(db: Database, task: Task, *, with_log: bool = True) -> list[str]:
     import msgspec
 
     from tui_tasks.core import agent_names
+    from tui_tasks.core.decided_text import decided_line
     from tui_tasks.core.read.tasks import task_queries, task_records
-    from tui_tasks.core.rules.agents.request_text import decided_line
     from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
     from tui_tasks.core.vocab import priority_word
 
@@ -315,7 +315,7 @@ def task_lines(db: Database, task: Task, *, with_log: bool = True) -> list[str]:
 
 def review_lines(review: Review, checks: Sequence[Check]) -> list[str]:
     """Return the files, commits, conflicts and checks of a work, without the content of the files."""
-    from tui_tasks.core.rules.agents.request_text import decided_line
+    from tui_tasks.core.decided_text import decided_line
 
     where = decided_line(review.branch or str(review.folder))
     lines = [f"{where}  {review.ahead} ahead of {decided_line(review.base)}, {review.behind} behind"]

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
+from tui_tasks.core.decided_text import decided_line, decided_lines
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.rules.agents.request_text import (
     always_text,
-    decided_line,
-    decided_lines,
     is_whole,
     permission_lines,
     request_options,

@@ -101,8 +101,8 @@ def _commit_change(word: str, operation: Callable[[TaskList, argparse.Namespace]
 def _auto(options: argparse.Namespace) -> None:
     from pathlib import Path
 
+    from tui_tasks.core.decided_text import decided_line
     from tui_tasks.core.operations.work import SetAuto, StopAuto
-    from tui_tasks.core.rules.agents.request_text import decided_line
     from tui_tasks.work import program_commands, starting
 
     require_database(options)

@@ -20,10 +20,10 @@ from tui_tasks.cli.person_rights import quoted, task_lines
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK

@@ -24,9 +24,9 @@ from tui_tasks.cli.supervise.work_agents import (
     work_of,
 )
 from tui_tasks.cli.tasks.lookup import find_task, titled
+from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.text.safe import safe_line

@@ -201,11 +201,11 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     from tui_tasks.cli import person_rights
     from tui_tasks.cli.person_rights import quoted
     from tui_tasks.cli.tasks.lookup import find_task, titled
+    from tui_tasks.core.decided_text import decided_line
     from tui_tasks.core.errors import NotFound
     from tui_tasks.core.operations.jobs import GiveChecks
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.read.tasks import task_queries
-    from tui_tasks.core.rules.agents.request_text import decided_line
     from tui_tasks.settings.live_settings import CheckSettings
     from tui_tasks.text.safe import safe_line
 

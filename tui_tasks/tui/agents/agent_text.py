@@ -153,7 +153,7 @@ def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
 @lru_cache(256)
 def _decided(text: str, *, is_prose: bool, ascii_only: bool) -> str:
     """Return a text as one line; kept, as a long one takes milliseconds, and lines are drawn often."""
-    from tui_tasks.core.rules.agents.request_text import decided_lines
+    from tui_tasks.core.decided_text import decided_lines
 
     return " ".join(decided_lines(text, is_prose=is_prose, ascii_only=ascii_only))
 

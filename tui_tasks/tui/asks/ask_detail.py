@@ -9,15 +9,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Ask
+from tui_tasks.core.decided_text import NEWLINE, decided_line, decided_lines
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.rules.agents.request_text import (
     MAX_OPTIONS,
-    NEWLINE,
-    decided_line,
-    decided_lines,
     is_written_out,
     option_lines,
     permission_lines,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core import vocab
+from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
-from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts

@@ -9,6 +9,7 @@ import msgspec
 from typing_extensions import override
 
 from tui_tasks.core import vocab
+from tui_tasks.core.decided_text import decided_line, decided_lines
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.job_snapshots import ACCEPTED as ACCEPTED_OF_JOB
 from tui_tasks.core.job_snapshots import Job
@@ -19,7 +20,6 @@ from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, JoinTask
 from tui_tasks.core.read import job_queries, overview
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.read.tasks.held_queries import HeldTask
-from tui_tasks.core.rules.agents.request_text import decided_line, decided_lines
 from tui_tasks.core.rules.tasks import held_rules
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.snapshots import Task

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.rules.agents.request_text import ask_options, decided_line
+from tui_tasks.core.decided_text import decided_line
+from tui_tasks.core.rules.agents.request_text import ask_options
 from tui_tasks.text.glyphs import AGENT_LOOKS, look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.runner import git, git_isolation
 from tui_tasks.runner.git import GitFailed
 
