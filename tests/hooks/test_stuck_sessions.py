@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import SECOND, Clock
 from tests.hooks.playing import Player
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import stuck_signs
 from tui_tasks.core.read.agents.stuck_agents import Cause, Thresholds, causes
 from tui_tasks.core.store import Store
 
@@ -38,7 +38,7 @@ def runs(player: Player, tool: str, seconds: float, *, call: str = "c", error: s
 
 
 def cause(player: Player) -> Cause | None:
-    return causes(activity.of_agents(player.store.db, player.clock()), player.clock(), LIMITS).get("claude-1")
+    return causes(stuck_signs.of_agents(player.store.db, player.clock()), player.clock(), LIMITS).get("claude-1")
 
 
 def test_a_tool_that_runs_ten_times_as_long_as_usual(claude: Player) -> None:
@@ -109,7 +109,7 @@ def test_one_that_waits_for_a_permission(claude: Player) -> None:
 def test_one_that_has_ended_is_looked_at_no_more(claude: Player) -> None:
     tell(claude, "SessionEnd", reason="exit")
     claude.clock.forward(86_400)
-    assert activity.of_agents(claude.store.db, claude.clock()) == []
+    assert stuck_signs.of_agents(claude.store.db, claude.clock()) == []
 
 
 def test_one_that_has_run_into_a_limit(claude: Player) -> None:

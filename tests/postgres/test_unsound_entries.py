@@ -15,7 +15,7 @@ from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.maintenance.past_state import PastState
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import digest, overview, statistics
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import stuck_signs
 from tui_tasks.core.read.pages import log_pages, search_index
 from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.store import Store
@@ -127,7 +127,7 @@ def test_whoever_reads_the_journal_sees_it_by_its_kind(opened_on, written, colum
     statistics.events(db, 1, 0, journal.newest(db))
     while search_index.catch_up(db):
         pass
-    activity.of_agents(db, START)
+    stuck_signs.of_agents(db, START)
 
 
 def test_a_disk_that_cannot_be_written_passes_nothing_over(store_on, written, monkeypatch):

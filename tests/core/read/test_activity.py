@@ -18,7 +18,7 @@ from tui_tasks.core.operations.sessions import (
     TaskListReported,
 )
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import activity, stuck_signs
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
@@ -29,7 +29,9 @@ LIMITS = Thresholds()
 
 
 def kinds(store: Store, clock: Clock) -> dict[str, str]:
-    return {name: cause.kind for name, cause in causes(activity.of_agents(store.db, clock()), clock(), LIMITS).items()}
+    return {
+        name: cause.kind for name, cause in causes(stuck_signs.of_agents(store.db, clock()), clock(), LIMITS).items()
+    }
 
 
 def test_who_has_nothing_to_do_is_never_stuck(talk, store, clock):
@@ -105,7 +107,7 @@ def test_a_question_is_a_wait_for_the_human_since_it_was_asked(talk, store, cloc
     asked = clock()
     talk.session.answer([{"id": 1, "tool": "ask", "arguments": {"question": "Which port?\nOr both?"}}])
     clock.forward(LIMITS.waiting)
-    (cause,) = causes(activity.of_agents(store.db, clock()), clock(), LIMITS).values()
+    (cause,) = causes(stuck_signs.of_agents(store.db, clock()), clock(), LIMITS).values()
     assert (cause.kind, cause.since, cause.text) == ("human", asked, "waits for you: Which port?")
 
 
@@ -141,7 +143,7 @@ def test_the_same_refusal_again_and_again_is_a_failure(talk, store, clock):
     for _ in range(3):
         talk.refused("control:pause", agent="other")
         clock.forward(5)
-    (cause,) = causes(activity.of_agents(store.db, clock()), clock(), LIMITS).values()
+    (cause,) = causes(stuck_signs.of_agents(store.db, clock()), clock(), LIMITS).values()
     assert cause.kind == "failure"
     assert "control:pause" in cause.text
 

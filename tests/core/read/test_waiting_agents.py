@@ -10,7 +10,7 @@ from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import activity, agent_states, fleet, stuck_agents
+from tui_tasks.core.read.agents import agent_states, fleet, stuck_agents, stuck_signs
 from tui_tasks.core.read.agents.fleet import DAY
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
@@ -55,7 +55,7 @@ class Serving:
     def cause(self) -> str | None:
         """Why it is stuck."""
         found = stuck_agents.causes(
-            activity.of_agents(self.store.db, self.clock()), self.clock(), stuck_agents.Thresholds()
+            stuck_signs.of_agents(self.store.db, self.clock()), self.clock(), stuck_agents.Thresholds()
         )
         return found["alpha"].kind if "alpha" in found else None
 

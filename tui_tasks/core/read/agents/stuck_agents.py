@@ -1,6 +1,6 @@
 """Why an agent is stuck: a cause in one line, found from its actions, never from its own words.
 
-Nothing is read here: `activity` collects what is known of agents. Instants and durations are microseconds.
+Nothing is read here: `stuck_signs` collects what is known of agents. Instants and durations are microseconds.
 """
 
 from __future__ import annotations
