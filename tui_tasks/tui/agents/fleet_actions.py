@@ -1,7 +1,8 @@
-"""The human's actions on the agent under the cursor in the fleet, and answers to its question."""
+"""The human's actions on the agent under the cursor in the fleet, answers to its question, and the keys at the foot."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
@@ -18,13 +19,14 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status, take_back, why_not_yet
-from tui_tasks.tui.asks.answer_keys import no_title, send_answer, why_no_no
+from tui_tasks.tui.asks.answer_keys import answer_keys, answer_word, no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import READ_FIRST
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.inputs.text_dialog import TextDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
+from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.work import attaching, work_actions
 from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
 
@@ -259,3 +261,40 @@ class FleetAnswers(Controller):
                 self._fleet.release()
         if is_sent:
             self._context.say(f"Sent to {agent_text.who(agent, 30)}: {safe_line(answer, 60)}.")
+
+
+def fleet_hints(fleet: Fleet) -> Sequence[Hint]:
+    """Return the hints at the foot for the agent under the cursor, in the order of use."""
+    hint, view, member = fleet.hint_of, fleet.shown_view, fleet.member
+    if fleet.is_on_gone:
+        return hint("agent_log", "Fold" if fleet.shows_gone else "Show them"), hint("back"), hint("help")
+    answers = answer_keys(view) if view is not None else ()
+    hints = _answer_hints(fleet, view, answers) if view is not None else []
+    if view is None and member is not None and member.ask is not None:
+        hints = [hint("agent_ask", "Next question")]
+    if fleet.small:
+        return *hints, *map(hint, ("seen", "back", "agent_message", "help"))
+    is_stuck = member is not None and (member.stuck is not None or member.name in fleet.have_left)
+    back = ("agent_give_back",) if member is not None and member.task is not None and is_stuck else ()
+    has_turn = member is not None and member.session is not None
+    stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
+    pause = hint("agent_pause", "Resume" if fleet.agent_actions.is_paused else "")
+    is_ours = member is not None and work_queries.of_agent(fleet.context.db, member.name) is not None
+    peek = ("agent_peek",) if is_ours else ()
+    log = hint("agent_log", "Review" if fleet.to_review is not None else "Terminal" if is_ours else "")
+    first = map(hint, ("seen", "back", "agent_message"))
+    return *hints, *first, pause, *map(hint, (*back, *stop, *peek)), log, hint("help")
+
+
+def _answer_hints(fleet: Fleet, view: AskView, keys: Sequence[str]) -> Sequence[Hint]:
+    """Return the keys that answer a question from here; the last way is the inbox, for other options."""
+    hint = fleet.hint_of
+    if view.why_closed is not None:
+        return [hint("agent_ask")]
+    if view.takes_several or not keys:
+        return [hint("agent_ask", "Choose" if view.options else "Answer")]
+    if fleet.offers_to_open:
+        return [hint("agent_ask", "Read it")]
+    allow = "Allow" if view.is_permission else ""
+    hints = [hint(each, answer_word(view, each) or allow * (each == "ask_approve")) for each in keys]
+    return [*hints, *([hint("agent_ask", "Choose")] if len(view.options) > len(keys) else [])]

@@ -19,11 +19,11 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers
+from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers, fleet_hints
 from tui_tasks.tui.agents.fleet_note import FleetNote
 from tui_tasks.tui.agents.fleet_rows import FleetList, FleetRow, FleetRows, GoneAgents
 from tui_tasks.tui.app.list_actions import ProjectActions
-from tui_tasks.tui.asks.answer_keys import OptionKeys, answer_keys, answer_word
+from tui_tasks.tui.asks.answer_keys import OptionKeys
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import LOOK_SECONDS, Reading
 from tui_tasks.tui.inputs.dialogs import FilterDialog
@@ -35,7 +35,7 @@ from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.rows.row_painter import nothing_matches
-from tui_tasks.tui.state.context import Context, Hint
+from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
@@ -92,13 +92,13 @@ class Fleet(Overlay):
         self._note_title = FrameLine(context, self._note_text.title, id="under")
         self._note = TextLines(context, self._note_text, id="note")
         answers = FleetAnswers(self)
-        self._agent_actions = AgentActions(context, self.agent_here, self.has_stood, self._task_here)
+        self.agent_actions = AgentActions(context, self.agent_here, self.has_stood, self._task_here)
         self.controllers = (
             RowMoves(lambda: self.window),
             answers,
             OptionKeys(context, lambda: self.view, answers),
             FleetActions(self),
-            self._agent_actions,
+            self.agent_actions,
             ProjectActions(context),
         )
         self.listed: InMemorySource[FleetRow] = InMemorySource(lambda row: row.name, self._order)
@@ -106,17 +106,18 @@ class Fleet(Overlay):
         self.reading = Reading(context)
         # What stands on screen: the agent under the cursor, and the order of the lines, by how often others moved them.
         self._agent_stands, self._rows_stand, self._row_moves = Reading(context), Reading(context), 0
-        # The question that is drawn.
-        self._shown: AskView | None = None
-        # Whether the foot has the key that opens it in place of those that answer it.
-        self._offers_to_open = False
+        self.shown_view: AskView | None = None
+        """The question that is drawn."""
+        self.offers_to_open = False
+        """Whether the foot has the key that opens it in place of those that answer it."""
         # Kept, as measuring it looks at all agents.
         self._head_height = 0
         # The places of the agents that wait for the human or are in trouble, which the title counts at each move.
         self._needing: Sequence[int] = ()
         self._over: set[str] = set()
-        self._left: set[str] = set()
-        self._shows_gone = False
+        self.have_left: set[str] = set()
+        """The agents that have left their tasks."""
+        self.shows_gone = False
         self.filter = ""
         """The words that hide other agents."""
         # The agent that was answered last, and what its line is sorted by until the cursor leaves it.
@@ -147,7 +148,7 @@ class Fleet(Overlay):
         # What the order of the rows follows from changes with them alone.
         now, seen_at = self.context.clock.now(), self.context.state.seen.put_away_at
         self._over = {member.name for member in members if agent_states.is_over(member, now, seen_at)}
-        self._left = {member.name for member in members if member.left_task(now, self._quiet_after) is not None}
+        self.have_left = {member.name for member in members if member.left_task(now, self._quiet_after) is not None}
         self.members = [member for member in members if self.context.state.projects.shows_member(member)]
         if words := self.filter.casefold().split():
             return [
@@ -160,13 +161,13 @@ class Fleet(Overlay):
             and one.state == "gone"
             and one.task is None
             and one.ask is None
-            and one.name not in self._left
+            and one.name not in self.have_left
         ]
         if len(gone) < 2:
             return [*self.members]
         finished = sum(map(agent_states.has_finished, gone))
-        fold = GoneAgents(tuple(one.name for one in gone), self._shows_gone, finished)
-        folded = set() if self._shows_gone else {*fold.names}
+        fold = GoneAgents(tuple(one.name for one in gone), self.shows_gone, finished)
+        folded = set() if self.shows_gone else {*fold.names}
         return [fold, *(one for one in self.members if one.name not in folded)]
 
     def _replace(self, rows: Sequence[FleetRow]) -> set[str]:
@@ -178,12 +179,12 @@ class Fleet(Overlay):
     def made_again(self) -> Fleet:
         """Return a screen that shows the same, with the cursor on the same line."""
         made = Fleet(self.context, self.window.cursor)
-        made._shows_gone, made.filter = self._shows_gone, self.filter
+        made.shows_gone, made.filter = self.shows_gone, self.filter
         return made
 
     def turn_gone(self) -> None:
         """Show the lines of the agents that are gone, or fold them into one."""
-        self._shows_gone = not self._shows_gone
+        self.shows_gone = not self.shows_gone
         self._take()
         self._show()
 
@@ -304,7 +305,7 @@ class Fleet(Overlay):
 
     def _look_at_hook(self) -> None:
         """Draw again where a program has stopped waiting for the answer."""
-        if self.view != self._shown:
+        if self.view != self.shown_view:
             self._show()
 
     def _note_painted(self) -> None:
@@ -315,7 +316,7 @@ class Fleet(Overlay):
             self.reading.painted(version, to_end=self._note_text.has_whole(version) and bool(self._note.size.height))
             self._agent_stands.painted(self.agent_here(), to_end=False)
             self._rows_stand.painted(self._row_moves, to_end=False)
-            if self._must_be_opened(self._shown) != self._offers_to_open:
+            if self._must_be_opened(self.shown_view) != self.offers_to_open:
                 self._show_keys()
 
     def has_stood(self) -> bool:
@@ -373,7 +374,7 @@ class Fleet(Overlay):
         if not isinstance(row, Member) or (row.state == "failed" and row.name in self._over):
             return False
         has_stopped = self._rows.state_of(row) in ("stuck", "stopped", "failed", "left")
-        return has_stopped or row.state == "waiting" or row.ask is not None or row.name in self._left
+        return has_stopped or row.state == "waiting" or row.ask is not None or row.name in self.have_left
 
     # Events
 
@@ -415,7 +416,7 @@ class Fleet(Overlay):
         """Show the note on another agent."""
         if self._answered is not None and self.window.cursor != self._answered[0]:
             self.release()
-        if self._shown is not None:
+        if self.shown_view is not None:
             self.context.say("")  # it was about the question before, and hides the keys of this one
         self._show_agent()
 
@@ -437,54 +438,13 @@ class Fleet(Overlay):
         name = self.agent_here()
         words = activity.words(self.context.db, name, min(MAX_WORDS, self.size.height // 6)) if name else []
         sent = ask_queries.newest(self.context.db, name, MAX_MESSAGES) if name else []
-        self._shown = self.view
-        self._note_text.put(self.member, self._shown, words, sent)
+        self.shown_view = self.view
+        self._note_text.put(self.member, self.shown_view, words, sent)
         for part in (self._note_title, self._note, self._head.title, self._titles):
             part.redraw()
         self.call_after_refresh(self._note_painted)
         self._show_keys()
 
     def _show_keys(self) -> None:
-        self._offers_to_open = self._must_be_opened(self._shown)
-        if self.is_on_gone:
-            word = "Fold" if self._shows_gone else "Show them"
-            self.hint(self.hint_of("agent_log", word), *map(self.hint_of, ("back", "help")))
-            return
-        answers = answer_keys(self._shown) if self._shown is not None else ()
-        answer_hints = self._answer_hints(self._shown, answers) if self._shown is not None else []
-        if self._shown is None and self.member is not None and self.member.ask is not None:
-            answer_hints = [self.hint_of("agent_ask", "Next question")]
-        if self.small:
-            self.hint(*answer_hints, *map(self.hint_of, ("seen", "back", "agent_message", "help")))
-        else:
-            has_turn = self.member is not None and self.member.session is not None
-            stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
-            back = ("agent_give_back",) if self._can_give_back() else ()
-            pause = self.hint_of("agent_pause", "Resume" if self._agent_actions.is_paused else "")
-            first = ("seen", "back", "agent_message")
-            is_ours = self.member is not None and work_queries.of_agent(self.context.db, self.member.name) is not None
-            last = [self.hint_of("agent_peek")] if is_ours else []
-            last.append(
-                self.hint_of("agent_log", "Review" if self.to_review is not None else "Terminal" if is_ours else "")
-            )
-            more = map(self.hint_of, (*back, *stop))
-            self.hint(*answer_hints, *map(self.hint_of, first), pause, *more, *last, self.hint_of("help"))
-
-    def _can_give_back(self) -> bool:
-        """Return whether the agent does not go on with its task."""
-        member = self.member
-        if member is None or member.task is None:
-            return False
-        return member.stuck is not None or member.name in self._left
-
-    def _answer_hints(self, view: AskView, keys: Sequence[str]) -> list[Hint]:
-        """Return the keys that answer a question from here; the last way is the inbox, for other options."""
-        if view.why_closed is not None:
-            return [self.hint_of("agent_ask")]
-        if view.takes_several or not keys:
-            return [self.hint_of("agent_ask", "Choose" if view.options else "Answer")]
-        if self._offers_to_open:
-            return [self.hint_of("agent_ask", "Read it")]
-        allow = "Allow" if view.is_permission else ""
-        hints = [self.hint_of(each, answer_word(view, each) or allow * (each == "ask_approve")) for each in keys]
-        return [*hints, *([self.hint_of("agent_ask", "Choose")] if len(view.options) > len(keys) else [])]
+        self.offers_to_open = self._must_be_opened(self.shown_view)
+        self.hint(*fleet_hints(self))
