@@ -3,10 +3,11 @@
 import pytest
 
 from tests.core.job_steps import replayed, tables
-from tests.tui.driving import SIZES, by_agent, named, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, named, said, settle, shown, until
 from tests.tui.logs import log_of
 from tests.tui.plan import NOW
-from tui_tasks.core.operations import Redo, TakeBack
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import Redo, TakeBack, Undo
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClearList, DeleteTask, EditTask
 from tui_tasks.core.read.pages import change_summaries
@@ -42,9 +43,29 @@ async def test_a_list_that_an_agent_has_emptied_says_so_and_a_key_brings_all_bac
         await settle(pilot, *named("revert"), "y")
         assert live(plan) == plan.uids
         assert "Reverted" in shown(app)
-        await settle(pilot, "ctrl+r")
+        assert said(app).endswith("u undoes it.")
+        await settle(pilot, "u")
         assert live(plan) == []
+        assert said(app).endswith("^r does it again.")
+        await settle(pilot, "ctrl+r")
+        assert live(plan) == plan.uids
     sound(plan)
+
+
+async def test_u_after_a_revert_undoes_the_revert_and_then_what_the_human_did_before(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "n", *"Mine", "enter", "escape")
+        by_agent(plan, "rogue", AddTask("Spam", plan.list_uid))
+        await until(pilot, lambda: "Spam" in shown(app))
+        with Store(plan.path) as store:
+            (spam,) = change_summaries.of_agent(store.db, "rogue", 0)
+            store.commit(TakeBack((spam,)), actor="human", now=NOW)
+        await until(pilot, lambda: "Spam" not in shown(app))
+        await settle(pilot, "u")
+        assert "Spam" in shown(app) and "Mine" in shown(app), said(app)
+        await settle(pilot, "u")
+        assert "Spam" in shown(app) and "Mine" not in shown(app).replace(said(app), "")
 
 
 async def test_a_board_that_was_emptied_says_so_too(plan, make_app):
@@ -92,7 +113,7 @@ async def test_an_entry_that_changed_nothing_to_go_back_to_says_so(plan, make_ap
         assert "Nothing to undo" in shown(app)
 
 
-def test_all_of_an_agent_since_an_instant_is_one_change_that_can_be_redone(plan):
+def test_all_of_an_agent_since_an_instant_is_one_change_that_can_be_undone(plan):
     by_agent(plan, "rogue", EditTask(plan[5], {"name": "One"}))
     by_agent(plan, "rogue", EditTask(plan[5], {"name": "Two"}), AddTask("Spam", plan.list_uid))
     by_agent(plan, "claude-1", DeleteTask(plan[6]))
@@ -108,7 +129,15 @@ def test_all_of_an_agent_since_an_instant_is_one_change_that_can_be_redone(plan)
         assert not task_queries.any_task(store.db, plan[7]).deleted
         ((again, left),) = store.commit(TakeBack(tuple(changes)), actor="human", now=NOW)
         assert (again, [change for change, _ in left]) == (0, changes)
-        store.commit(Redo(), actor="human", now=NOW)
-        assert task_queries.task(store.db, plan[5]).name == "Two"
-        assert task_queries.any_task(store.db, plan[7]).deleted
+        with pytest.raises(Conflict, match="you have no undo to redo"):
+            store.commit(Redo(), actor="human", now=NOW)
+        for _ in range(2):
+            store.commit(Undo(), actor="human", now=NOW)
+            assert task_queries.task(store.db, plan[5]).name == "Two"
+            assert task_queries.any_task(store.db, plan[7]).deleted
+            store.commit(Redo(), actor="human", now=NOW)
+            assert task_queries.task(store.db, plan[5]).name == "Ship auth flow"
+            assert not task_queries.any_task(store.db, plan[7]).deleted
+        with pytest.raises(Conflict, match="you have no undo to redo"):
+            store.commit(Redo(), actor="human", now=NOW)
         assert replayed(store) == tables(store.db)

@@ -15,7 +15,7 @@ from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.commit.compaction import Base
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden, NotFound, NotProven
 from tui_tasks.core.operations import CompactJournal, Redo, TakeBack, Undo
 from tui_tasks.core.read import work_queries
@@ -54,6 +54,14 @@ _NOT_BY_UNDO: Final = {
 }
 _ENDS: Final = ("work.merged", "work.discarded")
 _UNDONE_BY = Statement(lambda: J.select(J.change).where(J.undoes == slot("change")).distinct())
+_Undone: Any = J.alias("undone")
+_REVERTED = Statement(
+    lambda: (
+        J.select(SQL("1"))
+        .join(_Undone, on=(_Undone.seq == J.undoes))
+        .where((J.seq == slot("change")) & (J.actor != _Undone.actor))
+    )
+)
 _TASK_LATER = Statement(
     lambda: J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
         (J.task == slot("task")) & (J.seq > slot("seq"))
@@ -128,10 +136,15 @@ def kinds_of_late(db: Database, actor: str) -> list[str]:
     return [kind for _, _, kind, _ in db.all(_BY_ACTOR, actor=actor, below=journal.newest(db) + 1, limit=_PAGE)]
 
 
+def is_revert(db: Database, change: int) -> bool:
+    """Return whether a change took back changes of another actor. Like any change of its own, it can be undone."""
+    return db.one(_REVERTED, change=change) is not None
+
+
 def goes_on(db: Database, actor: str, now: int) -> bool:
     """Return whether an actor is going back: its newest change is an undo, made in the last minute."""
     for change, kind, undoes in _entries_of(db, actor, journal.newest(db) + 1, lambda: None):
-        if undoes is not None:
+        if undoes is not None and not is_revert(db, change):
             return now - journal.entry(db, change).at < MINUTE
         if kind in vocab.UNDOABLE:
             return False
@@ -151,8 +164,10 @@ def _newest_standing(db: Database, actor: str, op: Undo, entries: Iterator[Any],
     seen: set[int | None] = {current, *op.passed_over}
     has_hooks = session_queries.find(db, actor) is not None
     for change, kind, undoes in entries:
-        if undoes is None and kind in vocab.UNDOABLE and change not in seen:
+        if kind in vocab.UNDOABLE and change not in seen:
             seen.add(change)
+            if undoes is not None and not is_revert(db, change):
+                continue
             if not stands(db, change) or (has_hooks and _is_reported_by_hooks(db, change)):
                 continue
             if _is_brought_back(db, change):
@@ -232,11 +247,12 @@ def take_back(tx: Transaction, op: TakeBack) -> tuple[int, tuple[tuple[int, str]
 @rule(Redo)
 def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
     """Take back the newest undo that stands, unless something was changed after it."""
+    known: dict[int, bool] = {}
     for change, kind, undoes in _own_entries(tx):
-        if undoes is None:
+        if undoes is None or known.setdefault(change, is_revert(tx.db, change)):
             if kind in vocab.UNDOABLE:
                 break
-        elif stands(tx.db, change) and journal.undoes(tx.db, undoes) is None:
+        elif stands(tx.db, change) and (journal.undoes(tx.db, undoes) is None or is_revert(tx.db, undoes)):
             return _take_back(tx, change)
     raise Conflict(f"{_who_has(tx)} no undo to redo")
 

@@ -7,9 +7,10 @@ from typing import Final
 
 from typing_extensions import override
 
+from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.operations import TakeBack
+from tui_tasks.core.operations import TakeBack, Undo
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read import ask_queries, work_queries
@@ -214,10 +215,14 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
     if not await confirm(context, title, "Revert it", "Leave it"):
         return
     ((taken, kept),) = await context.link.commit(TakeBack(tuple(changes)))
-    key = context.keymap.key_of("redo")
     left = f" {count(len(kept), 'change')} could not be: {kept[0][1]}." if kept else ""
     if taken:
-        context.say(f"Reverted: {summary.text}. {key} does it again.{left}")
+        from tui_tasks.core.rules import undo
+
+        change = undo.next_to_undo(context.db, vocab.HUMAN, Undo())
+        undoes = change is not None and undo.is_revert(context.db, change)
+        key = context.keymap.key_of("undo" if undoes else "redo")
+        context.say(f"Reverted: {summary.text}. {key} {'undoes it' if undoes else 'does it again'}.{left}")
     else:
         context.say(f"Nothing was reverted.{left}")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Work
@@ -26,20 +27,22 @@ if TYPE_CHECKING:
 
 _ENDED: Final = ("work.merged", "work.discarded")
 _RESTORED: Final = ("work.restored",)
+# So many of the human's newest changes are looked at; one may have any number of entries, which are read by pages.
 _LOOKED_AT: Final = 200
+_PAGE: Final = 1_000
 _NEWEST: Final = """
-SELECT seq, kind, uid, change, undoes FROM journal WHERE actor = ? ORDER BY seq DESC LIMIT ?
+SELECT seq, kind, uid, change, undoes FROM journal WHERE actor = ? AND seq < ? ORDER BY seq DESC LIMIT ?
 """
 
 
 def newest_ended(db: Database) -> tuple[Work, Entry] | None:
     """Return the work that the human merged or discarded last, with the entry; None if they changed something since."""
-    for seq, kind, uid, change, undoes in db.sql(_NEWEST, (vocab.HUMAN, _LOOKED_AT)).fetchall():
+    for seq, kind, uid, change, undoes in _newest_entries(db):
         if kind in _ENDED:
             work = work_queries.find(db, uid)
             if work_queries.stands(work, kind):
                 return work, journal.entry(db, seq)
-        elif kind in vocab.UNDOABLE and undoes is None and _stands_alone(db, change, *_ENDED, *_RESTORED):
+        elif kind in vocab.UNDOABLE and _is_newer(db, change, undoes):
             return None
     return None
 
@@ -48,13 +51,32 @@ def newest_restored(db: Database) -> Work | None:
     """Return the work whose merge or discard the human took back last, unless they have changed something since, or
     have undone another change.
     """
-    for _, kind, uid, change, undoes in db.sql(_NEWEST, (vocab.HUMAN, _LOOKED_AT)).fetchall():
+    for _, kind, uid, change, undoes in _newest_entries(db):
         if kind in _RESTORED:
             work = work_queries.find(db, uid)
             return work if merge_steps.taken_back(db, work) is not None else None
         if (undoes is not None or kind in vocab.UNDOABLE) and _stands_alone(db, change, *_RESTORED):
             return None
     return None
+
+
+def _is_newer(db: Database, change: int, undoes: int | None) -> bool:
+    """Return whether the human has made a change for itself, or has reverted another's, which stands."""
+    if undoes is None:
+        return _stands_alone(db, change, *_ENDED, *_RESTORED)
+    return undo.is_revert(db, change) and undo.stands(db, change)
+
+
+def _newest_entries(db: Database) -> Iterator[Any]:
+    """Yield seq, kind, uid, change and what it undoes of the human's newest entries, the newest first."""
+    below, changes = journal.newest(db) + 1, set[int]()
+    while page := db.sql(_NEWEST, (vocab.HUMAN, below, _PAGE)).fetchall():
+        for entry in page:
+            below = entry[0]
+            changes.add(entry[3])
+            if len(changes) > _LOOKED_AT:
+                return
+            yield entry
 
 
 def _stands_alone(db: Database, change: int, *kinds: str) -> bool:
