@@ -173,6 +173,22 @@ def test_a_program_that_has_ended_at_a_limit_is_started_again_to_continue(store,
     assert (again, work_queries.find(store.db, uid).state) == ([uid], "working")
 
 
+def test_how_a_program_ended_is_left_to_its_launcher_for_a_moment(store, clock, work):
+    found = work()
+    store.commit(EndSession("claude-1", "its process has ended"), actor="system", now=clock())
+    work_progress.look_at(store, found, clock.forward(4))
+    assert work_queries.find(store.db, found.uid).state == "working"
+    work_progress.look_at(store, found, clock(), status=3)
+    assert work_queries.find(store.db, found.uid).message == "claude-1 ended with exit 3 without a change"
+
+
+def test_without_its_launcher_a_program_has_failed_a_moment_after_its_end(store, clock, work):
+    found = work()
+    store.commit(EndSession("claude-1", "its process has ended"), actor="system", now=clock())
+    work_progress.look_at(store, found, clock.forward(6))
+    assert work_queries.find(store.db, found.uid).message == "claude-1 has ended without a change"
+
+
 def test_a_program_that_waits_for_a_login_says_so_until_it_has_begun(store, clock, work, monkeypatch):
     found = work()
     states = iter((True, False))

@@ -103,7 +103,21 @@ def test_an_agent_that_deletes_its_worktree_has_failed_and_its_commits_are_broug
 def test_an_agent_that_ends_with_an_error_has_that_as_the_reason(store, configure, starter, task):
     configure("echo 'AuthError: no key'; echo; echo 0 files changed; exit 1")
     work = starter.start(task, ROBOT).work
-    assert work.message == "robot-1 has ended: AuthError: no key"
+    assert work.message == "robot-1 ended with exit 1: AuthError: no key"
+
+
+@pytest.mark.parametrize(
+    ("script", "how"),
+    [
+        ("echo 'Traceback: boom'; echo; exit 3", "ended with exit 3: Traceback: boom"),
+        ("exit 3", "ended with exit 3 without a change"),
+        ("kill -9 $$", "was killed by SIGKILL without a change"),
+    ],
+)
+def test_an_agent_that_crashes_or_is_killed_has_failed_with_how_it_ended(script, how, store, configure, starter, task):
+    configure(script)
+    work = starter.start(task, ROBOT).work
+    assert (work.state, work.message) == ("failed", f"robot-1 {how}")
 
 
 def test_what_an_agent_leaves_running_is_ended_with_it(store, configure, starter, task):

@@ -110,13 +110,15 @@ def job_failed(failures: int, last_outcome: str | None) -> bool:
     return failures > 0 or run_failed(last_outcome)
 
 
-def agent_failed(state: str, ended_at: int | None, seen_at: int, now: int) -> bool:
+def agent_failed(state: str, ended_at: int | None, seen_at: int, now: int, *, has_failed_work: bool = False) -> bool:
     """Return whether an agent has failed: its turn has, and if its session has ended, the human has not seen it yet,
-    and no hour has passed.
+    and no hour has passed; or the work on the task on which the human started it has failed, and is not seen yet.
 
     `seen_at`: when the human said last that all was seen. Instants are microseconds.
     """
-    return state == "failed" and (ended_at is None or (ended_at > seen_at and now - ended_at <= _AGENT_COUNTS))
+    if state != "failed" or ended_at is None:
+        return state == "failed"
+    return ended_at > seen_at and (has_failed_work or now - ended_at <= _AGENT_COUNTS)
 
 
 # Kinds of entry that can be undone; claims, questions, runs and messages cannot.

@@ -92,7 +92,7 @@ def main(path: Path) -> int:
     _commit(launch, lambda store, work, now: _run(store, work, now, identity, launch.prompt))
     status = _wait(program.pid)
     _end_rest(program.pid)
-    _commit(launch, _end)
+    _commit(launch, lambda store, work, now: _end(store, work, now, status))
     sys.stdout.write(f"\r\n[the program has ended with status {status}]\r\n")
     return status
 
@@ -170,8 +170,8 @@ def _fail(store: Any, work: Any, now: int, message: str) -> None:
     store.commit(FailWork(work.uid, message), actor=SYSTEM, now=now)
 
 
-def _end(store: Any, work: Any, now: int) -> None:
-    """Record the end of the session, and whether there is something to review."""
+def _end(store: Any, work: Any, now: int, status: int) -> None:
+    """Record the end of the session, and whether there is something to review; else that it failed, and how."""
     from tui_tasks.core.operations.sessions import EndSession
     from tui_tasks.core.vocab import SYSTEM
     from tui_tasks.hooks import intake
@@ -179,7 +179,7 @@ def _end(store: Any, work: Any, now: int) -> None:
 
     intake.process_payloads(store, now)
     store.commit(EndSession(work.agent, "its process has ended"), actor=SYSTEM, now=now)
-    work_progress.look_at(store, work, now)
+    work_progress.look_at(store, work, now, status=status)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ and records, and which work is ready because its agent has stopped.
 
 from __future__ import annotations
 
+import contextlib
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -34,6 +36,10 @@ _START: Final = 60 * 1_000_000
 # The end of what an agent printed that is searched for an error, in lines, and the most characters of it.
 _SEARCHED_LINES: Final = 40
 _MAX_REASON: Final = 200
+# So many microseconds a launcher has, once its program has ended, to record that with its exit status.
+_LAUNCHER: Final = 5 * 1_000_000
+# A shell's exit status of a program that was killed by signal N is this much more than N.
+_BY_SIGNAL: Final = 128
 _MAX_BYTES: Final = 4 * 1024 * 1024
 _NAMES: Final = ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty", "near")
 _NO_LIMITS: Final = LimitSettings()
@@ -95,8 +101,12 @@ def look(store: Store, now: int) -> int:
     return sum(look_at(store, work, now, settings) for work in works)
 
 
-def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LIMITS) -> bool:
-    """Do the same for one work; `settings` are the limits of the settings."""
+def look_at(
+    store: Store, work: Work, now: int, settings: LimitSettings = _NO_LIMITS, *, status: int | None = None
+) -> bool:
+    """Do the same for one work; `settings` are the limits of the settings, `status` is that with which its program has
+    ended, where it is known.
+    """
     seen = session_queries.seen(store.db, work.agent)
     session = seen.session if seen is not None else None
     counts = count(work)
@@ -116,7 +126,7 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     if (
         work.state == "working"
         and session is not None
-        and (after := _after_turn(store, work, session, counts, now)) is not None
+        and (after := _after_turn(store, work, session, counts, now, status)) is not None
     ):
         operations.append(after)
     if not operations:
@@ -131,7 +141,9 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     return True
 
 
-def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[str, Any], now: int) -> Operation | None:
+def _after_turn(
+    store: Store, work: Work, session: AgentSession, counts: dict[str, Any], now: int, status: int | None
+) -> Operation | None:
     """Return what follows from the end of a turn, or of the agent; None while it works or waits."""
     owner = work_queries.owner(store.db, work)
     has_changes = bool(counts["ahead"] or counts["dirty"]) and (
@@ -154,12 +166,27 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
             return DiscardWork(work.uid, counts["head"], message=f"it has ended, with no commit beside {owner.agent}'s")
         if work.makes_worktree and not Path(work.worktree).is_dir():
             return FailWork(work.uid, "its worktree is gone: `tui-tasks work restore` makes it again, with its commits")
-        why = program_commands.refusal(last_lines(store.path, work, _SEARCHED_LINES))[:_MAX_REASON]
-        return FailWork(work.uid, f"{work.agent} has ended{f': {why}' if why else ' without a change'}")
+        if status is None and now - (session.ended_at or 0) < _LAUNCHER:
+            return None  # its launcher knows how it ended
+        return FailWork(
+            work.uid, f"{work.agent} {_how_it_ended(last_lines(store.path, work, _SEARCHED_LINES), status)}"
+        )
     is_idle = session.state == "idle" and session.last_prompt is not None
     if is_idle and has_changes and work_queries.has_ended_turn(store.db, work):
         return WorkReady(work.uid)
     return None
+
+
+def _how_it_ended(lines: Sequence[str], status: int | None) -> str:
+    """Return how a program ended that has changed nothing: `ended with exit 3: Traceback: boom`."""
+    how, why = "has ended", program_commands.refusal(lines)
+    if status is not None and status > _BY_SIGNAL:
+        with contextlib.suppress(ValueError):
+            how = f"was killed by {signal.Signals(status - _BY_SIGNAL).name}"
+    elif status:
+        how = f"ended with exit {status}"
+        why = why or next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f"{how}: {why[:_MAX_REASON]}" if why else f"{how} without a change"
 
 
 def _first_question(store: Store, work: Work, now: int) -> str | None:

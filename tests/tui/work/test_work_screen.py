@@ -11,8 +11,8 @@ from textual import events
 from tests.tui.driving import SIZES, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.sessions import RecordReport, SessionReport, TurnEnded
-from tui_tasks.core.operations.tasks import ClaimTask, EditTask
+from tui_tasks.core.operations.sessions import EndSession, RecordReport, SessionReport, TurnEnded
+from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
@@ -217,6 +217,75 @@ async def test_a_pending_task_whose_agent_failed_says_so_until_another_is_at_wor
         await until(pilot, lambda: "ended without a change" in row())
         begun(plan, 8)
         await until(pilot, lambda: "ended without a change" not in row())
+
+
+BOOM = "robot-1 ended with exit 3: Traceback: boom"
+
+
+def crashed(plan: Any, number: int) -> None:
+    """Start an agent on a task, which fails at once."""
+    work = begun(plan, number)
+    with Store(plan.path) as store:
+        end = EndSession(work.agent, "its process has ended")
+        store.commit(end, FailWork(work.uid, BOOM), actor="system", now=NOW)
+
+
+async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        assert "✗ 1 failed" in lines(app)[1]
+        begin = app.context.state.next_task.uid
+        crashed(plan, app.context.state.next_task.id)
+        await until(pilot, lambda: "✗ 2 failed" in lines(app)[1])
+        assert app.context.state.next_task is None or app.context.state.next_task.uid != begin
+        above, row = [line for line in lines(app) if BOOM in line]
+        assert above.strip("•").startswith("✗ #8  Backup restore drill: ") and "robot-1 " in above
+        assert "✗" in row and "○" not in row
+        await settle(pilot, "2")
+        assert "✗ robot-1 ended with" in shown(app)
+        await settle(pilot, "a")
+        assert any(BOOM in line and line.strip(" >•").startswith("✗") for line in lines(app))
+        await settle(pilot, "escape", "A")
+        assert any("robot-1" in line and "failed" in line and BOOM in line for line in lines(app))
+
+
+async def test_a_crashed_agent_counts_until_it_is_hidden_and_its_task_is_next_again(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        begin = app.context.state.next_task.uid
+        crashed(plan, app.context.state.next_task.id)
+        await until(pilot, lambda: "✗ 2 failed" in lines(app)[1])
+        app.context.state.seen.hide("stuck:robot-1", NOW)
+        app.context.navigation.all_seen()
+        app.context.redraw_frame()
+        await settle(pilot)
+        assert "✗ 1 failed" in lines(app)[1]
+        assert app.context.state.next_task.uid == begin
+        (row,) = [line for line in lines(app) if BOOM in line]
+        assert "○" in row
+
+
+@pytest.mark.parametrize("end", ["start", "discard", "close", "delete"])
+async def test_a_crashed_agent_counts_until_something_follows(end, plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        crashed(plan, 8)
+        await until(pilot, lambda: "✗ 2 failed" in lines(app)[1])
+        with Store(plan.path) as store:
+            (work,) = work_queries.of_task(store.db, plan[8])
+            changes = {
+                "discard": DiscardWork(work.uid),
+                "close": EditTask(plan[8], {"status": "done"}),
+                "delete": DeleteTask(plan[8]),
+            }
+            if end in changes:
+                store.commit(changes[end], actor="human", now=NOW)
+        if end == "start":
+            begun(plan, 8)
+        await until(pilot, lambda: "✗ 1 failed" in lines(app)[1])
 
 
 async def test_a_task_that_is_done_counts_as_done_only_once_its_work_is_merged(plan, make_app):

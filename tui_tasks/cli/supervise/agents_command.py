@@ -79,6 +79,7 @@ def _states(store: Store) -> dict[str, tuple[str, str]]:
         state = agent_states.state_of(member, now, quiet_after, ready)
         more = [member.message] if member.paused else left.get(member.name, [])
         more += [f"asks: {member.ask.question}"] if member.ask is not None else []
+        more += [member.failed_work.why] if member.failed_work is not None else []
         states[member.name] = AGENT_LOOKS[state].word, "; ".join(more)
     return states
 

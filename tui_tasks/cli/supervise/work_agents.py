@@ -190,6 +190,8 @@ def _ls(options: argparse.Namespace) -> None:
         if options.json:
             print_json([work_json(store, work) for work in works], indent=2)
             return
+        failed = {(one.agent, one.task) for one in work_queries.failed(store.db)} if not everyone else set()
+        works += [one for one in work_queries.everything(store.db) if (one.agent, one.task_uid) in failed]
         for work in works:
             print(_line(store, work))
         if not works:

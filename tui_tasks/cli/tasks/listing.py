@@ -79,12 +79,14 @@ def _changed(db: Database) -> list[str]:
 
 # The checks of so many tasks are read at once.
 _BATCH: Final = 500
+# In cells: why the work of an agent has failed.
+_WHY: Final = 60
 
 
 def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, *, ascii_only: bool) -> None:
     """Print the tasks in order: those of the session's list, or else of all lists."""
     shown = _matching_tasks(session, statuses, filter_)
-    asks, reviews = _open_asks(session.store.db), _to_review(session.store.db)
+    asks, works = _open_asks(session.store.db), _of_works(session.store.db)
     why: dict[str, _Why] | None = None
     width = len(f"#{task_queries.next_id(session.store.db, 'task') - 1}")
     count = 0
@@ -99,7 +101,7 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
         for home, task in batch:
             proof = proofs.get(task.uid, "")
             needs = (why or {}).get(task.uid, _NONE) if task.status in vocab.MAY_NEED else _NONE
-            needs = reviews.get(task.uid, needs)
+            needs = works.get(task.uid, needs)
             waits = ready_tasks.after_text(session.store.db, task) if task.blocked and task.status == "pending" else ""
             facts = [words for words in (waits, proof) if words]
             print(_line(task, home, width, session.clock(), facts, ascii_only=ascii_only, needs=needs))
@@ -131,13 +133,14 @@ class _Why(NamedTuple):
 _NONE: Final = _Why("", is_for_you=False)
 
 
-def _to_review(db: Database) -> dict[str, _Why]:
-    """Return what is said of the tasks whose work waits for review, by uid."""
-    if not db.scalar("SELECT EXISTS (SELECT 1 FROM work WHERE state IN ('ready', 'conflict'))"):
+def _of_works(db: Database) -> dict[str, _Why]:
+    """Return what is said of the tasks whose work waits for review or has failed, by uid."""
+    if not db.scalar("SELECT EXISTS (SELECT 1 FROM work WHERE state IN ('ready', 'conflict', 'failed'))"):
         return {}
     from tui_tasks.core.read import work_queries  # few databases have work
 
-    return {
+    failed = {one.task: _Why(safe_line(one.why, _WHY), look="failed") for one in work_queries.failed(db)}
+    return failed | {
         work.task_uid: _Why(f"{agent_names.display_name(work.agent, 16)} to review", look="reviewable")
         for work in work_queries.ready(db)
     }
@@ -286,6 +289,8 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         print(f"after {', '.join(numbers)}")
     for text in check_lines(checks, ascii_only=ascii_only):
         print(text)
+    if (why := _of_works(db).get(task.uid)) is not None:
+        print(f"{look(why.look).mark(ascii_only=ascii_only)} {why.words}")
     if task.description and not task.held:
         print(f"\n{safe_text(task.description)}")
     if task.held:

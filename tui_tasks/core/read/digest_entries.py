@@ -44,7 +44,7 @@ FROM journal LEFT JOIN task ON task.uid = iif(journal.kind = 'task.created', NUL
 WHERE journal.seq > ? AND journal.at >= ? AND (
     (journal.kind = 'task.created' AND journal.{_AGENTS})
     OR journal.kind IN ('check.finished', 'check.stale', 'tool.failed', 'claim.lapsed', 'agent.refused', 'job.created',
-        'terminal.used')
+        'terminal.used', 'work.failed')
     OR journal.entity = 'session'
     OR (journal.kind = 'ask.answered' AND instr(journal.new, '"rule":"'))
     OR (journal.entity = 'run' AND journal.kind != 'job.pruned'

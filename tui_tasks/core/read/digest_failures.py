@@ -11,7 +11,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import job_queries
+from tui_tasks.core.read import job_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.digest_entries import (
     CLAIM_LAPSED,
@@ -28,7 +28,9 @@ from tui_tasks.core.unjournaled import local_values
 
 
 class _Failure(msgspec.Struct, gc=False):
-    """A failure with all its entries; `status` is that of its task now. `what` and `reason`: see `Recovery`."""
+    """A failure with all its entries; `status` is that of its task now. `what` and `reason`: see `Recovery`. `is_open`:
+    nothing has followed on the work that failed.
+    """
 
     kind: str
     uid: str
@@ -41,6 +43,7 @@ class _Failure(msgspec.Struct, gc=False):
     status: str | None = None
     what: str = "failed"
     reason: str = ""
+    is_open: bool = False
 
 
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], now: int) -> Iterator[DigestLine]:
@@ -51,7 +54,7 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
     for seq, at, failure in each:
         one = failures.setdefault((failure.kind, failure.uid), failure)
         one.at, one.text, one.who = at, failure.text, failure.who
-        one.what, one.reason = failure.what, failure.reason
+        one.what, one.reason, one.is_open = failure.what, failure.reason, failure.is_open
         one.entries.append(seq)
     passed: dict[tuple[str | None, Any], list[int]] = {}
     for event in filter(_has_passed, events):
@@ -72,6 +75,8 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
 
 def _state(db: Database, one: _Failure, ok_since: int | None, now: int) -> str:
     """Return what a failure is now, of `digest_entries.STATES`."""
+    if one.is_open:
+        return FAILED
     if one.status is not None:
         return _state_of_task(one.kind, one.status)
     if one.kind == "run":
@@ -163,6 +168,12 @@ def _failure(db: Database, event: EventEntry) -> _Failure | None:
         return _Failure("claim", task or uid, name or uid, holder, "its claim lapsed", task, status=status)
     if kind == "tool.failed":
         return _Failure("tool", f"{uid}/{tool}", tool, uid, f"failed: {new.get('error', '')}", None)
+    if kind == "work.failed":
+        line = list_pages.line(db, task) if task is not None else None
+        status = line.status if line is not None else "deleted"
+        why, agent = str(new.get("message") or "its agent failed"), work_queries.find(db, uid).agent
+        is_open = any((one.agent, one.at) == (agent, event.at) for one in work_queries.failed(db))
+        return _Failure("task", task or uid, name or uid, agent, why, task, status=status, is_open=is_open)
     if kind == "session.failed":
         return _Failure("session", uid, uid, uid, str(new.get("last_message") or "its turn failed"), None)
     if kind == "agent.refused":

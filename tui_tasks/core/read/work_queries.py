@@ -22,10 +22,24 @@ SILENT_AFTER: Final = 5_000_000
 """Microseconds after which a program that has reported nothing may ask something at its terminal."""
 _LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
 _read = reader(Work, WorkRow)
-_FAILED_LAST: Final = """\
-SELECT work.task_uid, coalesce(work.message, '') FROM work JOIN task ON task.uid = work.task_uid
-WHERE work.state = 'failed' AND task.status = 'pending' AND NOT task.deleted
-AND work.id = (SELECT max(id) FROM work AS newer WHERE newer.task_uid = work.task_uid)"""
+_FAILED: Final = f"""\
+SELECT work.agent, work.task_uid, coalesce(work.message, ''), coalesce((SELECT max(at) FROM journal
+    WHERE task = work.task_uid AND uid = work.uid AND kind = 'work.failed'), work.started_at) AS failed_at
+FROM work JOIN task ON task.uid = work.task_uid
+WHERE work.state = 'failed' AND NOT task.deleted AND (task.status = 'pending' OR task.status = 'in_progress'
+    AND EXISTS (SELECT 1 FROM work AS other WHERE other.task_uid = work.task_uid AND other.state IN ({_LIVE})))
+AND NOT EXISTS (SELECT 1 FROM work AS newer
+    WHERE newer.task_uid = work.task_uid AND newer.id > work.id AND newer.started_at >= failed_at)
+ORDER BY work.id"""
+
+
+class FailedWork(msgspec.Struct, frozen=True, gc=False):
+    """A work that failed at an instant, in microseconds, while its task is still open and was not started again."""
+
+    agent: str
+    task: str
+    why: str
+    at: int
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
@@ -121,9 +135,11 @@ def of_machine(db: Database, machine: str) -> list[Work]:
     return _where(db, "machine = ?", (machine,))
 
 
-def failed_last(db: Database) -> dict[str, str]:
-    """Return the uid of each pending task whose newest work failed, and why."""
-    return dict(db.sql(_FAILED_LAST).fetchall())
+def failed(db: Database) -> list[FailedWork]:
+    """Return the works that failed and that nothing has followed, oldest first. Beside a failed agent, another may be
+    at work on the task.
+    """
+    return [FailedWork(*row) for row in db.sql(_FAILED).fetchall()]
 
 
 def count_busy(db: Database) -> int:

@@ -152,7 +152,8 @@ class Navigation:
                 screen.list_turned()
 
     def all_seen(self) -> None:
-        """Draw what is shown without the marks of what was new."""
+        """Draw what is shown without the marks of what was new; a task of which a failure was put away can start."""
+        self._state.read_next()
         self.pane.refreshed()
         for screen in self._app.screen_stack[1:]:
             if isinstance(screen, Overlay):

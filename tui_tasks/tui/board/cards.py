@@ -89,6 +89,10 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
             shown_as = look("reviewable")
             mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
             note = f"{mark[0]} {context.state.reviewable[card.uid] or shown_as.word}", "$muted"
+        elif (why := task_text.failed_work(context, card.uid)) is not None:
+            shown_as = look("failed")
+            mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
+            note = f"{mark[0]} {why}", "$muted"
         else:
             note = task_text.stands_still(context, card.uid) or "", "$muted"
     elif card.part in ("in_progress", "failed"):

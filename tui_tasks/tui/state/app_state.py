@@ -18,6 +18,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.read.unseen_changes import MAX_NEW
+from tui_tasks.core.read.work_queries import FailedWork
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import MAY_NEED, RESERVED_AGENTS
@@ -60,7 +61,7 @@ class AppState:
     - `failing_checks`: since when tasks need the human because a check of theirs has failed, by uid, oldest first.
     - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review.
       `to_review`: these works, each with the instant since when it waits, oldest first.
-    - `work_failed`: the uid of each pending task whose newest work failed, and why.
+    - `work_failed`: the uid of each open task of which the newest work that ended has failed, and why.
     - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
     - `has_work`: whether an agent was ever started on a task.
     - `next_task`: the next task that can start. `next_jobs`: the jobs that run next.
@@ -111,7 +112,7 @@ class AppState:
         self.failing_checks: dict[str, int] = {}
         self.reviewable: dict[str, str] = {}
         self.to_review: list[tuple[Work, int]] = []
-        self.work_failed: dict[str, str] = {}
+        self.work_failed: dict[str, FailedWork] = {}
         self.not_merged: dict[int, int] = {}
         self.has_work = False
         self.autos: dict[str, Auto] = {}
@@ -147,12 +148,12 @@ class AppState:
             self._read_held()
         if changes.touches("ask", "task"):
             self._read_asks()
-        if changes.touches("ask", *_OF_TASKS):
+        if changes.touches("work") or (self.has_work and changes.touches("task")):
+            self._read_reviewable()
+        if changes.touches("ask", "work", *_OF_TASKS):
             self.read_next()
         if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
             self.failing_checks = check_queries.failing_since(self._db, MAX_UNPROVEN)
-        if changes.touches("work") or (self.has_work and changes.touches("task")):
-            self._read_reviewable()
         if changes.touches("auto"):
             self._read_autos()
         if changes.touches("job"):
@@ -217,7 +218,7 @@ class AppState:
         self.present = [member for member in self.members if not member.is_plain]
         left = left_tasks.of_gone_agents(self._db, self.present, now, self._grace)
         # An agent whose work is to be reviewed may be gone.
-        self.left = {uid: task for uid, task in left.items() if uid not in self.reviewable}
+        self.left = {uid: task for uid, task in left.items() if uid not in self.reviewable | self.failed_work}
         self.lapsed = left_tasks.of_lapsed_claims(self.present, now, self._grace)
         self.stopped = left_tasks.of_suspended_agents(self._db, self.present)
         tasks = {member.name: member.task for member in self.present if member.task is not None}
@@ -267,6 +268,7 @@ class AppState:
         """Whether the inbox has something that does not come by time alone."""
         stuck = any(member.state == "stuck" for member in self.present)
         failed = any((task.finished_at or 0) >= self.seen.put_away_at for task in self.failed_tasks[:1])
+        failed |= bool(self.failed_work)
         failed |= any((job.at or 0) >= self.seen.put_away_at for job in self.failing[:1])
         return bool(self.need_you or self.reviewable or self.held or stuck or failed)
 
@@ -278,10 +280,16 @@ class AppState:
     @property
     def needing(self) -> set[str]:
         """The tasks that need the human though no question names them: left by their agent, with a failed check, to be
-        reviewed, or in progress by an agent that asks.
+        reviewed, with failed work, or in progress by an agent that asks.
         """
         named = {ask.task_uid for ask in self.asks}
-        return self.left.keys() | self.reviewable.keys() | set(self.unproven) | (self.asking - named)
+        unproven = set(self.unproven)
+        return self.left.keys() | self.reviewable.keys() | unproven | self.failed_work.keys() | (self.asking - named)
+
+    @property
+    def failed_work(self) -> dict[str, FailedWork]:
+        """Those of `work_failed` that the human has neither put away nor hidden."""
+        return {uid: one for uid, one in self.work_failed.items() if self.seen.shows_agent(one.agent, one.at)}
 
     def status_of(self, task: TaskLine) -> str:
         """Return the status to show: `needs_you`, `reviewable`, `held`, `blocked` (`text.glyphs`), or the task's."""
@@ -290,6 +298,8 @@ class AppState:
             return "needs_you"
         if task.uid in self.reviewable:
             return "reviewable"
+        if task.status == "pending" and task.uid in self.work_failed and task.uid in self.failed_work:
+            return "failed"
         if task.held:
             return "held"
         return "blocked" if task.blocked else task.status
@@ -303,10 +313,10 @@ class AppState:
         self._read_number_width()
         self.lists = {home.id: home for home in task_queries.lists(self._db)}
         self._read_asks()
-        self.read_next()
         self._read_due(now)
         self._read_failed_last()
         self._read_reviewable()
+        self.read_next()
         self.read_agents(now)
         self._read_held()
         self.failing_checks = check_queries.failing_since(self._db, MAX_UNPROVEN)
@@ -335,7 +345,7 @@ class AppState:
     def _read_reviewable(self) -> None:
         self.has_work = work_queries.has_any(self._db)
         self.not_merged = work_queries.done_and_not_merged(self._db) if self.has_work else {}
-        self.work_failed = work_queries.failed_last(self._db) if self.has_work else {}
+        self.work_failed = {one.task: one for one in work_queries.failed(self._db)} if self.has_work else {}
         self.to_review = work_queries.to_review(self._db)
         self.reviewable = {
             work.task_uid: work.message or work_queries.counts_text(self._db, work.uid) for work, _ in self.to_review
@@ -352,12 +362,12 @@ class AppState:
         self.asks = ask_queries.open_asks(self._db)
 
     def read_next(self) -> None:
-        """Read the next task that can start, of the chosen project, else of all lists. One with an open question
-        cannot.
+        """Read the next task that can start, of the chosen project, else of all lists. One with an open question, or
+        with failed work that the human has not seen, cannot.
         """
-        asked = {ask.task_uid for ask in self.asks if ask.task_uid is not None}
+        without = {ask.task_uid for ask in self.asks if ask.task_uid is not None} | self.failed_work.keys()
         project = self.projects.chosen or None
-        self.next_task = ready_tasks.next_task(self._db, None, None, project=project, without=asked)
+        self.next_task = ready_tasks.next_task(self._db, None, None, project=project, without=without)
 
     def _read_due(self, now: int) -> None:
         open_lists = (home.id for home in self.shelf if home.pending or home.in_progress)

@@ -22,6 +22,11 @@ from tui_tasks.tui.state.database_link import StateChanges
 MAX_HIDDEN: Final = 1_000
 
 
+def key_of_agent(name: str) -> str:
+    """Return the key of `needs.Need` of an agent in trouble."""
+    return f"stuck:{name}"
+
+
 class Marks(msgspec.Struct, frozen=True):
     """What was new to the human, as `Seen` has it."""
 
@@ -81,6 +86,10 @@ class Seen:
         self.hidden = {**dict(list(self.hidden.items())[-MAX_HIDDEN + 1 :]), key: now}
         if failed is not None:
             self._unseen.forget(failed)
+
+    def shows_agent(self, name: str, at: int) -> bool:
+        """Return whether an agent's failure at an instant was neither put away nor hidden."""
+        return at > max(self.put_away_at, self.hidden.get(key_of_agent(name), -1))
 
     @property
     def new(self) -> dict[str, int]:

@@ -224,9 +224,16 @@ def reason(context: Context, task: TaskLine, state: str) -> Part | None:
     if state == "reviewable":
         return safe_line(context.state.reviewable[task.uid] or "to be reviewed", 60), "$muted"
     word = last_word(context, task, state) if state == "failed" else ""
-    if task.uid in context.state.work_failed:
-        word = safe_line(context.state.work_failed[task.uid] or "its agent failed", 60)
+    word = failed_work(context, task.uid) or word
     return (word, "$muted" if state in _ATTENTION else "$state-failed") if word else None
+
+
+def failed_work(context: Context, uid: str) -> str | None:
+    """Return `claude-1 ended with exit 3` of a task on which an agent that the human started has failed; else None."""
+    failed = context.state.work_failed.get(uid)
+    return (
+        safe_line(failed.why or f"{agent_text.who(failed.agent)} failed", _NOTE_CHARS) if failed is not None else None
+    )
 
 
 def last_words(context: Context, task: TaskLine, state: str) -> Part | None:

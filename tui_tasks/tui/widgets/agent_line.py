@@ -171,7 +171,8 @@ class AgentEntries:
             return self._entry(member, shown, word, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
         if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.put_away_at):
             why, _ = agent_text.matter(member, self.context, shown)
-            return self._entry(member, shown, shown, reason=f"failed{': ' * bool(why)}{one_line(why)}")
+            about = one_line(member.failed_task.name, _MAX_NAME) if member.failed_task is not None else shown
+            return self._entry(member, shown, shown, reason=f"{about}{': ' * bool(why)}{one_line(why)}")
         if shown != "idle" or member.session is None:
             return None
         if agent_states.is_starting(member.session):

@@ -13,6 +13,7 @@ import msgspec
 
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
+from tui_tasks.tui.state.seen import key_of_agent
 from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Needs:
         at = next((at for at in (entry.since, member.since) if at is not None), member.last_seen)
         task = member.last_task.uid if member.last_task is not None else None
         rank = TROUBLE.index(state)
-        return Need(AGENTS, f"stuck:{member.name}", state, at, task, agent=member.name, row=entry, rank=rank)
+        return Need(AGENTS, key_of_agent(member.name), state, at, task, agent=member.name, row=entry, rank=rank)
 
     def _failed(self) -> Iterator[Need]:
         """Yield the tasks and the jobs that have failed since the human said that all was seen."""

@@ -27,7 +27,7 @@ def state_of(member: Member, now: int, quiet_after: int, reviewable: Container[s
     is_ready = member.task is not None and member.task.uid in reviewable and member.tool is None
     if is_ready and state in ("working", "idle", "interrupted", "gone"):
         return "ready"
-    if member.left_task(now, quiet_after) is not None:
+    if member.failed_work is None and member.left_task(now, quiet_after) is not None:
         return "left"
     if state in ("working", "idle") and member.is_quiet(now, quiet_after):
         return "quiet"
@@ -77,8 +77,10 @@ def is_over(member: Member, now: int, seen_at: int) -> bool:
 
     `seen_at`: when the human said last that all was seen.
     """
-    ended_at = member.session.ended_at if member.session is not None else None
+    if member.failed_work is not None:
+        return not vocab.agent_failed(member.state, member.failed_work.at, seen_at, now, has_failed_work=True)
     if member.state == "failed":
+        ended_at = member.session.ended_at if member.session is not None else None
         return not vocab.agent_failed(member.state, ended_at, seen_at, now)
     return member.state == "gone"
 

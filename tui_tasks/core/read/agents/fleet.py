@@ -21,6 +21,7 @@ from tui_tasks.core.read.agents.left_tasks import LapsedClaim, LapsedClaims, Lef
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.work_queries import FailedWork
 from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.core.unjournaled.connections import AgentConnection
@@ -65,7 +66,8 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     `calls_alone`: it has neither session nor connection, as it makes single calls from a shell. `no_task`: why its last
     prompt became no task. `near`: the limit that it is near to, for people. `goes_on`: it asks, and works on at
     its task. `lapsed`: its claims that lapsed, with nothing heard of it since. `left_undone`: it went while it waited
-    for an answer, or others have changed since the task that it had not ended.
+    for an answer, or others have changed since the task that it had not ended. `failed_work`: that on which the human
+    started it, where that has failed and is not seen yet; `failed_task` its task.
     """
 
     name: str
@@ -92,6 +94,8 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     goes_on: bool = False
     lapsed: tuple[LapsedClaim, ...] = ()
     left_undone: bool = False
+    failed_work: FailedWork | None = None
+    failed_task: TaskLine | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -120,8 +124,8 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def last_task(self) -> TaskLine | None:
-        """Return its task in progress, else the one that its lapsed claim has left."""
-        return self.task or self.lapsed_task
+        """Return the task at which it failed, else that in progress, else the one that its lapsed claim has left."""
+        return self.failed_task or self.task or self.lapsed_task
 
     def left_task(self, now: int, grace: int) -> TaskLine | None:
         """Return the task that it has left as it went; None if it is there, or had none in progress."""
@@ -227,6 +231,10 @@ class _Found:
         # Who waits is not recorded for the past.
         self._signs = connections.signs(db) if knows_presence else {}
         self._near = work_queries.near_limits(db)
+        self._failed = {one.agent: one for one in work_queries.failed(db) if one.at > seen_at}
+        for name in self._failed.keys() - self._sessions.keys():
+            if (ended := session_queries.seen(db, name)) is not None:
+                self._sessions[name] = ended
         last.lapsed.look(db, since)
         self._last = last
         self._tasks = activity.working(db)
@@ -235,7 +243,7 @@ class _Found:
         self._asks: dict[str, Ask] = {name: asks[0] for name, asks in self._open_asks.items()}
         # The agents of which more is known than what they wrote: of many, few.
         self._known = {*self._sessions, *self._connected, *self._paused, *self._signs, *self._near}
-        self._known |= {*self._tasks, *self._stuck, *self._open_asks, *last.lapsed.agents}
+        self._known |= {*self._tasks, *self._stuck, *self._open_asks, *last.lapsed.agents, *self._failed}
 
     def names(self, since: int) -> Iterator[str]:
         """Yield the agents that are there, have something open, or were heard since an instant."""
@@ -243,7 +251,7 @@ class _Found:
             if at >= since and name not in self._known:
                 yield name
         for name in self._known & {*self.speakers, *self._sessions, *self._connected, *self._paused}:
-            is_open = name in self._tasks or name in self._asks or name in self._paused
+            is_open = any(name in each for each in (self._tasks, self._asks, self._paused, self._failed))
             if is_open or self._is_there(name) or self._last_seen(name) >= since:
                 yield name
 
@@ -274,7 +282,10 @@ class _Found:
         ask, task = self._asks.get(name), self._tasks.get(name)
         stuck = self._stuck.get(name)
         state = seen.state if seen is not None else self._state_on_channel(name, ask, task)
-        if state == STOPPED:
+        failed_work = self._failed.get(name) if state in (GONE, "failed") else None
+        if failed_work is not None:
+            state = "failed"
+        elif state == STOPPED:
             pass  # whatever it was doing
         elif name in self._paused:
             state = "paused"
@@ -306,6 +317,8 @@ class _Found:
             goes_on=task is not None and self._goes_on(name, newest),
             lapsed=self._last.lapsed.of(self._db, name, self._heard_at(name, newest), self._seen_at),
             left_undone=state == GONE and task is None and self._has_left_undone(name, newest),
+            failed_work=failed_work,
+            failed_task=list_pages.line(self._db, failed_work.task) if failed_work is not None else None,
         )
 
     def _heard_at(self, name: str, newest: NewestEntries) -> int:
@@ -355,6 +368,8 @@ class _Found:
             return stuck.since
         if state == "paused":
             return None
+        if state == "failed" and name in self._failed:
+            return self._failed[name].at
         if state == GONE:
             ended = seen.session.ended_at if seen is not None else self._connected.get(name)
             return ended or newest.at or None
