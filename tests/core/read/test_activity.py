@@ -63,6 +63,37 @@ def test_what_it_says_of_itself_counts_for_nothing(talk, store, clock):
     assert kinds(store, clock) == {"agent": "flip"}
 
 
+@pytest.mark.parametrize("is_at_it", [True, False])
+def test_one_that_fails_a_task_three_times_for_one_reason_is_stuck_until_it_begins_another(
+    talk, store, clock, is_at_it
+):
+    uid, other = add(talk), add(talk)
+    for at in range(3):
+        assert kinds(store, clock) == {}
+        talk.ok("tasklist:set_task_in_progress", uid=uid)
+        clock.forward(25)
+        talk.ok("tasklist:set_task_failed", {"thoughts": f"npm ERR! missing script: build ({at} s)"}, uid=uid)
+        clock.forward(8)
+    if is_at_it:
+        talk.ok("tasklist:set_task_in_progress", uid=uid)
+    (cause,) = causes(stuck_signs.of_agents(store.db, clock()), clock(), LIMITS).values()
+    assert (cause.kind, cause.text) == ("failure", "the same failure 3 times: npm ERR! missing script: build (2 s)")
+    if is_at_it:
+        talk.ok("tasklist:set_task_pending", uid=uid)
+    talk.ok("tasklist:set_task_in_progress", uid=other)
+    assert kinds(store, clock) == {}
+
+
+def test_one_that_fails_a_task_for_other_reasons_is_not_stuck(talk, store, clock):
+    uid = add(talk)
+    for reason in ("no network", "no disk", "no key"):
+        talk.ok("tasklist:set_task_in_progress", uid=uid)
+        talk.ok("tasklist:log_task_progress", uid=uid, message=reason)
+        talk.ok("tasklist:set_task_failed", uid=uid)
+        clock.forward(8)
+    assert kinds(store, clock) == {}
+
+
 def test_one_that_was_not_heard_for_a_day_has_left_and_is_not_stuck_unless_it_is_connected(talk, store, clock):
     talk.ok("tasklist:set_task_in_progress", uid=add(talk))
     clock.forward(24 * 3600)

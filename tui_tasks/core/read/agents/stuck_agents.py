@@ -37,26 +37,29 @@ class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 class Sign(msgspec.Struct, frozen=True, gc=False):
     """One thing that an agent did, or that happened to it.
 
-    `kind`: `fail` (`what` is the tool or command, `text` the error), `ok` (`what` went well), `start`, `stop` and
-    `finish` (`what` is the uid of a task taken into progress, put back, or ended), `renew` (a lease was renewed),
-    `prompt` (a person gave it something new to do), `act` (anything else).
+    `kind`: `fail` (`what` is the tool or command, `text` the error; of a task, `task` is its uid, `text` the reason),
+    `ok` (`what` went well), `start`, `stop` and `finish` (`what` is the uid of a task taken into progress, put back, or
+    ended), `renew` (a lease was renewed), `prompt` (a person gave it something new to do), `act` (anything else).
     """
 
     at: int
     kind: Literal["act", "fail", "ok", "start", "stop", "finish", "renew", "prompt"]
     what: str = ""
     text: str = ""
+    task: str = ""
 
 
 class AgentActivity(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of an agent: its signs (oldest first), the tool that runs, and what it waits for.
 
-    `at_work`: it has a prompt or a task to work on. `pauses` are earlier silences between signs, and `tool_times`
-    earlier durations of the tool that runs. `waits_for` is `human`, `limit`, or the name of another agent.
+    `at_work`: it has a prompt or a task to work on. `has_failed`: a task of its own has failed. `pauses` are earlier
+    silences between signs, and `tool_times` earlier durations of the tool that runs. `waits_for` is `human`, `limit`,
+    or the name of another agent.
     """
 
     agent: str
     at_work: bool = True
+    has_failed: bool = False
     signs: tuple[Sign, ...] = ()
     last_seen: int = 0
     tool: str | None = None
@@ -97,7 +100,7 @@ def _own_cause(activity: AgentActivity, now: int, limits: Thresholds) -> Cause |
     if activity.waits_for in ("human", "limit"):
         return _waiting(activity, now, limits)
     if not activity.at_work:
-        return None
+        return _same_failure(activity, now, limits) if activity.has_failed else None
     return (
         _slow_tool(activity, now, limits)
         or _same_failure(activity, now, limits)
@@ -132,22 +135,27 @@ def _slow_tool(activity: AgentActivity, now: int, limits: Thresholds) -> Cause |
 
 
 def _same_failure(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
-    """Return the failure that has repeated too often, or None; a later success or a new prompt resets the count."""
-    failed: dict[tuple[str, str], list[Sign]] = {}
+    """Return the failure that has repeated too often, or None; a later success or a new prompt resets the count. That
+    of a task has the same reason, if any, and counts until the agent begins another.
+    """
+    failed: dict[tuple[str, str, str], list[Sign]] = {}
     for sign in _recent(activity, now, limits):
         if sign.kind in ("prompt", "finish"):
             failed.clear()
         elif sign.kind == "ok":
             failed = {same: signs for same, signs in failed.items() if same[0] != sign.what}
+        elif sign.kind == "start":
+            failed = {same: signs for same, signs in failed.items() if same[1] in ("", sign.what)}
         elif sign.kind == "fail":
-            failed.setdefault((sign.what, _normalized(sign.text)), []).append(sign)
+            failed.setdefault((sign.what, sign.task, _normalized(sign.text)), []).append(sign)
     often = [signs for signs in failed.values() if len(signs) >= limits.failures]
     if not often:
         return None
     signs = max(often, key=lambda signs: signs[-1].at)
     what = f"{signs[-1].what}: " if signs[-1].what else ""
     line = next(iter(signs[-1].text.strip().splitlines()), "")
-    return Cause("failure", signs[0].at, f"the same failure {len(signs)} times: {what}{line}")
+    text = f"{what}{line}"
+    return Cause("failure", signs[0].at, f"the same failure {len(signs)} times{': ' * bool(text)}{text}")
 
 
 _VARYING: Final = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+(?:[.:]\d+)*", re.IGNORECASE)
@@ -165,9 +173,10 @@ def _flip(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None
         if sign.kind == "start":
             starts[sign.what] += 1
             begun.setdefault(sign.what, sign.at)
-        elif sign.kind == "finish":
-            starts.pop(sign.what, None)
-            begun.pop(sign.what, None)
+        elif sign.kind == "finish" or (sign.kind == "fail" and sign.task):
+            ended = sign.task or sign.what
+            starts.pop(ended, None)
+            begun.pop(ended, None)
         elif sign.kind == "prompt":
             starts.clear()
             begun.clear()

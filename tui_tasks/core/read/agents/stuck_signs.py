@@ -10,6 +10,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read import ask_queries
@@ -17,9 +18,9 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.activity import goes_on, speakers, working
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Sign
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.agent_tables import AgentRow
-from tui_tasks.core.schema.tables import EdgeRow, TaskRow
+from tui_tasks.core.schema.tables import EdgeRow, ListRow, TaskRow
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.unjournaled import connections
 
@@ -31,10 +32,21 @@ _MAX_TEXT: Final = 2_000
 
 _NEWEST_DONE = Statement(
     lambda: (
-        J.select(J.at, J.kind, J.task, J.new)
+        J.select(J.at, J.kind, J.task, J.new, J.why)
         .where(J.actor == slot("actor"))
         .order_by(J.seq.desc())
         .limit(slot("limit"))
+    )
+)
+_FAILED_LISTS = Statement(
+    lambda: ListRow.select(ListRow.id).where((ListRow.deleted == SQL("0")) & (ListRow.failed > SQL("0"))).limit(20)
+)
+_FAILED = Statement(
+    lambda: (
+        TaskRow.select(fn.COALESCE(TaskRow.agent, TaskRow.status_by))
+        .where(task_queries.LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'failed'")))
+        .order_by(TaskRow.rank.desc())
+        .limit(100)
     )
 )
 _PAUSED = Statement(lambda: AgentRow.select(AgentRow.uid).where(AgentRow.paused == SQL("1")))
@@ -67,6 +79,7 @@ class _New(msgspec.Struct):
     """The fields of an entry's new values that are read here."""
 
     status: str | None = None
+    result: Any = None
     tool: str = ""
     message: str = ""
     error: str = ""
@@ -94,10 +107,12 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
     waiting = _waiting(db, at_work)
     activities = []
     live = {one.session.uid: one for one in session_queries.everyone(db, _NOT_ENDED)}
+    failing = _failing(db)
     there = set(connections.connected_agents(db))
     gone = {one.agent for one in connections.everyone(db)} - there
     last_signs = connections.signs(db)
-    for name in sorted((at_work | asks_of.keys() | waiting.keys() | live.keys()) - paused - vocab.RESERVED_AGENTS):
+    known = at_work | asks_of.keys() | waiting.keys() | live.keys() | failing
+    for name in sorted(known - paused - vocab.RESERVED_AGENTS):
         if name in live:
             activities.append(_of_session(live[name], _signs(db, name), asks_of.get(name, [])))
             continue
@@ -106,7 +121,9 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
         signs = _signs(db, name)
         sign, acted_at = last_signs.get(name), max((one.at for one in signs if one.kind != "renew"), default=0)
         last_seen = max(signs[-1].at if signs else 0, sign.at if sign is not None else 0)
-        activity = AgentActivity(agent=name, at_work=name in at_work, signs=signs, last_seen=last_seen)
+        activity = AgentActivity(
+            agent=name, at_work=name in at_work, has_failed=name in failing, signs=signs, last_seen=last_seen
+        )
         if name not in there and activity.last_seen < now - _LEFT:
             continue
         if name in asks_of and not (name in at_work and goes_on(asks_of[name], acted_at, sign)):
@@ -115,6 +132,12 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
             activity = msgspec.structs.replace(activity, waits_for=waiting[name], waits_since=activity.last_seen)
         activities.append(activity)
     return activities
+
+
+def _failing(db: Database) -> set[str]:
+    """Return the agents of failed tasks; of each list, only the last of these are looked at."""
+    rows = (row for (list_id,) in db.all(_FAILED_LISTS) for row in db.all(_FAILED, list=list_id))
+    return {who for (who,) in rows if who is not None}
 
 
 def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> AgentActivity:
@@ -156,14 +179,27 @@ def _waiting(db: Database, at_work: Iterable[str]) -> dict[str, str]:
 
 def _signs(db: Database, name: str) -> tuple[Sign, ...]:
     rows = db.all(_NEWEST_DONE, actor=name, limit=JUDGED_ENTRIES)
-    return tuple(sorted((_sign(*row) for row in rows), key=lambda sign: sign.at))
+    said: dict[str | None, str] = {}
+    signs = [_sign(said, *row) for row in reversed(rows)]
+    return tuple(sorted(signs, key=lambda sign: sign.at))
 
 
-def _sign(at: int, kind: str, task: str | None, new: str | None) -> Sign:
+def _sign(said: dict[str | None, str], at: int, kind: str, task: str | None, new: str | None, why: str | None) -> Sign:
+    """Return the sign of an entry; `said` is what the agent has logged about tasks since it began them."""
     try:
-        return _read_sign(at, kind, task, new)
+        sign = _read_sign(at, kind, task, new)
+        if kind == "task.logged":
+            said[task] = _new(new or "{}").message
+        elif sign.kind == "start":
+            said.pop(task, None)
+        elif sign.kind == "fail" and sign.task:
+            reason = task_records.reason_given(journal.values_of(why)) or task_records.result_text(
+                _new(new or "{}").result
+            )
+            return msgspec.structs.replace(sign, text=(reason or said.get(task, ""))[:_MAX_TEXT])
     except msgspec.DecodeError:
         return Sign(at, "act")
+    return sign
 
 
 def _read_sign(at: int, kind: str, task: str | None, new: str | None) -> Sign:
@@ -172,6 +208,8 @@ def _read_sign(at: int, kind: str, task: str | None, new: str | None) -> Sign:
     if kind == "session.prompted":
         return Sign(at, "prompt")
     if kind == "task.updated" and task is not None and new and (status := _new(new).status) is not None:
+        if vocab.task_failed(status):
+            return Sign(at, "fail", task=task)
         return Sign(at, _STEPS.get(status, "finish"), task)
     if kind in _FAILURES and new:
         latest = _new(new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.commit import journal
@@ -104,7 +104,7 @@ def reason_of(db: Database, task: str, change: StatusChange) -> str:
     The reasons that came with the request count, else what was logged with the change, else the task's result, else the
     last message before the change, else the first one after it. Of nobody's words the reason is empty.
     """
-    if words := next((result_text(change.why[name]) for name in REASONS if change.why.get(name)), ""):
+    if words := reason_given(change.why):
         return words
     agents = tuple(dict.fromkeys((change.actor, change.agent or change.actor)))
     logged = [db.one(_LAST_OF_AGENT, task=task, agent=agent, until=change.at) for agent in agents]
@@ -117,6 +117,11 @@ def reason_of(db: Database, task: str, change: StatusChange) -> str:
         if row := db.one(_FIRST_OF_AGENT, task=task, agent=agent, after=change.at):
             return _read_log(row).message
     return ""
+
+
+def reason_given(why: Mapping[str, Any]) -> str:
+    """Return the reason that came with a request; empty without one."""
+    return next((result_text(why[name]) for name in REASONS if why.get(name)), "")
 
 
 def result_text(result: Any) -> str:
