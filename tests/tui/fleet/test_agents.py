@@ -669,6 +669,25 @@ async def test_a_letter_of_a_filter_looks_at_each_agent_once_and_a_move_at_none(
         assert not looked
 
 
+async def test_what_agents_with_nothing_open_are_found_by_is_put_together_once(plan, make_app, monkeypatch):
+    for number in range(20):
+        by_agent(plan, f"shell-{number}", LogTask(plan[8], f"note {number}"), now=at(16, 30))
+    app, put_together = make_app(plan.path), []
+    says = FleetRows._says
+    monkeypatch.setattr(
+        FleetRows, "_says", lambda self, row, state: [put_together.append(row.name), says(self, row, state)][1]
+    )
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A", "slash", "n")
+        assert len([name for name in put_together if name.startswith("shell")]) == 20
+        put_together.clear()
+        by_agent(plan, "shell-7", LogTask(plan[8], "not 7 again"), now=at(16, 31))
+        app.link.check()
+        await settle(pilot, "o", "t")
+        assert {name for name in put_together if name.startswith("shell")} == {"shell-7"}
+        assert len(app.screen_stack[-2].listed.rows) >= 20 and "not 7 again" in shown(app)
+
+
 async def test_the_key_that_pauses_an_agent_says_that_it_resumes_a_paused_one(plan, make_app):
     app = make_app(answered(plan).path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -138,6 +138,8 @@ class FleetRows(RowDrawing[FleetRow]):
         """What the human has just answered to an agent."""
         # The tasks that open questions are about, by the uid of the question.
         self._asked: dict[str, TaskLine] = {}
+        # What a filter finds agents by that have nothing open, in their state then: there may be thousands.
+        self._said: dict[str, tuple[Member, str, str]] = {}
 
     def state_of(self, row: Member) -> str:
         """Return an agent's state now."""
@@ -230,6 +232,15 @@ class FleetRows(RowDrawing[FleetRow]):
     def says(self, row: Member) -> str:
         """Return what a filter finds an agent by: what its lines show."""
         state = self.state_of(row)
+        if not row.is_plain:
+            return self._says(row, state)
+        was, was_in, text = self._said.get(row.name, (None, "", ""))
+        if was is not row or was_in != state:
+            text = self._says(row, state)
+            self._said[row.name] = row, state, text
+        return text
+
+    def _says(self, row: Member, state: str) -> str:
         texts = [
             agent_text.who(row.name),
             self._look_of(row).word,
