@@ -55,9 +55,9 @@ async def test_held_tasks_are_named_above_every_pane(plan, filed, make_app, widt
     async with app.run_test(size=(width, 40)) as pilot:
         await settle(pilot)
         rows = [line for line in above(app).splitlines() if line.startswith("•◇ #")]
-        assert len(rows) == 3 and re.fullmatch(r"•◇ #10  Rewrite it in Rust  claude-1 +held +now", rows[0])
+        assert len(rows) == 3 and re.fullmatch(r"•◇ #10  held: Rewrite it in Rust +claude-1 +now", rows[0])
         by_agent(plan, "human", *(AcceptTask(uid, 1) for uid in filed[:2]))
-        await until(pilot, lambda: re.search(r"^•◇ #12  Tell the team  claude-1 +held +now$", above(app), re.M))
+        await until(pilot, lambda: re.search(r"^•◇ #12  held: Tell the team +claude-1 +now$", above(app), re.M))
 
 
 async def test_where_a_job_alone_is_held_it_is_named(plan, make_app):
@@ -67,7 +67,7 @@ async def test_where_a_job_alone_is_held_it_is_named(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 40)) as pilot:
         await settle(pilot)
-        assert re.search(r"^•◇ S1  Nightly  claude-1 +held +now$", above(app), re.M)
+        assert re.search(r"^•◇ S1  held: Nightly +claude-1 +now$", above(app), re.M)
 
 
 @pytest.mark.parametrize("size", SIZES)
