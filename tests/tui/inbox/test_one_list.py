@@ -228,6 +228,22 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
         assert keys_of(again) == [], "it stays hidden"
 
 
+@pytest.mark.parametrize(
+    ("what", "word"), [("late job", "late"), ("late task", "late"), ("stuck", "stuck"), ("gone", "gone")]
+)
+async def test_the_key_for_seen_says_of_what_stays_though_it_was_seen_which_key_hides_it(plan, make_app, what, word):
+    leave_only(plan, what)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "full_stop")
+        stays = f"1 {word} row stays; . in the inbox hides it."
+        assert said(app) == f"All marked as seen. u brings the marks back. {stays}"
+        await settle(pilot, "full_stop")
+        assert said(app).endswith(stays) and len(keys_of(app)) == 1
+        await settle(pilot, "a", "full_stop", "escape", "full_stop")
+        assert keys_of(app) == [] and "stays" not in said(app)
+
+
 async def test_what_was_hidden_comes_back_when_it_fails_again(plan, make_app):
     answer_all(plan)
     app = make_app(plan.path)

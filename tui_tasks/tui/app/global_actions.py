@@ -22,7 +22,7 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.layout import screen
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.open_needs import ASKS, FAILED, JOBS, Need, Needs, visit
+from tui_tasks.tui.widgets.open_needs import ASKS, CAN_BE_HIDDEN, FAILED, JOBS, Need, Needs, visit
 
 # The most tasks restored by one change among which the first is looked for.
 MAX_RESTORED = 1_000
@@ -288,13 +288,25 @@ class GlobalActions(Controller):
                 await self._remember(state.seen.all_seen(context.clock.now()))
             self._offered = self._past_failures()
             said = f"All marked as seen. {undo} brings the marks back." if has_new or not shown else ""
-            more = f"{again} again puts away {', '.join(self._offered)}." if self._offered else ""
+            more = f"{again} again puts away {', '.join(self._offered)}." if self._offered else self._what_stays()
             context.say(" ".join(filter(None, (said, more))))
             return
         await self._remember(state.seen.put_failures_away(context.clock.now()))
         left = self._past_failures()
-        context.say(f"Put away: {', '.join(one for one in shown if one not in left)}. {undo} brings it back.")
+        said = f"Put away: {', '.join(one for one in shown if one not in left)}. {undo} brings it back."
+        context.say(" ".join(filter(None, (said, self._what_stays()))))
         self._offered = ()
+
+    def _what_stays(self) -> str:
+        """Return that what is late or an agent in trouble is not over by being seen; empty if there is none."""
+        stay = [need for need in Needs(self._context).all() if need.kind in CAN_BE_HIDDEN]
+        number, words = sum(need.count for need in stay), " or ".join(dict.fromkeys(need.word for need in stay))
+        if not stay:
+            return ""
+        stays, it = ("stays", "it") if number == 1 else ("stay", "one")
+        return (
+            f"{count(number, f'{words} row')} {stays}; {self._context.keymap.key_of('hide')} in the inbox hides {it}."
+        )
 
     def _come_back(self, before: Collection[str]) -> str:
         """Return what needs the human again beside what did `before`, by key, in words."""
