@@ -6,6 +6,7 @@ import pytest
 
 from tests.tui.driving import opened, order, said, settle, shown, task
 from tui_tasks.core.commit import journal
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read import job_queries
 
 HABITS = (*"xDCUZZGgpobwcRXO+", "ctrl+d", "ctrl+u", "ctrl+f", "ctrl+w", "ctrl+x")
@@ -48,6 +49,37 @@ async def test_a_mark_leaves_the_cursor_where_it_is(plan, make_app, pane):
         assert (app.pane.target(), app.pane.row_list.marks) == (plan[6], [plan[6]])
         await settle(pilot, "v")
         assert (app.pane.target(), app.pane.row_list.marks) == (plan[6], [])
+
+
+@pytest.mark.parametrize(("moves", "marked"), [("jj", (1, 2, 3)), ("G", tuple(range(1, 10)))])
+async def test_a_mark_a_move_and_the_key_of_all_mark_the_range_then_all_then_none(app, plan, moves, marked):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[1])
+        await settle(pilot, "v", *moves, "V")
+        assert app.pane.row_list.marks == [plan[number] for number in marked]
+        assert said(app) == f"{len(marked)} tasks marked. V again marks all."
+        await settle(pilot, *("V" * (2 if len(marked) < 9 else 1)))
+        assert said(app) == "No task is marked." and app.pane.row_list.marks == []
+
+
+async def test_a_range_goes_up_too_joins_others_and_begins_at_the_newest_mark(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "v", "k", "k", "v", "k", "k", "V")
+        assert sorted(app.pane.row_list.marks) == sorted(plan[number] for number in (5, 6, 7, 9))
+        await settle(pilot, "escape", "v", "v", "j", "V")
+        assert len(app.pane.row_list.marks) == 9, "an unmarked row begins no range"
+
+
+async def test_a_range_on_the_board_is_one_of_its_column(make_app, plan, agent):
+    uids = [agent(AddTask(name, plan.list_uid))[0].uid for name in ("One", "Two", "Three")]
+    app = make_app(plan.path, pane="board")
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(uids[0])
+        await settle(pilot, "v", "j", "V")
+        assert app.pane.row_list.marks == uids[:2] and said(app) == "2 cards marked. V again marks all."
+        await settle(pilot, "L")
+        assert [task(app, uid).status for uid in uids] == ["in_progress", "in_progress", "pending"]
 
 
 async def test_what_is_deleted_is_named_where_the_cursor_is_not_on_it(app, plan):

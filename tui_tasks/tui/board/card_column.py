@@ -320,8 +320,12 @@ class ColumnMarks(Controller):
         self._pane = pane
         self._context = pane.context
 
-    def do_mark_all(self) -> Coroutine[Any, Any, None]:
-        """Mark all cards of the column; where all are marked, none."""
+    def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
+        """Mark the range from the last mark; else all cards of the column; where all are marked, none."""
+        from tui_tasks.tui.rows.row_range import mark_range
+
+        if mark_range(self._context, self._pane.row_list, "card"):
+            return None
         return self._mark_all(self._pane.columns[self._pane.at])
 
     async def _mark_all(self, column: Column) -> None:

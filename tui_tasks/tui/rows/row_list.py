@@ -97,6 +97,8 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._cursor = RowCursor(self._cache)
         self._painter = RowPainter(self._cache, drawing, self.look_of, self.row_height)
         self._marks: dict[str, None] = {}
+        self.range_from: str | None = None
+        """The key of the row that was marked last by itself, from which a range begins."""
         self._posted_marks = 0
         self._pressed: str | None = None
         self._dragged: str | None = None
@@ -316,12 +318,18 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
                 self._marks[key] = None
             else:
                 self._marks.pop(key, None)
+        self.range_from = None
         self._update()
+
+    def mark_here(self) -> None:
+        """Mark the cursor's row, from which a range then begins; or unmark it."""
+        if (key := self._cursor.key) is not None:
+            self.mark([key])
+            self.range_from = key if key in self._marks else None
 
     def clear_marks(self) -> None:
         """Unmark all rows."""
-        self._marks.clear()
-        self._update()
+        self.mark(self.marks, on=False)
 
     # Painting
 

@@ -55,12 +55,17 @@ class MarkActions(Controller):
 
     def do_mark(self) -> None:
         """Mark the task, or take its mark away. The cursor stays, as people go on with a key for this task."""
-        rows = self._pane.row_list
-        if rows.cursor is not None:
-            rows.mark([rows.cursor])
+        self._pane.row_list.mark_here()
 
     def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
-        """Mark all that match; where all are marked, none. A list that is not long is done before the next key."""
+        """Mark the range from the last mark; else all that match; where all are marked, none.
+
+        A list that is not long is done before the next key.
+        """
+        from tui_tasks.tui.rows.row_range import mark_range  # the first paint goes without
+
+        if mark_range(self._context, self._pane.row_list, "task"):
+            return None
         only, list_id = self._pane.only, self._context.state.list_id
         uids, rank = list_pages.uids_on(self._context.db, list_id, list_pages.FIRST, only, MAX_MARKED)
         if rank is not None:

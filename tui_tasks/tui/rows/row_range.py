@@ -1,0 +1,38 @@
+"""A range of rows, which a mark, a move and the key of all marks mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final
+
+from tui_tasks.text.times import count
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.rows.row_list import VirtualList
+    from tui_tasks.tui.state.context import Context
+
+_PAGE: Final = 1_000
+_MOST: Final = 10_000
+
+
+def mark_range(
+    context: Context, rows: VirtualList[Any], noun: str, *, takes: Callable[[Any], bool] = lambda row: True
+) -> bool:
+    """Mark the rows from the one that was marked last by itself to the cursor's, and say so; return False if it is that
+    one, or none was. `takes` returns whether a row can be marked.
+    """
+    source, here, begins = rows.source, rows.row, rows.range_from
+    there = source.find([begins]).get(begins) if source is not None and begins is not None else None
+    if source is None or here is None or there is None or begins == rows.cursor:
+        return False
+    first, end = sorted((here, there), key=source.order)
+    found, last = [first], source.order(end)
+    while source.order(found[-1]) < last and len(found) < _MOST:
+        more = list(takewhile(lambda row: source.order(row) <= last, source.after(found[-1], _PAGE)))
+        found += more
+        if not more:
+            break
+    rows.mark([source.key(row) for row in found if takes(row)], on=True)
+    context.say(f"{count(len(rows.marks), noun)} marked. {context.keymap.key_of('mark_all')} again marks all.")
+    return True
