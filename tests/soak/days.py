@@ -183,7 +183,7 @@ class Household:
         """Answer the question by key; whether the screen says so."""
         self.settle("1")
         self.screen.type("a")
-        self.screen.wait_for(lambda: self.screen.shows("On with it?") and self.screen.shows("1-9"))
+        self.screen.wait_for(lambda: self.screen.shows("On with it?") and self.screen.shows("1-2 Choose"))
         time.sleep(0.6)  # the human reads: a key within half a second sends no answer
         self.screen.type("1")
         return _comes(lambda: self.screen.shows("Sent to") and self.screen.shows(": yes."))

@@ -32,6 +32,11 @@ def decided_lines(text: str, *, is_prose: bool = False, ascii_only: bool = False
     return [*(line + NEWLINE[ascii_only] for line in complete), last]
 
 
+def prose_lines(text: str, *, ascii_only: bool = False) -> list[str]:
+    """Return the lines of prose as `decided_lines`, but without the signs of newlines."""
+    return [decided_line(line, is_prose=True, ascii_only=ascii_only) for line in text.split("\n")]
+
+
 def decided_line(text: str, *, is_prose: bool = False, ascii_only: bool = False) -> str:
     """Return a text as one line; see `decided_lines`."""
     return "<U+000A>".join(_line(line, is_prose, ascii_only) for line in text.split("\n"))

@@ -161,7 +161,7 @@ async def test_the_foot_has_what_can_be_done_with_the_entry_first(every_kind, ma
     app = make_app(every_kind.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        assert lines(app)[-1].startswith(" 1-9 Choose  m Reply")
+        assert lines(app)[-1].startswith(" 1-2 Choose  m Reply")
         assert "Tab Next kind" in lines(app)[-1] and lines(app)[-1].endswith("? Help")
         await settle(pilot, "tab")
         assert lines(app)[-1].startswith(" r Run again  s Done anyway")

@@ -384,7 +384,7 @@ async def test_once_the_hook_has_gone_the_line_says_that_only_its_own_window_can
             await settle(pilot, *(["a"] if screen == "a" else []))
             approve, option = ("y Approve", "1 Allow") if screen == "a" else ("y Allow", "a 2 Allow always")
             assert approve in shown(app) and option in shown(app)
-        offered = ("It waits for your answer", option, approve, "d Deny", "1-9")
+        offered = ("It waits for your answer", option, approve, "d Deny", " Choose")
         await until(
             pilot,
             lambda: (

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import settle, shown
+from tests.tui.driving import lines, settle, shown
 from tests.tui.plan import NOW, Plan
 from tui_tasks import ntfy
 from tui_tasks.cli.supervise import asks_command
@@ -29,6 +29,8 @@ HIDDEN = {
     "a tab": ("Push\tit.", "Push⇥it."),
     "its own sign": ("Push⏎it.", "Push<U+23CE>it."),
 }
+# A question is no command: a new line is a line that no mark of a wrap begins, and in one line a dot.
+IN_QUESTIONS = {**HIDDEN, "a newline in the place of a wrap": ("Push to\nthe mirror.", "Push to ·")}
 # Questions with these are refused; tasks are not.
 UNSEEN = {
     "no width": ("is\u200bAdmin", "is<U+200B>Admin"),
@@ -98,12 +100,22 @@ def asked(plan: Plan, text: str, options: tuple[str, ...] = ()) -> Ask:
     return ask
 
 
-@pytest.mark.parametrize("trick", HIDDEN)
+@pytest.mark.parametrize("trick", IN_QUESTIONS)
 @pytest.mark.parametrize("keys", [("a",), ("A",)])
 async def test_nothing_is_hidden_in_a_question(plan: Plan, make_app, trick: str, keys: tuple[str, ...]) -> None:
-    text, sign = HIDDEN[trick]
+    text, sign = IN_QUESTIONS[trick]
     asked(plan, text)
     assert packed(sign) in await on_screen(make_app, plan, *keys)
+
+
+async def test_a_question_has_its_own_lines_and_marks_where_one_goes_on(plan: Plan, make_app) -> None:
+    asked(plan, f"The host is down.\n\n{'wait for ops ' * 12}\nWhich one?")
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        below = lines(app)[lines(app).index(" The host is down.") :]
+        assert below[1] == "" and below[2].startswith(" wait for ops") and below[3].startswith(" ↳ ")
+        assert " Which one?" in below and "⏎" not in shown(app)
 
 
 @pytest.mark.parametrize("keys", [("a",), ("A",)])
@@ -117,12 +129,12 @@ async def test_nothing_is_hidden_in_an_option(plan: Plan, make_app, keys: tuple[
 @pytest.mark.parametrize("trick", HIDDEN)
 def test_a_phone_and_a_shell_show_a_question_with_its_signs(plan: Plan, capsys, trick: str) -> None:
     text, sign = HIDDEN[trick]
-    ask = asked(plan, text)
+    ask, is_broken = asked(plan, text), "\n" in text
     told = ntfy.of_ask(ask, "", {"approve": "n"}, "https://x/y", titles=True)
-    assert sign in told["message"]
+    assert (text if is_broken else sign) in told["message"]
     options = argparse.Namespace(action=None, json=False, db=str(plan.path), read_only=False)
     asks_command.run("asks", options)
-    assert sign in capsys.readouterr().out
+    assert (text.replace("\n", "\n  ") if is_broken else sign) in capsys.readouterr().out
 
 
 def test_a_phone_allows_nothing_whose_signs_do_not_fit_on_it(plan: Plan) -> None:

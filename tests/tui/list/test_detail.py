@@ -84,3 +84,20 @@ async def test_below_a_list_an_empty_line_parts_the_log_and_the_words_of_a_task_
         await press(app, pilot)
         at = next(y for y, line in enumerate(lines(app)) if "JWT middleware, login" in line)
         assert lines(app)[at - 1].strip() == "" and "started" in lines(app)[at - 2]
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+@pytest.mark.parametrize(
+    ("place", "word", "prompt"), [(5, "m Message", "Message to claude-1"), (8, "m Note", "Note into")]
+)
+async def test_the_foot_of_a_detail_says_whether_a_text_goes_to_the_agent_or_into_the_log(
+    plan, make_app, pane, place, word, prompt
+):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, (80, 24)) as pilot:
+        app.navigation.go_to(plan[place])
+        await press(app, pilot, "enter")
+        assert word in lines(app)[-1]
+        await pilot.press("m")
+        await pilot.pause()
+        assert prompt in shown(app)

@@ -65,6 +65,11 @@ async def send_message(context: Context, name: str, text: str) -> None:
     context.say(f"Sent to {shown}." if until is None else f"Queued: {shown} reads it when {until}.")
 
 
+def is_there(context: Context, agent: str) -> bool:
+    """Return whether an agent is there to read what is sent to it."""
+    return any(one.name == agent and one.state != "gone" for one in context.state.members)
+
+
 async def write(
     context: Context,
     agent: str | None,
@@ -87,7 +92,7 @@ async def write(
         who_ = agent_text.who(agent, 40)
         asks = ", not an answer to its question" if member is not None and member.ask is not None else ""
         recipients.append(Recipient(f"message {agent}", f"Message to {who_}{asks}", "Send", f"To {who_}"))
-        is_at_work = is_at_work and member is not None and member.state != "gone"
+        is_at_work = is_at_work and is_there(context, agent)
     if tasks:
         about = f"note {' '.join(sorted(tasks))}"
         recipients.append(Recipient(about, f"Note into the log of {named}", "Log", "Into the log"))

@@ -144,7 +144,7 @@ def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
         # Cut after the blanks before it, which may be more than a line shows.
         beginning = ask.question.strip()[:LINE_CHARS]
         if is_written_out(ask):
-            return beginning.replace("\n", " ")
+            return _joined(beginning.split("\n"))
         return _decided(beginning, is_prose=True, ascii_only=ascii_only)
     text = f"{request['tool']}: {_gist(request.get('input'))}"[:LINE_CHARS]
     return _decided(text, is_prose=False, ascii_only=ascii_only)
@@ -153,9 +153,16 @@ def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
 @lru_cache(256)
 def _decided(text: str, *, is_prose: bool, ascii_only: bool) -> str:
     """Return a text as one line; kept, as a long one takes milliseconds, and lines are drawn often."""
-    from tui_tasks.core.decided_text import decided_lines
+    from tui_tasks.core.decided_text import decided_lines, prose_lines
 
-    return " ".join(decided_lines(text, is_prose=is_prose, ascii_only=ascii_only))
+    if is_prose:
+        return _joined(prose_lines(text, ascii_only=ascii_only))
+    return " ".join(decided_lines(text, ascii_only=ascii_only))
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """Return lines of prose in one: `Push to prod? · It is Friday.`"""
+    return " · ".join(line for line in lines if line.strip())
 
 
 def _gist(given: Any) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
@@ -18,6 +19,7 @@ from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
+from tui_tasks.tui.rows.row_range import mark_range
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, HELD
 from tui_tasks.tui.work import attaching
@@ -58,7 +60,7 @@ def _hints_here(inbox: Inbox) -> Sequence[Hint]:
 
 def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     hint = inbox.hint_of
-    pick = [("1-9", "Choose", "")] if view.options else []
+    pick = _pick(view, "Choose")
     before = ["ask_before"] if view.given else []
     if view.takes_several:
         send = hint("ask_approve", f"Send {len(view.picked)} chosen")
@@ -70,14 +72,20 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
 
 
 def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
-    """Return what fits on a small screen: `1-9 pick  y/n yes/no  m reply  Esc`."""
+    """Return what fits on a small screen: `1-3 pick  y/n yes/no  m reply  Esc`."""
     key_of = inbox.context.keymap.key_of
-    pick = [("1-9", "pick", "")] if view.options else []
+    pick = _pick(view, "pick")
     keys = "/".join(map(key_of, answer_keys(view)))
     word = "send" if view.takes_several else "yes/no" if "/" in keys else "yes"
     both = [(keys, word, "")] if keys else []
     reply, later = inbox.hint_of("ask_reply", "reply"), inbox.hint_of("ask_later", "later")
     return *pick, *both, reply, (key_of("back"), "", "back"), later
+
+
+def _pick(view: AskView, word: str) -> list[Hint]:
+    """Return the hint of the keys of the options; empty without options."""
+    number = min(len(view.options), MAX_OPTIONS)
+    return [(f"1-{number}" if number > 1 else "1", word, "")] if number else []
 
 
 class RowActions(Controller):
@@ -160,11 +168,15 @@ class RowActions(Controller):
     def do_review_mark(self) -> None:
         """Mark the held task, or take its mark away."""
         if self._inbox.item is not None:
-            self._inbox.window.mark([self._inbox.item.uid])
+            self._inbox.window.mark_here()
             self._inbox.marks_changed()
 
     def do_review_mark_all(self) -> None:
-        """Mark all held tasks that are listed, or none where all are marked."""
+        """Mark the held tasks from the last mark on; else all that are listed; where all are marked, none."""
+        inbox = self._inbox
+        if mark_range(inbox.context, inbox.window, "task", takes=lambda line: kind_of(line) == HELD):
+            inbox.marks_changed()
+            return
         keys = [line.uid for line in self._inbox.listed.rows if kind_of(line) == HELD]
         self._inbox.window.mark(keys, on=len(self._inbox.window.marks) < len(keys))
         self._inbox.marks_changed()

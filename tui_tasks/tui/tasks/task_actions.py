@@ -286,15 +286,19 @@ class TaskActions(Controller):
         from tui_tasks.tui.agents.agent_actions import write
 
         tasks = self._tasks()
-        agents = sorted({task.who for task in tasks} - {"human", "system"})
         if tasks:
             named = f"#{tasks[0].number} {self._named(tasks)}" if len(tasks) == 1 else self._named(tasks)
             uids = [task.uid for task in tasks]
-            is_at_work = all(
-                task.status == "in_progress" or (task.agent is not None and task.status == "pending") for task in tasks
-            )
-            agent = agents[0] if len(agents) == 1 else None
-            await write(self._context, agent, uids, named, is_at_work=is_at_work)
+            await write(self._context, _agent_of(tasks), uids, named, is_at_work=_are_at_work(tasks))
+
+    @property
+    def writes_to_agent(self) -> bool:
+        """Whether `note` writes a message to an agent first."""
+        from tui_tasks.tui.agents.agent_actions import is_there
+
+        tasks = self._tasks()
+        agent = _agent_of(tasks)
+        return agent is not None and _are_at_work(tasks) and is_there(self._context, agent)
 
     async def do_copy(self) -> None:
         """Copy ids, titles, or tasks as Markdown."""
@@ -311,6 +315,17 @@ class TaskActions(Controller):
             text = "\n".join(task.uid if key == "i" else safe_copy(task.name, one_line=True) for task in tasks)
         context.copy(text)
         context.say(f"Copied {count(len(text), 'character')}.")
+
+
+def _agent_of(tasks: Sequence[Task]) -> str | None:
+    """Return the one agent that tasks are of; None: there is none, or more than one."""
+    agents = {task.who for task in tasks} - {"human", "system"}
+    return agents.pop() if len(agents) == 1 else None
+
+
+def _are_at_work(tasks: Sequence[Task]) -> bool:
+    """Return whether tasks are in progress, or next for their agents."""
+    return all(task.status == "in_progress" or (task.agent is not None and task.status == "pending") for task in tasks)
 
 
 def _just_set(who: str, status: str) -> str:

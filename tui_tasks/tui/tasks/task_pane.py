@@ -120,6 +120,8 @@ class TaskPane(Pane):
 
     @override
     def short(self, action: Action) -> str:
+        if action.id == "note" and self.task_actions.writes_to_agent:
+            return "Message"
         return "Review" if action.id == "open" and self._opens_review else super().short(action)
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.decided_text import decided_line, decided_lines
+from tui_tasks.core.decided_text import decided_line, decided_lines, prose_lines
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.vocab import SHELL
 
@@ -101,10 +101,10 @@ def question_text(question: dict[str, Any]) -> str:
 
 
 def ask_lines(ask: Ask, *, ascii_only: bool = False) -> list[str]:
-    """Return the lines of a question as a person reads it."""
+    """Return the lines of a question as a person reads it; where they end is no sign, as they are no command's."""
     if is_written_out(ask):
         return ask.question.split("\n")
-    return decided_lines(ask.question.strip(), is_prose=True, ascii_only=ascii_only)
+    return prose_lines(ask.question.strip(), ascii_only=ascii_only)
 
 
 def ask_options(ask: Ask, options: Sequence[str], *, ascii_only: bool = False) -> list[str]:
@@ -150,8 +150,8 @@ def is_written_out(ask: Ask) -> bool:
 
 
 def _prose(text: str) -> str:
-    """Return prose with its lines as they are; only the signs of newlines are left out."""
-    return "\n".join(decided_line(line, is_prose=True) for line in text.split("\n"))
+    """Return prose with its lines as they are."""
+    return "\n".join(prose_lines(text))
 
 
 def question_options(question: dict[str, Any]) -> tuple[str, ...]:
