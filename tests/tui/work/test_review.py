@@ -272,6 +272,16 @@ async def test_the_message_of_a_merge_that_is_refused_comes_back(plan, place, ma
         assert app.screen.query_one("#answer").value == "Old cookie banner (#9)!"
 
 
+async def test_keys_that_do_nothing_in_a_review_name_those_that_are_wanted(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        for key, wanted in (("m", "s Send"), ("d", "x Discard"), ("space", "Enter Diff")):
+            await settle(pilot, key)
+            assert f" does nothing here.  {wanted}  ? Help" in said(app)
+
+
 async def test_the_help_of_a_review_says_that_a_accepts_there(plan, place, make_app):
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)

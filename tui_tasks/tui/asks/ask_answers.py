@@ -74,6 +74,8 @@ class AskAnswers(Controller):
             return Sentence(f"Not sent: {agent_text.closed(ask, self._context.clock.now())}.")
         if self._inbox.came_just_now:
             return Sentence(CAME_JUST_NOW)
+        if action.id == "ask_edit" and (ask.request or {}).get("kind") != "permission":
+            return Sentence("You can edit only the input of a tool.")
         return None if action.id == "ask_later" else self._inbox.view_of(ask).why_closed
 
     @override
@@ -131,9 +133,6 @@ class AskAnswers(Controller):
         ask = self._inbox.ask
         assert ask is not None
         request = ask.request or {}
-        if request.get("kind") != "permission":
-            self._context.say("You can edit only the input of a tool.")
-            return
         if (why := reply_sender.why_not(request["program"], "edit_input")) is not None:
             self._context.say(why)
             return

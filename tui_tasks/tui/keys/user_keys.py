@@ -123,13 +123,15 @@ def _clash(action: Action, mine: Mapping[str, str]) -> tuple[str, Action] | None
     return None
 
 
-_OPEN: Final = ("open", "log_open", "job_runs", "ask_open", "agent_log", "digest_open")
+_OPEN: Final = ("open", "log_open", "job_runs", "ask_open", "agent_log", "digest_open", "work_diff")
 _NEW: Final = ("new", "job_new")
 _EDIT: Final = ("edit", "job_edit", "review_edit", "ask_edit")
-_DELETE: Final = ("delete", "job_delete", "ask_deny", "review_decline", "agent_stop")
+_DELETE: Final = ("delete", "job_delete", "ask_deny", "review_decline", "agent_stop", "work_discard")
 _WANTED: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("o", "O", "N", "plus", "insert", "ctrl+n"), _NEW),
-    **dict.fromkeys(("i", "I", "r", "R", "t", "f2"), _EDIT),
+    **dict.fromkeys(("o", "O"), (*_NEW, *_OPEN)),
+    **dict.fromkeys(("N", "plus", "insert", "ctrl+n"), _NEW),
+    **dict.fromkeys(("i", "I", "t", "f2"), (*_EDIT, "ask_reply")),
+    **dict.fromkeys(("r", "R"), ("ask_reply", *_EDIT)),
     **dict.fromkeys(("x", "d", "delete", "minus", "ctrl+k"), _DELETE),
     **dict.fromkeys(("l", "right", "space", "tab", "shift+tab"), _OPEN),
     **dict.fromkeys(("h", "left", "backspace", "ctrl+g", "ctrl+o"), ("back",)),
@@ -139,6 +141,7 @@ _WANTED: Final[dict[str, tuple[str, ...]]] = {
     "c": ("status",),
     "p": ("agent_pause", *_EDIT),
     "n": ("ask_deny", "review_decline"),
+    "m": ("work_send",),
     "y": ("asks",),
     "M": ("note", "agent_message"),
     "U": ("undo",),
