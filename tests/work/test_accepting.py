@@ -150,6 +150,27 @@ def test_accepting_one_of_a_race_discards_the_others(store, repo, configure, sta
     assert Path(first.worktree).is_dir()
 
 
+def test_undoing_a_merge_brings_the_works_back_that_it_has_discarded_and_redoing_it_discards_them_again(
+    store, repo, configure, starter, task, acceptance
+):
+    configure(COMMITS)
+    works = [starter.start(task, Request(program="robot", race=at > 0)).work for at in range(4)]
+    early, *losers, winner = works
+    acceptance.discard(early)
+    acceptance.accept(winner, acceptance.review(winner))
+
+    def states() -> list[str]:
+        return [work_queries.find(store.db, one.uid).state for one in works]
+
+    for _ in range(2):
+        assert states() == ["discarded", "discarded", "discarded", "merged"]
+        acceptance.take_back(work_queries.find(store.db, winner.uid))
+        assert states() == ["discarded", "ready", "ready", "ready"]
+        assert [work_queries.find(store.db, one.uid).message for one in losers] == [None, None]
+        assert task_queries.task(store.db, task).status == "in_progress"
+        acceptance.redo(work_queries.find(store.db, winner.uid))
+
+
 def test_an_agent_goes_on_in_its_worktree_after_a_merge(store, clock, repo, configure, starter, task, acceptance):
     configure(COMMITS)
     work = starter.start(task, ROBOT).work

@@ -208,24 +208,51 @@ def _move_back(root: Path, step: Merge) -> None:
 
 
 def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int]) -> Work:
-    """Bring the worktree of a work back, then its row. The work waits for review again.
+    """Bring the worktree of a work back, then its row. The work waits for review again, and with a merged one those
+    that its merge has discarded.
 
     Raises:
         Conflict: git cannot make the worktree, or another agent is at work on the task.
         GitFailed: git failed.
     """
-    earlier = None
+    losers: list[Work] = []
     if work.state not in LIVE_WORK:
         _check_restorable(store, work)
+        losers = discarded_by_merge(store.db, work)
+    # The last is the one that a redo ends again, and with it the others.
+    for one in losers:
+        with contextlib.suppress(GitFailed, OSError, Refusal):  # what cannot be brought back stays discarded
+            _bring_back(store, one, actor=actor, clock=clock, is_race=True)
+    return _bring_back(store, work, actor=actor, clock=clock, is_race=bool(losers))
+
+
+def _bring_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int], is_race: bool) -> Work:
+    earlier = None
+    if work.state not in LIVE_WORK:
         kept = clean_up.kept_worktree(work)
         if kept is not None:
             worktrees.bring_back(Path(work.repository), kept)
         else:
             clean_up.bring_back(work)
         earlier = merge_of(work) if work.state != "merged" else None
-    operation = RestoreWork(work.uid, {MERGE: msgspec.to_builtins(earlier)} if earlier is not None else None)
-    restored: Work = store.commit(operation, actor=actor, now=clock())[0]
+    again = {MERGE: msgspec.to_builtins(earlier)} if earlier is not None else None
+    restored: Work = store.commit(RestoreWork(work.uid, again, is_race), actor=actor, now=clock())[0]
     return restored
+
+
+def discarded_by_merge(db: Database, work: Work) -> list[Work]:
+    """Return the works here that were discarded because this one was merged, and still are."""
+    merged = work_queries.last_entry(db, work, "work.merged") if work.state == "merged" else None
+    if merged is None:
+        return []
+    change = journal.entry(db, merged).change
+    discarded = [one for one in work_queries.of_task(db, work.task_uid) if one.state == "discarded"]
+    ends = ((one, work_queries.last_entry(db, one, "work.discarded")) for one in discarded)
+    return [
+        one
+        for one, end in ends
+        if end is not None and journal.entry(db, end).change == change and work_queries.is_elsewhere(db, one) is None
+    ]
 
 
 class TakenBack(NamedTuple):

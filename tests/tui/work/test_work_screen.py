@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,28 @@ async def test_the_agent_that_lost_a_race_names_the_winner_in_its_row(plan, make
         await settle(pilot, "A")
         (row,) = (line for line in lines(app) if line[2:].strip(" ·").startswith("robot-1"))
         assert "the work of robot-2 was merged" in row
+
+
+async def test_of_a_race_the_agents_whose_work_waits_for_review_are_those_of_the_inbox(plan, make_app):
+    first, second, third = (begun(plan, 9, is_race=True, is_shared=True) for _ in range(3))
+    counts = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
+    with Store(plan.path) as store:
+        ready = CountWork(second.uid, counts), WorkReady(second.uid)
+        store.commit(*ready, EndSession(second.agent, "its process has ended"), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+
+        def states() -> dict[str, str]:
+            rows = [line[2:].strip(" ·⇡•?◐○") for line in lines(app)]
+            return {row.split()[0]: row.split()[1] for row in rows if row.startswith("robot-")}
+
+        await settle(pilot, "A")
+        assert states() == {first.agent: "working", second.agent: "to", third.agent: "working"}
+        assert re.search(r"⇡ robot-2 +to review .*3 files \+41 -7.* #9 ", shown(app))
+        with Store(plan.path) as store:
+            store.commit(WorkReady(third.uid), actor="system", now=NOW)
+        await settle(pilot, "escape")
+        await until(pilot, lambda: "2 works to review" in shown(app))
 
 
 async def test_a_start_that_is_refused_says_why(plan, make_app, monkeypatch):

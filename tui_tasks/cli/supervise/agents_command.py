@@ -63,7 +63,6 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 def _states(store: Store) -> dict[str, tuple[str, str]]:
     """Return the state of each agent, in the word that the screen has, and what else there is to say about it."""
-    from tui_tasks.core.read import work_queries
     from tui_tasks.core.read.agents import agent_states
     from tui_tasks.core.unjournaled import local_values
     from tui_tasks.text.glyphs import AGENT_LOOKS
@@ -73,10 +72,9 @@ def _states(store: Store) -> dict[str, tuple[str, str]]:
         number = task_queries.task(store.db, uid).number
         what = f"its claim on #{number} lapsed" if task.has_lapsed else f"left #{number} in progress"
         left.setdefault(task.agent, []).append(f"{what} {times.ago(task.at, now)}")
-    ready = {work.task_uid for work in work_queries.ready(store.db)}
     states = {}
     for member in fleet.everyone(store.db, 0, seen_at=local_values.seen_at(store.db)):
-        state = agent_states.state_of(member, now, quiet_after, ready)
+        state = agent_states.state_of(member, now, quiet_after)
         more = [member.message] if member.paused else left.get(member.name, [])
         more += [f"asks: {member.ask.question}"] if member.ask is not None else []
         more += [member.failed_work.why] if member.failed_work is not None else []

@@ -166,11 +166,12 @@ class RestoreWork(Operation, frozen=True):
     """Record that a work that was merged, discarded or failed is back for review, or that the merge after which its
     agent went on was taken back. Result: the work.
 
-    `kept`: what takes back a merge from before it was discarded.
+    `kept`: what takes back a merge from before it was discarded. `is_race`: other work on the task may wait as well.
     """
 
     uid: str
     kept: dict[str, Any] | None = None
+    is_race: bool = False
 
 
 class SetWork(Operation, frozen=True):

@@ -412,7 +412,7 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
     if goes_on:
         return set_columns(tx, work, "work.restored", merged_at=None, kept=None, intent=None)
     for other in work_queries.of_task(tx.db, task.uid):
-        if other.state in vocab.LIVE_WORK:
+        if other.state in vocab.LIVE_WORK and not op.is_race:
             raise Conflict(f"{other.agent} is at work on {named(task)} now", id=task.uid)
     merged_at = work.merged_at if op.kept else None
     was_merged = work.state == "merged"

@@ -215,8 +215,8 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     if state in ("stuck", "failed") and member.stuck is not None:
         # A turn that ended at a limit of the model's service has failed, and waits.
         return member.stuck.text, "$state-overdue"
-    if state == "ready" and member.task is not None:
-        return context.state.reviewable[member.task.uid] or "work to review", "$state-needs-you"
+    if state == "ready":
+        return context.state.reviews.get(member.name) or "work to review", "$state-needs-you"
     if state == "stopped":
         return _suspended(member), "$state-overdue"
     if state == "paused":

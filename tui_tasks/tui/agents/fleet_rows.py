@@ -143,7 +143,7 @@ class FleetRows(RowDrawing[FleetRow]):
 
     def state_of(self, row: Member) -> str:
         """Return an agent's state now."""
-        return agent_states.state_of(row, self.context.clock.now(), self._quiet_after, self.context.state.reviewable)
+        return agent_states.state_of(row, self.context.clock.now(), self._quiet_after)
 
     def fit(self, members: Sequence[Member]) -> bool:
         """Make room for what these agents have, of very many for those that are there; return whether columns have

@@ -160,6 +160,7 @@ class Fleet(Overlay):
             if one.name != kept
             and one.state == "gone"
             and one.task is None
+            and one.to_review is None
             and one.ask is None
             and one.name not in self.have_left
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
@@ -59,7 +60,8 @@ class AppState:
     - `left`: the tasks in progress whose agent is gone, by uid. `lapsed`: the tasks that are pending again since a
       claim on them lapsed, whose agent is gone or silent.
     - `failing_checks`: since when tasks need the human because a check of theirs has failed, by uid, oldest first.
-    - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review.
+    - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review. `reviews`: the
+      same by the agents of the works.
       `to_review`: these works, each with the instant since when it waits, oldest first.
     - `work_failed`: the uid of each open task of which the newest work that ended has failed, and why.
     - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
@@ -111,6 +113,7 @@ class AppState:
         self.stopped: dict[str, str] = {}
         self.failing_checks: dict[str, int] = {}
         self.reviewable: dict[str, str] = {}
+        self.reviews: dict[str, str] = {}
         self.to_review: list[tuple[Work, int]] = []
         self.work_failed: dict[str, FailedWork] = {}
         self.not_merged: dict[int, int] = {}
@@ -347,8 +350,12 @@ class AppState:
         self.not_merged = work_queries.done_and_not_merged(self._db) if self.has_work else {}
         self.work_failed = {one.task: one for one in work_queries.failed(self._db)} if self.has_work else {}
         self.to_review = work_queries.to_review(self._db)
+        texts = [work.message or work_queries.counts_text(self._db, work.uid) for work, _ in self.to_review]
+        self.reviews = {work.agent: text for (work, _), text in zip(self.to_review, texts, strict=True)}
+        of_task = Counter(work.task_uid for work, _ in self.to_review)
         self.reviewable = {
-            work.task_uid: work.message or work_queries.counts_text(self._db, work.uid) for work, _ in self.to_review
+            work.task_uid: text if of_task[work.task_uid] == 1 else f"{of_task[work.task_uid]} works to review"
+            for (work, _), text in zip(self.to_review, texts, strict=True)
         }
 
     def _read_autos(self) -> None:

@@ -137,7 +137,7 @@ class AgentEntries:
     def _states(self, now: int) -> Iterator[tuple[Member, str]]:
         quiet_after = self.context.config.quiet_after * SECOND
         for member in self.context.state.present:
-            shown = agent_states.state_of(member, now, quiet_after, self.context.state.reviewable)
+            shown = agent_states.state_of(member, now, quiet_after)
             if member.session is None and shown == "working":
                 self.lasts(max(1, member.last_seen + quiet_after + 1 - now))
             yield member, shown

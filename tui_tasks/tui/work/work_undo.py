@@ -16,7 +16,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import undo
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import ago
+from tui_tasks.text.times import ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.work.review_actions import decide
@@ -114,7 +114,10 @@ async def take_back(context: Context, work: Work) -> None:
             return
         restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))
     was, again = (f"Taken out of {base} again", "merges") if is_merged else ("Brought back", "discards")
+    waiting = [one for one in work_queries.of_task(context.db, work.task_uid) if one.state in ("ready", "conflict")]
+    others = len(waiting) - (restored.state == "ready") if is_merged else 0
     now = "continues" if restored.state == "working" else "waits for review"
+    now += f", and {count(others, 'other work')}" if others else ""
     key = f" {context.keymap.key_of('redo')} {again} it again." if work.state != "failed" else ""
     context.say(f"{was}: the work of {agent_text.who(work.agent, 30)} {now}.{key}")
 

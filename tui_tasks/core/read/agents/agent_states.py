@@ -4,8 +4,6 @@ was not heard, and what it has left. Screen and shell take it from here.
 
 from __future__ import annotations
 
-from collections.abc import Container
-
 from tui_tasks.core import vocab
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.left_tasks import LeftTask
@@ -14,17 +12,17 @@ from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.text.times import age, ago
 
 
-def state_of(member: Member, now: int, quiet_after: int, reviewable: Container[str] = ()) -> str:
+def state_of(member: Member, now: int, quiet_after: int) -> str:
     """Return an agent's state now, a key of `AGENT_LOOKS` of `text.glyphs`.
 
     Args:
         member: the agent.
         now: in microseconds, as the next.
         quiet_after: an agent of the channel that was not heard for so long is quiet. A session's program reports.
-        reviewable: the tasks whose work waits for review; the agent of one is not at work, unless a tool runs.
     """
     state = reported_state(member, now, quiet_after)
-    is_ready = member.task is not None and member.task.uid in reviewable and member.tool is None
+    # The agent of work that waits for review is not at work, unless a tool runs.
+    is_ready = member.to_review is not None and member.tool is None
     if is_ready and state in ("working", "idle", "interrupted", "gone"):
         return "ready"
     if member.failed_work is None and member.left_task(now, quiet_after) is not None:

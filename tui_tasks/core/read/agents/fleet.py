@@ -67,7 +67,8 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     prompt became no task. `near`: the limit that it is near to, for people. `goes_on`: it asks, and works on at
     its task. `lapsed`: its claims that lapsed, with nothing heard of it since. `left_undone`: it went while it waited
     for an answer, or others have changed since the task that it had not ended. `failed_work`: that on which the human
-    started it, where that has failed and is not seen yet; `failed_task` its task.
+    started it, where that has failed and is not seen yet; `failed_task` its task. `to_review`: the task of its work
+    that waits for review.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     left_undone: bool = False
     failed_work: FailedWork | None = None
     failed_task: TaskLine | None = None
+    to_review: TaskLine | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -124,8 +126,10 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def last_task(self) -> TaskLine | None:
-        """Return the task at which it failed, else that in progress, else the one that its lapsed claim has left."""
-        return self.failed_task or self.task or self.lapsed_task
+        """Return the task at which it failed, else that in progress, else the one that its lapsed claim has left, else
+        the one of its work to review.
+        """
+        return self.failed_task or self.task or self.lapsed_task or self.to_review
 
     def left_task(self, now: int, grace: int) -> TaskLine | None:
         """Return the task that it has left as it went; None if it is there, or had none in progress."""
@@ -231,8 +235,9 @@ class _Found:
         # Who waits is not recorded for the past.
         self._signs = connections.signs(db) if knows_presence else {}
         self._near = work_queries.near_limits(db)
+        self._ready = {one.agent: one.task_uid for one in work_queries.ready(db)}
         self._failed = {one.agent: one for one in work_queries.failed(db) if one.at > seen_at}
-        for name in self._failed.keys() - self._sessions.keys():
+        for name in (self._failed.keys() | self._ready.keys()) - self._sessions.keys():
             if (ended := session_queries.seen(db, name)) is not None:
                 self._sessions[name] = ended
         last.lapsed.look(db, since)
@@ -243,7 +248,8 @@ class _Found:
         self._asks: dict[str, Ask] = {name: asks[0] for name, asks in self._open_asks.items()}
         # The agents of which more is known than what they wrote: of many, few.
         self._known = {*self._sessions, *self._connected, *self._paused, *self._signs, *self._near}
-        self._known |= {*self._tasks, *self._stuck, *self._open_asks, *last.lapsed.agents, *self._failed}
+        self._known |= {*self._tasks, *self._stuck, *self._open_asks, *last.lapsed.agents}
+        self._known |= {*self._failed, *self._ready}
 
     def names(self, since: int) -> Iterator[str]:
         """Yield the agents that are there, have something open, or were heard since an instant."""
@@ -251,7 +257,7 @@ class _Found:
             if at >= since and name not in self._known:
                 yield name
         for name in self._known & {*self.speakers, *self._sessions, *self._connected, *self._paused}:
-            is_open = any(name in each for each in (self._tasks, self._asks, self._paused, self._failed))
+            is_open = any(name in each for each in (self._tasks, self._asks, self._paused, self._failed, self._ready))
             if is_open or self._is_there(name) or self._last_seen(name) >= since:
                 yield name
 
@@ -318,6 +324,7 @@ class _Found:
             lapsed=self._last.lapsed.of(self._db, name, self._heard_at(name, newest), self._seen_at),
             left_undone=state == GONE and task is None and self._has_left_undone(name, newest),
             failed_work=failed_work,
+            to_review=list_pages.line(self._db, self._ready[name]) if name in self._ready else None,
             failed_task=list_pages.line(self._db, failed_work.task) if failed_work is not None else None,
         )
 
