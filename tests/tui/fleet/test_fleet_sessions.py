@@ -426,6 +426,7 @@ async def test_x_ends_the_turn_of_one_that_works_and_says_why_not_of_others(peop
         for state in ("idle", "gone"):
             other = next(member for member in app.screen.listed.rows if member.state == state)
             await go_to(pilot, other.name)
+            assert "End turn" not in lines(app)[-1]
             await settle(pilot, "x")
             assert f"{other.name} is {state}" in said(app)
         channel = next(member for member in app.screen.listed.rows if member.session is None)

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from tests.tui.driving import SIZES, lines, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, lines, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import AddTask, SetListReview
+from tui_tasks.core.operations.tasks import AddTask, EditTask, SetListReview
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
@@ -46,7 +46,7 @@ async def test_kinds_stand_in_the_order_of_their_urgency(every_kind, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
         kinds = [getattr(row, "kind", "ask") for row in app.screen.listed.rows]
-        assert list(dict.fromkeys(kinds)) == ["ask", "failed", "held", "work", "left", "task"]
+        assert list(dict.fromkeys(kinds)) == ["ask", "left", "failed", "held", "work", "task"]
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -57,9 +57,9 @@ async def test_number_text_agent_and_age_of_all_kinds_stand_in_the_same_columns(
         rows = [line for line in in_list(app) if "#" in line[:6]]
         assert len(rows) == len(app.screen.listed.rows)
         assert {line.index("#") for line in rows} == {4}
-        titles = ("jose is", "Approve:", "Write integration", "held: Rewrite", "Old cookie", "Ship auth", "Fix flaky")
+        titles = ("jose is", "Approve:", "Ship auth", "Write integration", "held: Rewrite", "Old cookie", "Fix flaky")
         assert {line.index(title) for line, title in zip(rows, titles, strict=True)} == {9}
-        names = ("claude-1", "claude-2", "claude-1", "codex-12", "robot-1", "claude-1", "claude-2")
+        names = ("claude-1", "claude-2", "claude-1", "claude-1", "codex-12", "robot-1", "claude-2")
         assert len({line.rindex(name) for line, name in zip(rows, names, strict=True)}) == 1
         assert len({len(line) for line in rows}) == 1, "ages end in one column"
 
@@ -164,7 +164,18 @@ async def test_the_foot_has_what_can_be_done_with_the_entry_first(every_kind, ma
         assert lines(app)[-1].startswith(" 1-2 Choose  m Reply")
         assert "Tab Next kind" in lines(app)[-1] and lines(app)[-1].endswith("? Help")
         await settle(pilot, "tab")
+        assert lines(app)[-1].startswith(" s Give back  m Message")
+        await settle(pilot, "tab")
         assert lines(app)[-1].startswith(" r Run again  s Done anyway")
+
+
+async def test_a_failure_that_has_one_line_gives_its_reason_the_room_of_the_name(every_kind, make_app):
+    by_agent(every_kind, "claude-2", EditTask(every_kind[3], {"name": "Fix the flaky test of the change of clocks"}))
+    app = make_app(every_kind.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "j")
+        (line,) = (line for line in in_list(app) if " #3 " in line)
+        assert line.split("#3")[1].strip().startswith("test_dst_gap: expected 02:30, got 03:30 "), shown(app)
 
 
 async def test_below_a_question_stands_what_its_agent_did_lately(plan, make_app):

@@ -86,7 +86,7 @@ async def settled(pilot: Pilot[None]) -> None:
 def test_what_agents_have_filed_waits_with_who_and_why(
     filed: Plan, make_app: MakeApp, draw: Draw, picture: str
 ) -> None:
-    draw(make_app(filed.path), press=["a", "tab"], run_before=settled)
+    draw(make_app(filed.path), press=["a", "tab", "tab"], run_before=settled)
 
 
 @at_each_size("stuck")

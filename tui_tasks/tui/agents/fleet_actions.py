@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from typing_extensions import override
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from tui_tasks.tui.agents.fleet_screen import Fleet
 
 
+NO_TURN: Final = ("idle", "failed", "interrupted")
+"""The states of agents that are there and do nothing that could be ended."""
+
+
 class FleetActions(Controller):
     """The actions of the scope `agents`."""
 
@@ -61,7 +65,7 @@ class FleetActions(Controller):
                 return f"{name} is gone"
             if member.state == "stopped":
                 return f"{name} is suspended: continue its process first (fg, or kill -CONT)"
-            if member.state in ("idle", "failed", "interrupted"):
+            if member.state in NO_TURN:
                 return Sentence(f"{name} is {member.state}: it has no turn to end.")
         if action.id == "agent_give_back" and member.task is None:
             return f"{name} has no task"
@@ -276,7 +280,7 @@ def fleet_hints(fleet: Fleet) -> Sequence[Hint]:
         return *hints, *map(hint, ("seen", "back", "agent_message", "help"))
     is_stuck = member is not None and (member.stuck is not None or member.name in fleet.have_left)
     back = ("agent_give_back",) if member is not None and member.task is not None and is_stuck else ()
-    has_turn = member is not None and member.session is not None
+    has_turn = member is not None and member.session is not None and member.state not in ("gone", *NO_TURN)
     stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
     pause = hint("agent_pause", "Resume" if fleet.agent_actions.is_paused else "")
     is_ours = member is not None and work_queries.of_agent(fleet.context.db, member.name) is not None

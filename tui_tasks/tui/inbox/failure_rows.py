@@ -47,7 +47,7 @@ class FailedTasks(RowSource[TaskLine]):
                 state = "failed" if need.kind == FAILED else "overdue"
                 why = self._reason(row) if need.kind == FAILED else self._was_due(str(need.row))
                 title = f"{row.name}{': ' * bool(why)}{why}"
-                yield InboxItem(need, self.KIND, row, state, title, f"#{row.number}", row.who)
+                yield InboxItem(need, self.KIND, row, state, title, f"#{row.number}", row.who, brief=why)
 
     def _reason(self, row: TaskLine) -> str:
         return task_records.end_reason(self.context.db, row)
@@ -106,7 +106,7 @@ class FailedJobs(RowSource[JobLine]):
             row, number = job_lines.line_of(self.context.db, job), job_lines.place(self.context.db, job.id)
             why = self._why(row) if need.kind == JOBS else self._late(need.row.when)
             title, state = f"{job.name}{': ' * bool(why)}{why}", "failed" if need.kind == JOBS else "overdue"
-            yield InboxItem(need, self.KIND, row, state, title, f"S{number}")
+            yield InboxItem(need, self.KIND, row, state, title, f"S{number}", brief=why)
 
     @staticmethod
     def _why(row: JobLine) -> str:

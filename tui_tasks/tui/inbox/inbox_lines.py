@@ -42,6 +42,7 @@ class InboxItem(msgspec.Struct, frozen=True):
         number: that of its task or job; empty without one.
         who: its agent; empty without one.
         place: the name of its list, by which it is found.
+        brief: what stands for the title where that takes more than its line; empty: its beginning.
     """
 
     need: Need
@@ -52,6 +53,7 @@ class InboxItem(msgspec.Struct, frozen=True):
     number: str = ""
     who: str = ""
     place: str = ""
+    brief: str = ""
 
     @property
     def uid(self) -> str:

@@ -126,6 +126,8 @@ class InboxRows(RowDrawing[InboxLine]):
         if line:
             return [(" " * indent, ""), (shown, style)]
         if isinstance(row, InboxItem):
+            if tall == 1 < text.title and row.brief:
+                shown = safe_line(row.brief, room, ascii_only=self.context.ascii_only)
             self._sources[row.kind].painted(row.row, is_whole=tall >= text.title)
         mark, color = self._mark(row)
         number = f" {self._number(row):<{self._columns.number}}" if self._columns.number else ""
