@@ -363,7 +363,7 @@ async def test_the_key_after_a_resume_acts(plan, make_app):
         assert "dropped" not in said(app)
 
 
-async def test_a_question_that_was_answered_reads_as_asked_before_and_not_as_open(plan, make_app):
+async def test_a_question_that_was_answered_reads_with_the_answer_and_not_as_open(plan, make_app):
     by_agent(plan, "claude-3", OpenAsk("delete the cache?", ("yes", "no")), now=at(20, 0))
     with Store(plan.path) as store:
         connect(store, "claude-3")
@@ -372,9 +372,9 @@ async def test_a_question_that_was_answered_reads_as_asked_before_and_not_as_ope
         await settle(pilot, "A")
         app.screen.window.move_to("claude-3")
         await settle(pilot)
-        assert "asked:" not in row_of(app, "claude-3")
+        assert "answered" not in row_of(app, "claude-3")
         await settle(pilot, "y", "j")
-        await until(pilot, lambda: "asked: delete the cache?" in row_of(app, "claude-3"))
+        await until(pilot, lambda: 'answered "yes" by you' in row_of(app, "claude-3"))
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -115,6 +115,17 @@ def closed(ask: Ask, now: int) -> str:
     return f"{who(ask.agent, 20)} has withdrawn the question{when}"
 
 
+def outcome(ask: Ask, now: int) -> str:
+    """Return the same of one that the human has answered as `denied by you 2m ago`."""
+    if ask.state != "answered" or ask.answered_at is None or ask.rule:
+        return closed(ask, now)
+    answer = f'answered "{safe_line(in_one_line(ask.answer or ""), 30)}"'
+    if is_permission(ask):
+        words = {denying(ask.options): "denied", approving(ask.options): "allowed"}
+        answer = words.get(ask.answer, answer)
+    return f"{answer} by you {ago(ask.answered_at, now) if now - ask.answered_at >= SECOND else 'just now'}"
+
+
 def in_one_line(answer: str) -> str:
     """Return the lines of an answer, which may be answers to several questions, in one."""
     return "; ".join(line for line in answer.split("\n") if line.strip())
@@ -175,10 +186,17 @@ def _gist(given: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def latest_words(word: Word | None) -> str:
-    """Return an agent's words for display: what it said, or a short text on what it did."""
+def latest_words(word: Word | None, context: Context | None = None) -> str:
+    """Return an agent's words for display: what it said, or a short text on what it did; with a context, what became of
+    its question as well.
+    """
     if word is None:
         return ""
+    if word.ask and context is not None:
+        from tui_tasks.core.read import ask_queries  # few screens begin with a question
+
+        asked = ask_queries.ask(context.db, word.ask)
+        return word.text if asked.state == "open" else f"{outcome(asked, context.clock.now())}: {word.text}"
     if word.kind == "status":
         return look(word.text).word
     return word.text or word.kind.replace(".", " ").replace("_", " ")
@@ -206,7 +224,7 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     """
     now = context.clock.now()
     session = member.session
-    last = (session.last_message if session is not None else None) or latest_words(member.word)
+    last = (session.last_message if session is not None else None) or latest_words(member.word, context)
     asks = state in ("waiting", "asking", "paused") or (state in ENDED and member.task is None)
     if asks and member.ask is not None:
         return _question(member, member.ask, context, state), "$state-needs-you"
@@ -242,8 +260,8 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return session.last_prompt, "$muted"
     if state == "idle" and session is not None and agent_states.is_silent(session, now):
         return "not reported yet: its terminal may ask something", "$state-needs-you"
-    if member.word is not None and member.word.kind == "asked" and last == member.word.text:
-        return f"asked: {last}", "$muted"
+    if member.word is not None and member.word.kind == "asked" and last == latest_words(member.word, context):
+        return last, "$muted"
     if state == "idle" and last and (session is None or not session.last_message):
         return f"last: {last}{_on_task(member.word, context)}", "$muted"
     return last, "$muted"

@@ -80,7 +80,9 @@ class FleetNote(TextDrawing):
             task = agent_text.live_task(self.context.db, word.task) if word.task else None
             about = f"#{task.number}  " if task is not None else ""
             job = f"{safe_line(word.job, 40)}: " if word.job else ""
-            said = safe_line(mark + job + agent_text.latest_words(word), max(8, width - len(when + about) - 1))
+            said = safe_line(
+                mark + job + agent_text.latest_words(word, self.context), max(8, width - len(when + about) - 1)
+            )
             lines.append([(when + about, "$muted"), (said, "")])
         if member.task is not None and member.is_quiet(self.context.clock.now(), self._quiet_after):
             quiet = duration(self._quiet_after, 1)

@@ -192,7 +192,7 @@ class StuckAgents(RowSource[Member]):
 
     @override
     def more(self, row: Member) -> list[Part]:
-        said = agent_text.latest_words(row.word)
+        said = agent_text.latest_words(row.word, self.context)
         about = f"at work on {row.task.name}" if row.task is not None else ""
         return [(text, "$muted") for text in (about, f'"{said}"' if said else "") if text]
 
@@ -202,7 +202,7 @@ class StuckAgents(RowSource[Member]):
         lines = block(agent_text.who(row.name, 40), room, "bold") + block(why or "not heard", room, color)
         if row.task is not None:
             lines += block(f"#{row.task.number} {row.task.name}", room)
-        said = agent_text.latest_words(row.word)
+        said = agent_text.latest_words(row.word, self.context)
         return lines + ([[], *block(f'"{said}"', room, "$muted")] if said else [])
 
     def do_stuck_open(self) -> None:

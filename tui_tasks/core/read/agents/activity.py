@@ -37,7 +37,7 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     """What an agent said or did last.
 
     `kind` is logged, asked, status (then `text` is the new status), ran, or the kind of a journal entry. `task` is the
-    uid of the task that it is about, `job` the name of the job that ran.
+    uid of the task that it is about, `job` the name of the job that ran, `ask` the uid of the question.
     """
 
     kind: str
@@ -45,6 +45,7 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     task: str | None
     at: int
     job: str = ""
+    ask: str = ""
 
 
 _NEWEST = Statement(
@@ -190,7 +191,8 @@ def words_of(db: Database, newest: Sequence[Any], limit: int) -> list[Word]:
             continue
         if entry.text:
             job = _job_of(db, uid) if kind == "run.finished" else ""
-            spoken.append(Word(_WORDS[kind], entry.text, task, at, job))
+            asked = uid if kind == "ask.opened" else ""
+            spoken.append(Word(_WORDS[kind], entry.text, task, at, job, asked))
     return spoken or [Word(kind, "", task, at) for _, at, kind, task, _ in newest[:1]]
 
 
