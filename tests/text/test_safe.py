@@ -529,7 +529,7 @@ def test_a_failed_test_is_named_where_pytest_names_it_and_never_guessed(output: 
         (43, "jose is maintained but … Which one?"),
         (40, "jose is maintained but … Which one?"),
         (24, "jose is … Which one?"),
-        (16, "jose is maintai…"),
+        (16, "… Which one?"),
     ],
 )
 def test_a_question_is_cut_in_the_middle_and_keeps_its_last_sentence(cells: int, cut: str) -> None:
@@ -542,6 +542,24 @@ def test_a_question_is_cut_within_a_word_where_none_ends_near_and_with_ascii_by_
     assert safe.safe_question(f"{'a' * 90}. Which one?", 40) == f"{'a' * 28}… Which one?"
     asked = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
     assert safe.safe_question(asked, 24, ascii_only=True) == "jose is ~ Which one?"
+
+
+DROP = "May I drop the table sessions_old (3.1 M rows)? It cannot be undone without the backup of last night."
+
+
+@pytest.mark.parametrize(
+    ("asked", "cells", "cut"),
+    [
+        (DROP, 60, "May I drop the table sessions_old (3.1 M rows)? It cannot b…"),
+        (DROP, 30, "May I drop the table sessions…"),
+        (f"Two are left. {DROP}", 58, "Two … May I drop the table sessions_old (3.1 M rows)? …"),
+        (f"Two are left. {DROP}", 50, "… May I drop the table sessions_old (3.1 M rows)?…"),
+        (f"Two are left. {DROP}", 32, "… May I drop the table sessions…"),
+        ("Approve: do not delete the old property of last night", 40, "Approve: do not delete the old property…"),
+    ],
+)
+def test_a_cut_question_never_loses_the_beginning_of_what_it_asks(asked: str, cells: int, cut: str) -> None:
+    assert safe.safe_question(asked, cells) == cut
 
 
 @pytest.mark.parametrize("cells", range(1, 60))

@@ -53,8 +53,10 @@ NON_JOINER: Final = "\u200c"
 _BLANK: Final = "\u2800"
 _REGIONAL_A = 0x1F1E6
 _SENTENCE_END: Final = re.compile(r"[.;:?!] ")
-# In cells: the least room in which a question is cut in the middle.
+_QUESTION_END: Final = re.compile(r"[?？](?= |$)")
+# In cells: the least room in which a question is cut in the middle, and the least before its last sentence.
 _LEAST_QUESTION: Final = 16
+_LEAST_LEAD: Final = 8
 # In cells: how much more of its beginning is left out, so that no word is cut.
 _NEAR: Final = 12
 _MARK = "mark"
@@ -276,25 +278,27 @@ def safe_words(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
 
 
 def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
-    """Return a safe line as `safe_line` does, but cut a long one in the middle, between words where one ends near: it
-    keeps its last sentence, or where there is room its last words, as these say what is asked.
+    """Return a safe line as `safe_line` does, but of a long one keep the last sentence that asks, from its beginning.
+
+    What stands before it is cut first, then what follows, and only then its own end: a sentence without its beginning
+    can say the opposite. A text without a question is cut at its end.
     """
     line = safe_line(text, ascii_only=ascii_only)
-    if cell_len(line) <= limit_cells or limit_cells < _LEAST_QUESTION:
+    ends = [match.end() for match in _QUESTION_END.finditer(line)]
+    if cell_len(line) <= limit_cells or limit_cells < _LEAST_QUESTION or not ends:
         return safe_line(line, limit_cells, ascii_only=ascii_only)
-    half = line[-(limit_cells // 2) :]
-    tail = _SENTENCE_END.split(half, maxsplit=1)[-1].strip()
-    if tail == half.strip():
-        if limit_cells < 2 * _LEAST_QUESTION:
-            return safe_line(line, limit_cells, ascii_only=ascii_only)
-        tail = half.partition(" ")[2]
-    if not tail or cell_len(tail) > limit_cells // 2:
-        return safe_ends(line, limit_cells, ascii_only=ascii_only)
-    room = limit_cells - cell_len(tail) - 1
+    asked, dots = line[: ends[-1]], "~" if ascii_only else "…"
+    begin = max((match.end() for match in _SENTENCE_END.finditer(asked)), default=0)
+    question = asked[begin:] + f" {dots}" * (len(asked) < len(line))
+    if not begin or cell_len(asked[:begin] + question) <= limit_cells:
+        return safe_line(line, limit_cells, ascii_only=ascii_only)
+    room = limit_cells - cell_len(question) - 1
+    if room < _LEAST_LEAD:
+        return safe_line(f"{dots} {line[begin:]}", limit_cells, ascii_only=ascii_only)
     whole = _whole_words(line, room - 2)
     if whole and cell_len(whole) >= room - 2 - _NEAR:
-        return f"{whole} {'~' if ascii_only else '…'} {tail}"
-    return f"{safe_line(line, room, ascii_only=ascii_only)} {tail}"
+        return f"{whole} {dots} {question}"
+    return f"{safe_line(line, room, ascii_only=ascii_only)} {question}"
 
 
 def _whole_words(line: str, limit_cells: int) -> str:
