@@ -12,6 +12,7 @@ from typing import Any, Final
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.activity import Word
@@ -195,7 +196,10 @@ def latest_words(word: Word | None, context: Context | None = None) -> str:
     if word.ask and context is not None:
         from tui_tasks.core.read import ask_queries  # few screens begin with a question
 
-        asked = ask_queries.ask(context.db, word.ask)
+        try:
+            asked = ask_queries.ask(context.db, word.ask)
+        except NotFound:  # another database may have taken the place of this one
+            return word.text
         return word.text if asked.state == "open" else f"{outcome(asked, context.clock.now())}: {word.text}"
     if word.kind == "status":
         return look(word.text).word
