@@ -37,7 +37,7 @@ def every_kind(plan, report, tmp_path):
 
 def in_list(app) -> list[str]:
     """The lines of the list, between the two rules."""
-    rules = [at for at, line in enumerate(lines(app)) if line.startswith("──")]
+    rules = [at for at, line in enumerate(lines(app)) if line.startswith(("──", "─ "))]
     return lines(app)[rules[0] + 1 : rules[1]]
 
 
@@ -89,7 +89,9 @@ async def test_the_entry_under_the_cursor_has_one_row_as_the_detail_has_all_of_i
         here = next(at for at, line in enumerate(rows) if "Number 2" in line)
         assert rows[here].startswith(">") and "is it to be in the end?" in rows[here], "the end says what is asked"
         assert "Number 3" in rows[here + 1] and "1 memory  2 disk" in " ".join(rows[here + 1 :])
-        below = " ".join(" ".join(shown(app).split("robot-2 asks")[1].replace("↳", "").split()).split())
+        below = " ".join(
+            " ".join(re.split("─ robot-2 ─+ [?] asks now ─", shown(app))[1].replace("↳", "").split()).split()
+        )
         assert f"Number 2. {LONG}" in below and "1 memory 2 disk" in below
         await settle(pilot, "k")
         rows = in_list(app)
@@ -103,7 +105,7 @@ async def test_of_every_entry_the_text_and_choices_are_on_screen_or_it_says_that
     every_kind, make_app, size
 ):
     with Store(every_kind.path) as store:
-        store.commit(OpenAsk(3 * LONG, ("memory", "disk")), actor="codex-1", now=NOW)
+        store.commit(OpenAsk(6 * LONG, ("memory", "disk")), actor="codex-1", now=NOW)
     app = make_app(every_kind.path)
     told = set()
     async with app.run_test(size=size) as pilot:
@@ -226,5 +228,6 @@ async def test_a_question_in_one_line_shows_its_answers_and_a_proposal_its_keys(
         assert "approve or deny" not in row, "the detail of the row under the cursor has them"
         app.screen.window.move_to(next(row.uid for row in app.screen.listed.rows if "held" in row.uid))
         await settle(pilot)
-        detail = lines(app)[len(in_list(app)) + 5 :]
-        assert re.search(r" filed it .*, for Plan   y Accept   x Decline$", detail[1])
+        detail = lines(app)[len(in_list(app)) + 4 :]
+        assert re.match(r"─ #10 Rewrite it in Rust · codex-12 ─+ ◇ held now ─$", detail[0])
+        assert detail[1] == f"{'':11}y Accept   x Decline"

@@ -96,8 +96,7 @@ async def test_inbox_rows_above_and_log_name_the_task_asked_about_when_its_agent
         app.screen.window.move_to(ask)
         await settle(pilot)
         assert [line for line in lines(app) if line.startswith(">•? #5  may I drop")], shown(app)
-        assert " claude-1 asks about #5 Ship auth flow:\n" in shown(app) and "#8 keeps running meanwhile." in shown(app)
-        assert "asks while working on" not in shown(app)
+        assert "─ #5 Ship auth flow · claude-1 ─" in shown(app) and "#8 keeps running meanwhile." in shown(app)
 
 
 async def test_the_log_says_of_a_question_that_nobody_answered_which_it_was(plan, ask, make_app):

@@ -79,10 +79,11 @@ async def test_what_agents_have_filed_is_told_with_who_why_and_what_waits(plan, 
         await open_review(pilot)
         text = shown(app)
         assert size[0] < 60 or "◇ 3 held" in lines(app)[1]
-        for part in ("Rewrite it in Rust", "claude-1 filed it", "because rewrite it"):
+        who = "#10 Rewrite it in Rust · claude-1 ─" if size[0] > 40 else "claude-1 filed it"
+        for part in ("Rewrite it in Rust", who, "because rewrite it"):
             assert part in " ".join(text.split()), part
         if size[1] > 12:
-            for part in ("Rotate the keys", "All of it.", "Waiting for it:", "Tell the team"):
+            for part in ("Rotate the keys", "All of it.", "blocks    Tell the team"):
                 assert part in text, part
 
 
@@ -377,7 +378,7 @@ async def test_a_job_of_an_agent_waits_with_its_prompt_and_times_and_is_accepted
         await open_review(pilot)
         assert "Nightly" in shown(app)
         if size[1] > 12:
-            for part in ("claude-2 made this job", "nobody does it", "0 3 * * *"):
+            for part in ("─ Nightly · claude-2 ─", "nobody does it", "0 3 * * *"):
                 assert part in shown(app), part
             await settle(pilot, "pagedown")
             for part in ("Back up the database", "Be brief."):

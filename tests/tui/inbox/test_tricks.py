@@ -657,7 +657,7 @@ async def test_a_question_keeps_the_title_that_its_task_had_and_says_the_present
         stage = Stage(app, pilot, reviewed, seconds)
         stage.asks(task_uid=reviewed[5] if names_it else None, by="claude-1")
         await stage.opens()
-        asked = "#5 Ship auth flow:\n"
+        asked = "─ #5 Ship auth flow · claude-1 ─"
         assert asked in shown(app) and "is now" not in shown(app)
         stage.does(EditTask(reviewed[5], {"name": "Drop the tables"}))
         await stage.sees()

@@ -1,5 +1,5 @@
-"""One question in full: who asks, about what, the possible answers, and what happens meanwhile; and lines of text that
-the human decides about.
+"""One question in full: what is asked, the possible answers, and what happens meanwhile; and lines of text that the
+human decides about.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class AskDetail(TextDrawing):
         return next((spot.line for spot in self.spots if spot.action == f"ask_{number}"), None)
 
     def lines(self, width: int, height: int) -> list[Drawn]:
-        """Return the lines of the question, from who asks to what happens meanwhile."""
+        """Return the lines of the question, to what happens meanwhile; the rule above has who asks, and about what."""
         view = self._view
         if self._item_lines is not None:
             return self._item_lines(max(10, width - 2))
@@ -199,11 +199,11 @@ class AskDetail(TextDrawing):
         if view is None:
             return []
         most, room = self._on_screen(), max(10, width - 2)
+        lately = self._lately(view.ask, room) if view.ask.state == "open" and view.why_closed is None else []
         lines = self._of_ask(view, width, room, [[]])
-        if len(lines) > most > 0:
+        if len(lines) + len(lately) > most > 0:
             self.spots.clear()
             lines = self._of_ask(view, width, room, [])
-        lately = self._lately(view.ask, room) if view.ask.state == "open" and view.why_closed is None else []
         shown = lately[: max(0, most - len(lines))] if most > 0 else lately
         return lines + shown if len(shown) > _LEAST_LATELY or len(shown) == len(lately) else lines
 
@@ -212,9 +212,7 @@ class AskDetail(TextDrawing):
         ask, small = view.ask, width < _SMALL
         lines: list[Drawn] = []
         if not small:
-            is_of_program = ask.request is not None
-            lines += self._decided(self._asks_for(ask), room) if is_of_program else [self._asks(ask, room)]
-            lines += gap
+            lines += self._decided(self._asks_for(ask), room) if ask.request is not None else []
         elif self._about is not None:
             lines.append([(f" {safe_line(f'#{self._about.number} {self._about.name}', room)}", "$muted")])
         if room not in self._request:
@@ -260,7 +258,7 @@ class AskDetail(TextDrawing):
         return decided_line(str(text), ascii_only=self.context.ascii_only)
 
     def _folded_lines(self, folded: FoldedAsks, room: int) -> list[Drawn]:
-        lines = block(f"{agent_text.who(folded.agent, 40)} asks {len(folded.asks)} more questions:", room, "$muted")
+        lines: list[Drawn] = []
         for ask in folded.asks[:_MAX_FOLDED]:
             asked = agent_text.request_line(ask, ascii_only=self.context.ascii_only)
             lines.append([(f"   {safe_line(asked, room - 3)}", "")])
@@ -273,17 +271,6 @@ class AskDetail(TextDrawing):
         tool = safe_line(self._named(request["tool"]), 60) if self._is_of_tool(request) else ""
         what = f"wants to use {tool}" if tool else "asks"
         return f"{agent_text.who(ask.agent, 40)} {what}{place}:"
-
-    def _asks(self, ask: Ask, room: int) -> Drawn:
-        """Return who asks, and about what, in one line: a long title leaves the lines to the question."""
-        about, is_at_work = self._about, False
-        if about is not None and self._working is not None:
-            is_at_work = self._working.uid == about.uid
-        head = f"{agent_text.who(ask.agent, 40)} asks"
-        if about is None:
-            return [(f" {head}:", "$muted")]
-        head += f" {'while working on' if is_at_work else 'about'} #{about.number} "
-        return [(f" {head}{safe_line(about.name, max(8, room - cell_len(head) - 1))}:", "$muted")]
 
     @staticmethod
     def _is_of_tool(request: dict[str, Any]) -> bool:

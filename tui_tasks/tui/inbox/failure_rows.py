@@ -56,12 +56,17 @@ class FailedTasks(RowSource[TaskLine]):
         clock = self.context.clock
         return f"due {due_dates.when(due, task_fields.local_time(clock.now(), clock.zone))}"
 
-    def lines(self, row: TaskLine | None, room: int) -> list[Drawn]:
+    @override
+    def name(self, row: TaskLine) -> str:
+        return row.name
+
+    @override
+    def lines(self, row: TaskLine | None, room: int, is_named: bool) -> list[Drawn]:
         """Return its name, who ended it when, why, and the description."""
         if row is None:
             return []
         task = task_queries.task(self.context.db, row.uid)
-        lines = block(f"#{row.number} {row.name}", room, "bold")
+        lines = [] if is_named else block(f"#{row.number} {row.name}", room, "bold")
         if row.status == "failed":
             at = self.ago(row.finished_at or row.updated_at)
             lines += block(f"{agent_text.who(row.who, 40)} set it failed {at}", room, "$muted")
@@ -120,11 +125,17 @@ class FailedJobs(RowSource[JobLine]):
     def more(self, row: JobLine) -> list[Part]:
         return [(f"{row.in_a_row} failed in a row", "$muted")] if row.in_a_row > 1 else []
 
-    def lines(self, row: JobLine, room: int) -> list[Drawn]:
+    @override
+    def name(self, row: JobLine) -> str:
+        return row.job.name
+
+    @override
+    def lines(self, row: JobLine, room: int, is_named: bool) -> list[Drawn]:
         """Return its name, when it runs, why its last run failed, and the prompt."""
         job, now = row.job, self.context.clock.now()
         when = ", ".join(filter(None, (job_text.raw(job), job_text.when(job))))
-        lines = block(job.name, room, "bold") + block(when, room, "$muted")
+        lines = [] if is_named else block(job.name, room, "bold")
+        lines += block(when, room, "$muted")
         if job.next_run is not None and job.next_run < now:
             lines += block(self._late(job.next_run), room, "$state-overdue")
         if row.failure is not None:

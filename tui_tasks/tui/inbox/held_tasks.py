@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
+from typing import Final
 
 import msgspec
 from typing_extensions import override
@@ -23,7 +24,7 @@ from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.rules.tasks import held_rules
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.snapshots import Task
-from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.ask_detail import decided_prose
@@ -38,6 +39,8 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.open_needs import HELD, Need
 
 MAX_NAMED = 5
+# In cells: the labels of the lines in full.
+_LABEL: Final = 10
 
 
 def content(context: Context, row: HeldTask) -> Task | Job | None:
@@ -60,62 +63,75 @@ def changed_fields(before: Task | Job | None, now: Task | Job | None) -> str:
 
 
 def held_lines(context: Context, row: HeldTask, room: int, when: str) -> tuple[list[Drawn], list[Drawn]]:
-    """Return the lines of a held task or job: what is accepted with who filed it `when` and why, and its
-    dependencies.
+    """Return the lines of a held task or job: what is accepted, and what is around it. Each has a label.
+
+    They begin with its name and who filed it `when`; without that, the line above them has both.
     """
-    task = content(context, row)
-    if isinstance(task, Job):
-        return _job(context, row, task, room, when), []
-    if task is None:
+    item = content(context, row)
+    if item is None:
         return [], []
-    shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
-    who = f"{safe_line(row.maker, 40)} filed it {when}, for {row.list_name}"
-    lines = shown(task.name, style="bold") + _with_keys(context, shown(who, style="$muted"), room)
-    if why := held_queries.why(context.db, row.uid):
-        lines += shown(f"Why: {why}", style="$changed")
-    if task.description:
-        lines += shown(task.description)
-    if fields := _fields(task):
-        lines += shown(fields, style="$muted")
-    depends = _named("Waits for", _depends_on(context, task), len(task.depends_on), room)
-    waiting = [line.name for line in overview.dependents(context.db, row.uid, MAX_NAMED)]
-    return lines, [*depends, *_named("Waiting for it", waiting, row.waiting, room)]
+    labelled = partial(_labelled, room=room, ascii_only=context.ascii_only)
+    lines: list[Drawn] = []
+    if when:
+        what = "made this job" if row.is_job else "filed it"
+        place = "" if row.is_job else f", for {row.list_name}"
+        shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
+        lines += shown(item.name, style="bold") + shown(
+            f"{safe_line(row.maker, 40)} {what} {when}{place}", style="$muted"
+        )
+    lines += labelled(
+        "why", held_queries.why_job(context.db, row) if row.is_job else held_queries.why(context.db, row.uid)
+    )
+    facts = _job_facts(item) if isinstance(item, Job) else (("text", item.description), *_fields(item))
+    lines += [line for label, text in facts for line in labelled(label, text)]
+    around: list[Drawn] = []
+    if isinstance(item, Task):
+        waiting = [line.name for line in overview.dependents(context.db, row.uid, MAX_NAMED)]
+        for label, names, total in (
+            ("after", _depends_on(context, item), len(item.depends_on)),
+            ("blocks", waiting, row.waiting),
+        ):
+            more = [f"and {total - len(names)} more"] if total > len(names) > 0 else []
+            around += labelled(label, "\n".join((*map(safe_line, names), *more)))
+    return lines, [*around, *_keys(context)]
 
 
-def _job(context: Context, row: HeldTask, job: Job, room: int, when: str) -> list[Drawn]:
-    shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
-    who = f"{safe_line(row.maker, 40)} made this job {when}"
-    lines = shown(job.name, style="bold") + _with_keys(context, shown(who, style="$muted"), room)
-    if why := held_queries.why_job(context.db, row):
-        lines += shown(f"Why: {why}", style="$changed")
+def _labelled(label: str, text: str, room: int, *, ascii_only: bool) -> list[Drawn]:
+    """Return a text with its label before the first line; nothing without a text."""
+    lines = decided_prose(text, max(8, room - _LABEL), ascii_only=ascii_only) if text.strip() else []
+    return [[(f" {'' if at else label:<{_LABEL - 1}}", "$muted"), *line] for at, line in enumerate(lines)]
+
+
+def _job_facts(job: Job) -> Sequence[tuple[str, str]]:
     times = ", ".join(part for part in (job_text.raw(job), job_text.when(job)) if part)
-    facts = (times, job_text.who_runs(job), job_text.settings(job))
-    lines += [line for fact in facts if fact for line in shown(fact, style="$muted")]
-    for head, text in (("Prompt", job.prompt), ("System prompt", job.system_prompt)):
-        if text.strip():
-            lines += [[(f" {head}:", "$muted")], *shown(text)]
-    return lines
+    return (
+        ("when", times),
+        ("runs", job_text.who_runs(job)),
+        ("with", job_text.settings(job)),
+        ("prompt", job.prompt),
+        ("system", job.system_prompt),
+    )
 
 
-def _with_keys(context: Context, lines: list[Drawn], room: int) -> list[Drawn]:
-    """Return the line of who filed it with the keys that decide, where they fit behind it."""
-    keys: list[Part] = []
+def _keys(context: Context) -> list[Drawn]:
+    """Return the line of the keys that decide."""
+    keys: list[Part] = [(" " * _LABEL, "")]
     for action in ("review_accept", "review_decline"):
-        keys += [(f"   {context.keymap.key_of(action)}", "$key bold"), (f" {ACTIONS[action].short}", "")]
-    size = sum(cell_len(text) for text, _ in (*lines[-1], *keys))
-    return [[*lines[0], *keys]] if len(lines) == 1 and size <= room and not context.link.read_only else lines
+        keys += [(f" {context.keymap.key_of(action)}", "$key bold"), (f" {ACTIONS[action].short}  ", "")]
+    return [] if context.link.read_only else [keys]
 
 
-def _fields(task: Task) -> str:
-    fields = [f"priority {vocab.priority_word(task.priority)}"] if task.priority != vocab.MEDIUM else []
-    fields += [f"for {agent_text.who(task.agent)}"] if task.agent else []
+def _fields(task: Task) -> list[tuple[str, str]]:
+    """Return what else is accepted with a task, each with its label."""
+    fields = [("priority", vocab.priority_word(task.priority))] if task.priority != vocab.MEDIUM else []
+    fields += [("for", agent_text.who(task.agent))] if task.agent else []
     fields += [
-        f"{name} {value}" for name in ("domain", "due", "estimate") if (value := getattr(task, name)) is not None
+        (name, str(value)) for name in ("domain", "due", "estimate") if (value := getattr(task, name)) is not None
     ]
-    fields += [f"#{tag}" for tag in task.tags]
+    fields += [("tags", " ".join(f"#{tag}" for tag in task.tags))] if task.tags else []
     if task.metadata is not None:
-        fields.append(f"metadata {msgspec.json.encode(task.metadata).decode()}")
-    return "   ".join(fields)
+        fields.append(("metadata", msgspec.json.encode(task.metadata).decode()))
+    return fields
 
 
 def _is_all_in_line(task: Task | Job | None) -> bool:
@@ -125,16 +141,6 @@ def _is_all_in_line(task: Task | Job | None) -> bool:
 
 def _depends_on(context: Context, task: Task) -> list[str]:
     return [each.name for each in task_queries.live_tasks(context.db, task.depends_on[:MAX_NAMED])]
-
-
-def _named(head: str, names: list[str], total: int, room: int) -> list[Drawn]:
-    if not names:
-        return []
-    more = [f"and {total - len(names)} more"] if total > len(names) else []
-    return [
-        [(f" {head}:", "$muted")],
-        *([(f"   {safe_line(decided_line(name, is_prose=True), room - 3)}", "")] for name in (*names, *more)),
-    ]
 
 
 class HeldTasks(RowSource[HeldTask]):
@@ -197,11 +203,17 @@ class HeldTasks(RowSource[HeldTask]):
         shown = f"   why: {' '.join(decided_lines(why, is_prose=True, ascii_only=ascii_only))}" if why else ""
         return [(f"{place}{shown}", "$muted")]
 
-    def lines(self, row: HeldTask, room: int) -> list[Drawn]:
-        """Return the row in full, and note which version of it is drawn."""
+    @override
+    def name(self, row: HeldTask) -> str:
+        return row.name
+
+    @override
+    def lines(self, row: HeldTask, room: int, is_named: bool) -> list[Drawn]:
+        """Note which version of it is drawn, too."""
         text = content(self.context, row)
-        accepted, others = held_lines(self.context, row, room, self.ago(row.at))
-        self._ends[row.uid] = len(accepted)
+        accepted, others = held_lines(self.context, row, room, "" if is_named else self.ago(row.at))
+        # One that the line above has whole has been seen with the first line.
+        self._ends[row.uid] = max(1, len(accepted))
         if text is not None and self._standing.show(row.uid, self.version(row), text):
             self._show_beginning()
         return accepted + others

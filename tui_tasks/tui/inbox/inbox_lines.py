@@ -113,8 +113,12 @@ class RowSource(Controller, Generic[R]):
         own = [need for need in needs if need.kind in self.KINDS]
         return self.items(own) if own else ()
 
-    def lines(self, row: R, room: int) -> list[Drawn]:
-        """Return a row in full, `room` cells wide."""
+    def name(self, row: R) -> str:
+        """Return the name of what a row is about."""
+        raise NotImplementedError
+
+    def lines(self, row: R, room: int, is_named: bool) -> list[Drawn]:
+        """Return a row in full, `room` cells wide; `is_named`: the rule above has its name, agent and age."""
         raise NotImplementedError
 
     def more(self, row: R) -> Sequence[Part]:

@@ -103,7 +103,7 @@ class InboxRows(RowDrawing[InboxLine]):
             max((cell_len(self._number(row)) for row in rows), default=0),
             _WHERE * any(isinstance(row, Ask) and projects.of_ask(row) for row in rows),
             max((cell_len(self._who(row)) for row in rows), default=0),
-            max(_AGE, *(cell_len(self._standing(row)) for row in rows)) if rows else _AGE,
+            max(_AGE, *(cell_len(self.standing(row)) for row in rows)) if rows else _AGE,
         )
         return before != self._columns
 
@@ -129,7 +129,7 @@ class InboxRows(RowDrawing[InboxLine]):
             if tall == 1 < text.title and row.brief:
                 shown = safe_line(row.brief, room, ascii_only=self.context.ascii_only)
             self._sources[row.kind].painted(row.row, is_whole=tall >= text.title)
-        mark, color = self._mark(row)
+        mark, color = self.mark(row)
         number = f" {self._number(row):<{self._columns.number}}" if self._columns.number else ""
         return (
             look_.cursor_sign(),
@@ -232,7 +232,7 @@ class InboxRows(RowDrawing[InboxLine]):
         project = self.context.state.projects.of_ask(row) if isinstance(row, Ask) else ""
         where = f"{fit(project, self._columns.where)}  " if self._columns.where else ""
         who = fit_ends(self._who(row), self._who_width(width), ascii_only=ascii_only)
-        return f"  {where}{who}  {self._standing(row):>{self._columns.standing}} "
+        return f"  {where}{who}  {self.standing(row):>{self._columns.standing}} "
 
     def _flag(self, row: Ask | InboxItem) -> str:
         """Return the mark of a row that has come since the human looked."""
@@ -240,7 +240,8 @@ class InboxRows(RowDrawing[InboxLine]):
         has_come = state.seen.is_new(row.opened_at, row.task_uid) if isinstance(row, Ask) else is_new(state, row.need)
         return sign("changed", ascii_only=self.context.ascii_only) if has_come else " "
 
-    def _mark(self, row: Ask | InboxItem) -> Part:
+    def mark(self, row: Ask | InboxItem) -> Part:
+        """Return the sign of its state."""
         if isinstance(row, InboxItem) and row.state == "left":
             state = AGENT_LOOKS["left"]
         else:
@@ -256,7 +257,7 @@ class InboxRows(RowDrawing[InboxLine]):
         name = row.who if isinstance(row, InboxItem) else row.agent
         return agent_text.who(name) if name else ""
 
-    def _standing(self, row: InboxLine) -> str:
+    def standing(self, row: InboxLine) -> str:
         """Return how long it has waited, or what became of a question."""
         now = self.context.clock.now()
         if isinstance(row, InboxItem):
@@ -273,11 +274,11 @@ class InboxRows(RowDrawing[InboxLine]):
         """` ? 1 of 2  #4  claude-1  9m`."""
         if isinstance(row, FoldedAsks):
             return self._folded(row, RowLook(False, False, False, False, False, width))
-        mark, color = self._mark(row)
+        mark, color = self.mark(row)
         number = f"{self._number(row)}  " if self._number(row) else ""
         head = f" {self._listed.place(row) + 1} of {self._listed.total()}  {number}"
         word = f"{row.need.word} " if isinstance(row, InboxItem) else ""
-        right = f"  {word}{self._standing(row).removeprefix('later ')}"
+        right = f"  {word}{self.standing(row).removeprefix('later ')}"
         if isinstance(row, InboxItem):
             self._sources[row.kind].painted(row.row, is_whole=False)
         self._right(row, width)  # for how long it lasts

@@ -28,6 +28,7 @@ from tui_tasks.tui.asks.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.asks.ask_detail import AskDetail
 from tui_tasks.tui.asks.ask_views import AskedTasks, AskView, AskViews, Given, UnsentAnswers
 from tui_tasks.tui.asks.reading import LOOK_SECONDS, Reading
+from tui_tasks.tui.inbox.detail_heading import DetailHeading
 from tui_tasks.tui.inbox.failure_rows import FailedJobs, FailedTasks
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
@@ -37,7 +38,7 @@ from tui_tasks.tui.inbox.row_sources import FailedChecks, LeftTasks, StuckAgents
 from tui_tasks.tui.inbox.rows_and_detail import PageKeys, RowsAndDetail, RowsRead
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import TextLines
+from tui_tasks.tui.painting.text_lines import Drawn, TextLines
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
@@ -89,7 +90,8 @@ class Inbox(Overlay):
             source.lasts = self._asked.lasts
             source.open_task = self.open_task
         self._detail = TextLines(context, self._asked, id="ask-detail")
-        self._both = RowsAndDetail(context, self.window, self._detail)
+        self._heading = DetailHeading(context, self.tasks, self.sources, self._drawing)
+        self._both = RowsAndDetail(context, self.window, self._detail, self._heading.rule)
         self.reading = Reading(context)
         self._rows_read = RowsRead(self.reading, self.sources, self.window, self._both)
         agents_here = AgentActions(context, self.agent_here, self._agent_has_stood)
@@ -404,13 +406,17 @@ class Inbox(Overlay):
         self._asked.put(
             self._shown,
             folded=self.folded,
-            item_lines=partial(self.sources[item.kind].lines, item.row) if item is not None else None,
+            item_lines=partial(self._item_lines, item) if item is not None else None,
             draft=ask is not None and ask.uid in self.unsent.drafts,
         )
-        self._detail.redraw()
+        self._heading.put(self.listed.get(self.window.cursor))
+        self._both.redraw()
         self._paint_soon()
         self._reply.show_state(ask)
         self.hints_again()
+
+    def _item_lines(self, item: InboxItem, room: int) -> list[Drawn]:
+        return self.sources[item.kind].lines(item.row, room, self._heading.is_whole(room))
 
     def hints_again(self) -> None:
         """Show at the foot the keys for the row under the cursor, or for the input."""

@@ -75,12 +75,18 @@ class FailedChecks(RowSource[FailedTask]):
         """Return what the human decides about, without the log, which an agent may go on writing."""
         return row.task.name, row.task.description, row.task.status, row.at
 
-    def lines(self, row: FailedTask, room: int) -> list[Drawn]:
+    @override
+    def name(self, row: FailedTask) -> str:
+        return row.task.name
+
+    @override
+    def lines(self, row: FailedTask, room: int, is_named: bool) -> list[Drawn]:
         """Return title, who reported it, its checks with the output of failed ones, and the description."""
         what = "reported it done" if row.task.status == "done" else "is kept from setting it done"
         when = self.ago(row.at)
         who = f"{agent_text.who(row.who, 40)} {what}, in {row.list_name}; checked {when}"
-        lines = block(f"#{row.task.number} {row.task.name}", room, "bold") + block(who, room, "$muted")
+        lines = [] if is_named else block(f"#{row.task.number} {row.task.name}", room, "bold")
+        lines += block(who, room, "$muted")
         lines += [[], *task_text.lines(self.context, row.task, room, OUTPUT_LINES)]
         return lines + ([[], *block(row.task.description, room)] if row.task.description else [])
 
@@ -152,11 +158,17 @@ class LeftTasks(RowSource[TaskLine]):
         said = task_records.last_said(self.context.db, row.uid, row.who)
         return [(f'"{said}"', "$muted")] if said else []
 
-    def lines(self, row: TaskLine, room: int) -> list[Drawn]:
+    @override
+    def name(self, row: TaskLine) -> str:
+        return row.name
+
+    @override
+    def lines(self, row: TaskLine, room: int, is_named: bool) -> list[Drawn]:
         """Return its name, its agent, what that said last, and the description."""
         task = task_queries.task(self.context.db, row.uid)
         who = f"{agent_text.who(row.who, 40)} is gone, changed {self.ago(row.updated_at)}"
-        lines = block(f"#{row.number} {row.name}", room, "bold") + block(who, room, "$state-overdue")
+        lines = [] if is_named else block(f"#{row.number} {row.name}", room, "bold")
+        lines += block(who, room, "$state-overdue")
         if said := task_records.last_said(self.context.db, row.uid, row.who):
             lines += block(f'"{said}"', room)
         return lines + ([[], *block(task.description, room)] if task.description else [])
@@ -196,11 +208,17 @@ class StuckAgents(RowSource[Member]):
         about = f"at work on {row.task.name}" if row.task is not None else ""
         return [(text, "$muted") for text in (about, f'"{said}"' if said else "") if text]
 
-    def lines(self, row: Member, room: int) -> list[Drawn]:
+    @override
+    def name(self, row: Member) -> str:
+        return row.task.name if row.task is not None else agent_text.who(row.name, 40)
+
+    @override
+    def lines(self, row: Member, room: int, is_named: bool) -> list[Drawn]:
         """Return its name, why it does not go on, its task, and its last words."""
         why, color = agent_text.matter(row, self.context, row.state)
-        lines = block(agent_text.who(row.name, 40), room, "bold") + block(why or "not heard", room, color)
-        if row.task is not None:
+        lines = [] if is_named else block(agent_text.who(row.name, 40), room, "bold")
+        lines += block(why or "not heard", room, color)
+        if row.task is not None and not is_named:
             lines += block(f"#{row.task.number} {row.task.name}", room)
         said = agent_text.latest_words(row.word, self.context)
         return lines + ([[], *block(f'"{said}"', room, "$muted")] if said else [])
@@ -296,7 +314,13 @@ class WorkToReview(RowSource[Work]):
         texts = (files, "$muted"), (f'"{row.summary}"' if row.summary else "", "$muted")
         return [part for part in ((row.message or "", "$state-failed"), *texts) if part[0]]
 
-    def lines(self, row: Work, room: int) -> list[Drawn]:
+    @override
+    def name(self, row: Work) -> str:
+        task = list_pages.line(self.context.db, row.task_uid)
+        return task.name if task is not None else ""
+
+    @override
+    def lines(self, row: Work, room: int, is_named: bool) -> list[Drawn]:
         """Return the task, who worked on it and where, the agent's summary, and what stands in the way."""
         task = list_pages.line(self.context.db, row.task_uid)
         if task is None:
@@ -307,7 +331,8 @@ class WorkToReview(RowSource[Work]):
         where = f"on {row.base} itself{at}" if row.is_on_base else f"on {row.branch or row.worktree}{at}"
         where += f", to merge into {row.base}" if row.base is not None and not row.is_on_base else ""
         counts = work_queries.counts_text(self.context.db, row.uid)
-        lines = block(f"#{task.number} {task.name}", room, "bold") + block(f"{who} {where}", room, "$muted")
+        lines = [] if is_named else block(f"#{task.number} {task.name}", room, "bold")
+        lines += block(f"{who} {where}", room, "$muted")
         lines += block(counts, room) if counts else []
         for file in self._files.of(row):
             lines += block(file, max(8, room - 2), indent=3)

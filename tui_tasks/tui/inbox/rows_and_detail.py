@@ -4,7 +4,7 @@ enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from time import monotonic
 from typing import Any
@@ -18,7 +18,7 @@ from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import Reading
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, InboxLine, RowSource
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
+from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -35,13 +35,20 @@ class RowsAndDetail(Container):
     RowsAndDetail VerticalScroll { height: 1fr; width: 1fr; }
     """
 
-    def __init__(self, context: Context, rows: VirtualList[Any], detail: TextLines) -> None:
+    def __init__(
+        self,
+        context: Context,
+        rows: VirtualList[Any],
+        detail: TextLines,
+        heading: Callable[[int, bool], list[Part]],
+    ) -> None:
+        """`heading` returns the rule between both for a width, and whether the text goes on below what is on screen."""
         super().__init__()
         self.context = context
         self._rows = rows
         self._detail = detail
         self.scroll = VerticalScroll(detail, can_focus=False)
-        self._rule = FrameLine(context, self._rule_parts)
+        self._rule = FrameLine(context, lambda width: heading(width, self._has_more))
         self._has_more = False
 
     def compose(self) -> ComposeResult:
@@ -50,16 +57,16 @@ class RowsAndDetail(Container):
         yield self._rule
         yield self.scroll
 
-    def _rule_parts(self, width: int) -> list[Part]:
-        key = self.context.keymap.key_of("page_down")
-        more: list[Part] = [("more below ", "$changed"), (key, "$key")] if self._has_more else []
-        return rule_parts(self.context, width, right=more)
-
     def painted(self) -> None:
         """Show in the rule whether the text goes on below what is on screen."""
         if (has_more := self.scroll.scroll_y < self.scroll.max_scroll_y) != self._has_more:
             self._has_more = has_more
             self._rule.redraw()
+
+    def redraw(self) -> None:
+        """Draw the rule and the text again."""
+        self._rule.redraw()
+        self._detail.redraw()
 
     def show_beginning(self) -> None:
         """Scroll to the beginning at once, as the text is another."""
