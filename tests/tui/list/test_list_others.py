@@ -140,7 +140,7 @@ async def test_undo_says_of_several_rows_that_were_put_away_that_they_are_back(a
     async with opened(app) as pilot:
         await press(app, pilot, "full_stop")
         await press(app, pilot, "full_stop")
-        assert said(app).startswith("Put away: 3 failed tasks.")
+        assert said(app) == "Put away: 3 failed tasks. u brings them back."
         await press(app, pilot, "u")
         assert said(app) == "3 rows of the inbox are back. u again undoes what you did before."
 

@@ -293,7 +293,9 @@ class GlobalActions(Controller):
             return
         await self._remember(state.seen.put_failures_away(context.clock.now()))
         left = self._past_failures()
-        said = f"Put away: {', '.join(one for one in shown if one not in left)}. {undo} brings it back."
+        away = [one for one in shown if one not in left]
+        it = "it" if len(away) == 1 and not away[0][0].isdigit() else "them"
+        said = f"Put away: {', '.join(away)}. {undo} brings {it} back."
         context.say(" ".join(filter(None, (said, self._what_stays()))))
         self._offered = ()
 
