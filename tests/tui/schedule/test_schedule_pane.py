@@ -324,6 +324,15 @@ async def test_a_key_for_a_job_to_which_the_cursor_came_by_itself_asks_before_it
         await until(pilot, lambda: len(job_queries.open_runs(app.link.db, landed)) == 1)
 
 
+async def test_the_first_job_that_the_human_makes_starts_without_being_asked_about(plan, make_app):
+    app = make_app(plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "n", *"New one", *["tab"] * 6, *"Do it.", "ctrl+s")
+        await until(pilot, lambda: app.pane.line is not None)
+        await settle(pilot, "r")
+        assert "by itself" not in shown(app)
+
+
 # What the human does
 
 

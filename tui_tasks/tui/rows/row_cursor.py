@@ -307,9 +307,11 @@ class Landing:
 
     def note(self, before: str | None, now: str | None, changes: StateChanges) -> None:
         """Note the keys of the rows under the cursor before and after changes. After those of the human alone the row
-        counts as read.
+        counts as read; the first row is then one that the human has made.
         """
-        if now != before:
+        if changes.is_own and before is None:
+            self._key = None
+        elif now != before:
             self._key, self._at = now, float("-inf") if changes.is_own else monotonic()
 
     def forget(self) -> None:
