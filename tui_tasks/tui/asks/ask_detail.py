@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Ask
-from tui_tasks.core.decided_text import NEWLINE, decided_line, decided_lines
+from tui_tasks.core.decided_text import NEWLINE, decided_line, decided_lines, prose_lines
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.activity import Word
@@ -82,37 +82,49 @@ def asked_lines(ask: Ask, width: int, style: str = "", *, head: str = "", ascii_
     text = head + ask.question.strip()
     if is_written_out(ask):
         return decided_blocks(text.split("\n"), width, style, ascii_only=ascii_only)
-    return decided_prose(text, width, style, TEXT_CHARS, ascii_only=ascii_only)
+    return decided_prose(text, width, style, TEXT_CHARS, ascii_only=ascii_only, has_newlines=False)
 
 
 def decided_prose(
-    text: str, width: int, style: str = "", limit_chars: int | None = None, *, ascii_only: bool
+    text: str,
+    width: int,
+    style: str = "",
+    limit_chars: int | None = None,
+    *,
+    ascii_only: bool,
+    has_newlines: bool = True,
 ) -> list[Drawn]:
     """Return prose that the human decides about as lines of at most `width` cells; see `decided_block`.
 
-    Of text that is longer than `limit_chars`, they are those of its beginning and its end.
+    Of text that is longer than `limit_chars`, they are those of its beginning and its end. `has_newlines`: whether
+    newlines have signs; a question needs none, as it is no command.
     """
-    if len(text) >= _LONG:
-        return [*_long_prose(text, width, style, limit_chars, ascii_only=ascii_only)]
-    return _prose(text, width, style, ascii_only=ascii_only)
+    draw = _long_prose if len(text) >= _LONG else _prose
+    return [*draw(text, width, style, limit_chars, ascii_only=ascii_only, has_newlines=has_newlines)]
 
 
 # A text of a megabyte takes a second, and is drawn several times for a key: without a scroll bar, then with it.
 @lru_cache(2)
-def _long_prose(text: str, width: int, style: str, limit_chars: int | None, *, ascii_only: bool) -> Sequence[Drawn]:
+def _long_prose(
+    text: str, width: int, style: str, limit_chars: int | None, *, ascii_only: bool, has_newlines: bool
+) -> Sequence[Drawn]:
+    return _prose(text, width, style, limit_chars, ascii_only=ascii_only, has_newlines=has_newlines)
+
+
+def _prose(
+    text: str, width: int, style: str, limit_chars: int | None, *, ascii_only: bool, has_newlines: bool
+) -> Sequence[Drawn]:
+    def drawn(part: str) -> list[Drawn]:
+        if has_newlines:
+            texts = decided_lines(part, is_prose=True, ascii_only=ascii_only)
+        else:
+            texts = prose_lines(part, ascii_only=ascii_only)
+        return decided_blocks(texts, width, style, ascii_only=ascii_only)
+
     if limit_chars is None or len(text) <= limit_chars:
-        return _prose(text, width, style, ascii_only=ascii_only)
+        return drawn(text)
     left_out = f"… {len(text) - limit_chars:,} characters are left out …"
-    return [
-        *_prose(text[: limit_chars - _END], width, style, ascii_only=ascii_only),
-        *block(left_out, width, "$state-needs-you"),
-        *_prose(text[-_END:], width, style, ascii_only=ascii_only),
-    ]
-
-
-def _prose(text: str, width: int, style: str, *, ascii_only: bool) -> list[Drawn]:
-    texts = decided_lines(text, is_prose=True, ascii_only=ascii_only)
-    return decided_blocks(texts, width, style, ascii_only=ascii_only)
+    return [*drawn(text[: limit_chars - _END]), *block(left_out, width, "$state-needs-you"), *drawn(text[-_END:])]
 
 
 def decided_blocks(texts: Sequence[str], width: int, style: str = "", *, ascii_only: bool) -> list[Drawn]:
