@@ -6,6 +6,7 @@ Compaction of the journal is the human's alone (docs: protocol, section 3, `curs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -163,11 +164,11 @@ def _newest_of(tx: Transaction, op: Undo) -> int:
 def _newest_standing(db: Database, actor: str, op: Undo, entries: Iterator[Any], current: int | None) -> int | None:
     seen: set[int | None] = {current, *op.passed_over}
     has_hooks = session_queries.find(db, actor) is not None
+    reverts = cache(partial(is_revert, db))
     for change, kind, undoes in entries:
-        if kind in vocab.UNDOABLE and change not in seen:
+        # In a batch with an undo, other entries stand for themselves.
+        if kind in vocab.UNDOABLE and change not in seen and (undoes is None or reverts(change)):
             seen.add(change)
-            if undoes is not None and not is_revert(db, change):
-                continue
             if not stands(db, change) or (has_hooks and _is_reported_by_hooks(db, change)):
                 continue
             if _is_brought_back(db, change):
@@ -247,12 +248,12 @@ def take_back(tx: Transaction, op: TakeBack) -> tuple[int, tuple[tuple[int, str]
 @rule(Redo)
 def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
     """Take back the newest undo that stands, unless something was changed after it."""
-    known: dict[int, bool] = {}
+    reverts = cache(partial(is_revert, tx.db))
     for change, kind, undoes in _own_entries(tx):
-        if undoes is None or known.setdefault(change, is_revert(tx.db, change)):
+        if undoes is None or reverts(change):
             if kind in vocab.UNDOABLE:
                 break
-        elif stands(tx.db, change) and (journal.undoes(tx.db, undoes) is None or is_revert(tx.db, undoes)):
+        elif stands(tx.db, change) and (journal.undoes(tx.db, undoes) is None or reverts(undoes)):
             return _take_back(tx, change)
     raise Conflict(f"{_who_has(tx)} no undo to redo")
 
