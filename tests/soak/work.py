@@ -144,12 +144,16 @@ def _in_a_process(act: Callable[[], None], seconds: float | None, since: Path | 
 
 def _recover(folder: Path) -> None:
     """Do what the next start does, as if the locks of killed gits were old."""
+    _age_locks(folder)
+    with _opened(folder) as store:
+        interrupted_steps.recover(store, clock.now(), grace=0)
+
+
+def _age_locks(folder: Path) -> None:
     for pattern in LOCKS:
         for lock in (folder / "repo" / ".git").glob(pattern):
             with contextlib.suppress(FileNotFoundError):
                 os.utime(lock, (0, 0))
-    with _opened(folder) as store:
-        interrupted_steps.recover(store, clock.now(), grace=0)
 
 
 def soak(folder: Path, budget: Budget) -> str:
@@ -236,11 +240,13 @@ def _check(folder: Path) -> str:
     with _opened(folder) as store:
         # What git was too slow for is done at the next look.
         for _ in range(30):
+            _age_locks(folder)
             interrupted_steps.clean(store, (), clock.now())
             if not work_queries.begun(store.db):
                 break
         works = work_queries.everything(store.db)
-        assert not work_queries.begun(store.db)
+        begun = work_queries.begun(store.db)
+        assert not begun, (begun, interrupted_steps.recover(store, clock.now(), grace=0))
         found = list(interrupted_steps.orphans(store))
         assert not found, found
     live = {work.worktree for work in works if work.state in ("working", "ready", "conflict")}
