@@ -136,8 +136,8 @@ async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
 @pytest.mark.parametrize("width", range(60, 121, 5))
 async def test_counts_lose_their_words_before_their_place(plan, jobs, make_app, width):
     async with opened(make_app(plan.path), (width, 24)) as pilot:
-        marks = re.findall(r"([?✗!◷•]) (\d+|since|#5)(?=\W|$)", lines(pilot.app)[1])
-        changed = "since" if width >= 75 else "19" if width >= 65 else "#5"
+        marks = re.findall(r"([?✗!◷•]) (\d+|since|new|#5)(?=\W|$)", lines(pilot.app)[1])
+        changed = "since" if width >= 75 else "new" if width >= 65 else "#5"
         assert marks == [("?", "2"), ("✗", "2"), ("!", "0"), ("◷", "1"), ("•", changed)]
         asked = "2 ask" if width <= 65 else "2 questions"  # what else has changed has room thus alone
         assert f" {asked} " in lines(pilot.app)[1] and "0 stuck" in lines(pilot.app)[1]

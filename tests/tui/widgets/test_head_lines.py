@@ -622,9 +622,10 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
     ("width", "says"),
     [
         (120, "• since 19:58: #5 started, #8 #9 commented"),
-        (74, "• 19:58: #5 started, #8 #9 commented"),
-        (70, "• 19:58: #5 started, #8 #9 commented"),
-        (69, "• #5 started, #8 #9 commented"),
+        (74, "• new: #5 started, #8 #9 commented"),
+        (70, "• new: #5 started, #8 #9 commented"),
+        (69, "• new: #5 started, #8 #9 commented"),
+        (66, "• #5 started, #8 #9 commented"),
         (63, "• #5 started, #8 #9 commented"),
         (60, "• #5 started, 2 commented"),
     ],
@@ -658,7 +659,7 @@ async def test_a_failed_check_has_fewer_words_before_which_tasks_have_changed_gi
     ("width", "says"),
     [
         (120, "• since 19:58: 1 started, 19 new"),
-        (68, "• 19:58: 1 started, 19 new"),
+        (68, "• new: 1 started, 19 new"),
     ],
 )
 async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):

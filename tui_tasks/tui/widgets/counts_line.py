@@ -203,7 +203,7 @@ class Counts:
         in_all = [f"{number} changed since {at}", f"{number} changed"]
         ways = what_changed(self._context, in_rows)
         # Each way twice: it is tried with fewer words for the questions before it gives way.
-        forms = [f"since {at}: {ways[0]}", *[f"{at}: {ways[0]}"] * 2] if ways else in_all
+        forms = [f"since {at}: {ways[0]}", *[f"new: {ways[0]}"] * 2] if ways else in_all
         return Count(
             (f"{mark} ", "$changed"), forms, number, briefs=[way for way in (*ways, *in_all) for _ in range(2)]
         )
