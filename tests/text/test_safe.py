@@ -555,6 +555,18 @@ DROP = "May I drop the table sessions_old (3.1 M rows)? It cannot be undone with
         (f"Two are left. {DROP}", 58, "Two … May I drop the table sessions_old (3.1 M rows)? …"),
         (f"Two are left. {DROP}", 50, "… May I drop the table sessions_old (3.1 M rows)?…"),
         (f"Two are left. {DROP}", 32, "… May I drop the table sessions…"),
+        (
+            f"All is read. Do you object, Mr. Smith, if I drop {'all ' * 9}tables?",
+            44,
+            "… Do you object, Mr. Smith, if I drop all a…",
+        ),
+        (
+            "May I not drop e.g. Users and Roles at 5 p.m. today for good?",
+            40,
+            "May I not drop e.g. Users and Roles at …",
+        ),
+        ("Never run: rm -rf / on the host of the customers now?", 40, "Never run: rm -rf / on the host of the …"),
+        ("一切都好。可以删除旧的数据库表吗？不能撤销，备份也没有。", 30, "… 可以删除旧的数据库表吗？不…"),
         ("Approve: do not delete the old property of last night", 40, "Approve: do not delete the old property…"),
     ],
 )

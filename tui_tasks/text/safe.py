@@ -52,8 +52,11 @@ NON_JOINER: Final = "\u200c"
 # Braille without a dot: a letter to Python, a blank on a terminal.
 _BLANK: Final = "\u2800"
 _REGIONAL_A = 0x1F1E6
-_SENTENCE_END: Final = re.compile(r"[.;:?!] ")
-_QUESTION_END: Final = re.compile(r"[?？](?= |$)")
+# In doubt a sentence begins earlier: without its beginning it can say the opposite. `Mr.`, `e.g.` and letters end none.
+_SENTENCE_END: Final = re.compile(
+    r"(?<![ (.][A-Za-z])(?<![ (][A-Z][a-z])(?<![ (]Mrs)(?<![ (]etc)[.!?] (?![a-z])|[。！？]"
+)
+_QUESTION_END: Final = re.compile(r"[?](?= |$)|？")
 # In cells: the least room in which a question is cut in the middle, and the least before its last sentence.
 _LEAST_QUESTION: Final = 16
 _LEAST_LEAD: Final = 8
@@ -288,7 +291,7 @@ def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> s
     if cell_len(line) <= limit_cells or limit_cells < _LEAST_QUESTION or not ends:
         return safe_line(line, limit_cells, ascii_only=ascii_only)
     asked, dots = line[: ends[-1]], "~" if ascii_only else "…"
-    begin = max((match.end() for match in _SENTENCE_END.finditer(asked)), default=0)
+    begin = max((match.end() for match in _SENTENCE_END.finditer(asked[:-1])), default=0)
     question = asked[begin:] + f" {dots}" * (len(asked) < len(line))
     if not begin or cell_len(asked[:begin] + question) <= limit_cells:
         return safe_line(line, limit_cells, ascii_only=ascii_only)
