@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import opened, order, said, settle, shown, task
+from tests.tui.driving import opened, order, said, settle, shown, task, until
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask
 from tui_tasks.core.read import job_queries
 
 HABITS = (*"xDCUZZGgpobwcRXO+", "ctrl+d", "ctrl+u", "ctrl+f", "ctrl+w", "ctrl+x")
@@ -69,6 +69,19 @@ async def test_a_range_goes_up_too_joins_others_and_begins_at_the_newest_mark(ap
         assert sorted(app.pane.row_list.marks) == sorted(plan[number] for number in (5, 6, 7, 9))
         await settle(pilot, "escape", "v", "v", "j", "V")
         assert len(app.pane.row_list.marks) == 9, "an unmarked row begins no range"
+
+
+async def test_a_range_whose_first_row_has_gone_marks_nothing(app, plan, agent):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[6])
+        await settle(pilot, "v", "j", "j")
+        agent(DeleteTask(plan[6]))
+        await until(pilot, lambda: plan[6] not in order(app))
+        await settle(pilot, "V")
+        assert said(app) == "The task from which the range began is gone. Nothing was marked; V again marks all."
+        assert app.pane.row_list.marks == []
+        await settle(pilot, "V")
+        assert len(app.pane.row_list.marks) == 8
 
 
 async def test_a_range_on_the_board_is_one_of_its_column(make_app, plan, agent):

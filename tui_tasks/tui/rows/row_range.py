@@ -20,12 +20,17 @@ def mark_range(
     context: Context, rows: VirtualList[Any], noun: str, *, takes: Callable[[Any], bool] = lambda row: True
 ) -> bool:
     """Mark the rows from the one that was marked last by itself to the cursor's, and say so; return False if it is that
-    one, or none was. `takes` returns whether a row can be marked.
+    one, or none was. Where that row has gone, nothing is marked. `takes` returns whether a row can be marked.
     """
     source, here, begins = rows.source, rows.row, rows.range_from
-    there = source.find([begins]).get(begins) if source is not None and begins is not None else None
-    if source is None or here is None or there is None or begins == rows.cursor:
+    if source is None or here is None or begins is None or begins == rows.cursor:
         return False
+    there = source.find([begins]).get(begins)
+    if there is None:
+        rows.range_from = None
+        key = context.keymap.key_of("mark_all")
+        context.say(f"The {noun} from which the range began is gone. Nothing was marked; {key} again marks all.")
+        return True
     first, end = sorted((here, there), key=source.order)
     found, last = [first], source.order(end)
     while source.order(found[-1]) < last and len(found) < _MOST:
