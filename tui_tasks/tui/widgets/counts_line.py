@@ -161,7 +161,7 @@ class Counts:
     def _questions(self, number: int) -> Count:
         """Return `? 2 questions`, or `? 2 ask` where what else has changed has room thus alone (`_changed`)."""
         shown = self._count(number, "questions", "needs_you", "asks")
-        whole, brief = shown.forms[0], f"{number:,} {'asks' if number == 1 else 'ask'}"
+        whole, brief = shown.forms[0], f"{number:,} {'questions' if not number else 'asks' if number == 1 else 'ask'}"
         return shown._replace(forms=(whole, whole, brief), briefs=(whole, brief) * _MOST_WAYS + (whole,))
 
     def _stuck(self, found: Sequence[Need]) -> Count:
