@@ -419,6 +419,8 @@ def test_the_reasons_that_an_agent_gave_with_a_failure_say_why_before_its_notes(
         (line,) = digest(store.db, 0, history.now, {}).parts["failed"]
         assert line.text == "failed: March differs by 12.40 EUR"
         store.commit(EditTask(uid, {"status": "pending"}), actor="human", now=history.now)
+        store.commit(EditTask(uid, {"status": "failed"}), LogTask(uid, "my words"), actor="human", now=history.now)
+        store.commit(Undo(), actor="human", now=history.now)
         store.commit(Undo(), actor="human", now=history.now)
         task = list_pages.line(store.db, uid)
         assert task is not None

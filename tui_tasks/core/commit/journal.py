@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import Statement, fn, slot
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.schema.tables import TaskRow, columns
@@ -332,6 +332,16 @@ _STATUS_SET = Statement(
         .limit(1)
     )
 )
+
+
+def _is_undone() -> Any:
+    """Return the condition that an entry was undone up to a seq, and not done again."""
+    undo, redo = J.alias("undo"), J.alias("redo")
+    again = redo.select(SQL("1")).where((redo.undoes == undo.seq) & (redo.seq <= slot("until")))
+    back = undo.select(SQL("1")).where((undo.undoes == J.seq) & (undo.seq <= slot("until")) & ~fn.EXISTS(again))
+    return fn.EXISTS(back)
+
+
 _STATUS_CHANGE = Statement(
     lambda: (
         J.select(J.at, J.actor, J.why, J.new, value_of(J.image, "agent"), value_of(J.image, "result"))
@@ -341,6 +351,7 @@ _STATUS_CHANGE = Statement(
             & (J.entity == "task")
             & (value_of(J.new, "status") == slot("status"))
             & J.undoes.is_null()
+            & ~_is_undone()
         )
         .order_by(J.seq.desc())
         .limit(1)
@@ -367,8 +378,8 @@ def status_set_by(db: Database, task: str, before: int) -> str | None:
 
 
 def status_change(db: Database, task: str, status: str, until: int = 2**62) -> StatusChange | None:
-    """Return how a task's status was set last up to a seq, not how an undo brought it back; None if that was compacted
-    away.
+    """Return how a task's status was set last up to a seq, by what still stands then: not how an undo brought it back;
+    None if that was compacted away.
     """
     row = db.one(_STATUS_CHANGE, task=task, status=status, until=until)
     if row is None:
