@@ -84,7 +84,7 @@ _SAID: Final[Mapping[int, Collection[str]]] = {
     open_needs.CHECKS: ("commented", "edited", "done"),
     open_needs.HELD: ("new",),
     open_needs.REVIEW: ("commented", "edited", "done"),
-    open_needs.AGENTS: ("commented", "edited", "started"),
+    open_needs.AGENTS: ("commented", "edited", "started", "reopened"),
     open_needs.FAILED: ("failed",),
 }
 _WAITING: Final = (open_needs.ASKS, open_needs.CHECKS, open_needs.HELD, open_needs.REVIEW, open_needs.AGENTS)
