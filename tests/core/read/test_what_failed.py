@@ -10,7 +10,8 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import DecideDue, FinishRun, RequestRun
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEvent, SessionReport, TurnFailed
-from tui_tasks.core.operations.tasks import AddTask, ClaimTask, CreatePlan, EditTask, LapseClaims, LogTask
+from tui_tasks.core.operations.tasks import AddTask, ClaimTask, CreatePlan, DeleteTask, EditTask, LapseClaims, LogTask
+from tui_tasks.core.operations.work import FailWork, RunWork, StartWork
 from tui_tasks.core.read import job_lines, job_queries, statistics
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.pages import list_pages, log_pages
@@ -119,6 +120,13 @@ class Day:
         self.commit("system", LapseClaims())
         return uid
 
+    def crash(self, name: str) -> str:
+        uid = self.task(name)
+        (work,) = self.commit("human", StartWork(uid, "robot", "/repo", "/trees/1", branch="task/1", base="main"))
+        self.commit("system", RunWork(work.uid, prompt="Do it"))
+        self.commit("system", FailWork(work.uid, "robot-1 was killed"))
+        return uid
+
     def report(self, *events: SessionEvent) -> None:
         self.clock.forward(1)
         report = SessionReport("claude", "session", events, self.clock(), Process("boot", "ns", 9, "b"))
@@ -157,6 +165,21 @@ def test_what_failed_is_told_by_what_it_is_now(store: Store, clock: Clock) -> No
         assert day.group_of(uid) == group
     day.commit("claude-1", EditTask(uid, {"status": "failed"}))
     assert day.group_of(uid) == "failed"
+
+
+def test_a_digest_says_that_the_task_of_a_failed_work_is_deleted(store: Store, clock: Clock) -> None:
+    day = Day(store, clock)
+    uid = day.crash("Fix flaky test")
+    day.commit("human", DeleteTask(uid))
+    (line,) = day.digest().parts["failed"]
+    assert (line.group, line.text) == ("dropped", "robot-1 was killed, and is deleted now")
+
+
+def test_a_digest_says_that_the_task_of_a_lapsed_claim_is_deleted(store: Store, clock: Clock) -> None:
+    day = Day(store, clock)
+    day.commit("human", DeleteTask(day.lapse("Fix flaky test")))
+    (line,) = day.digest().parts["failed"]
+    assert (line.group, line.text) == ("dropped", "its claim lapsed, and is deleted now")
 
 
 def test_a_lapsed_claim_is_over_when_its_task_is_done_and_failed_when_that_has_failed(

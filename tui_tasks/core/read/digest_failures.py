@@ -164,13 +164,13 @@ def _failure(db: Database, event: EventEntry) -> _Failure | None:
         claim = task_records.find(db, uid)
         holder = claim.agent if claim is not None else event.actor
         line = list_pages.line(db, task) if task is not None else None
-        status = line.status if line is not None else "deleted"
+        status = line.status if line is not None and not line.deleted else "deleted"
         return _Failure("claim", task or uid, name or uid, holder, "its claim lapsed", task, status=status)
     if kind == "tool.failed":
         return _Failure("tool", f"{uid}/{tool}", tool, uid, f"failed: {new.get('error', '')}", None)
     if kind == "work.failed":
         line = list_pages.line(db, task) if task is not None else None
-        status = line.status if line is not None else "deleted"
+        status = line.status if line is not None and not line.deleted else "deleted"
         why, agent = str(new.get("message") or "its agent failed"), work_queries.find(db, uid).agent
         is_open = any((one.agent, one.at) == (agent, event.at) for one in work_queries.failed(db))
         return _Failure("task", task or uid, name or uid, agent, why, task, status=status, is_open=is_open)
