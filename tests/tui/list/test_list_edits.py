@@ -212,6 +212,19 @@ async def test_a_task_that_changes_while_the_question_stands_is_not_deleted(app,
         assert said(app) == "Not deleted: #5 changed since you were asked. Look, and press the key again."
 
 
+async def test_a_task_that_changes_under_the_menu_of_its_status_is_not_set(app, plan, agent):
+    async with opened(app, (80, 24)) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "s")
+        agent(EditTask(plan[8], {"name": "Another thing", "status": "in_progress"}))
+        await press(app, pilot, "d")
+        assert task(app, plan[8]).status == "in_progress"
+        assert said(app) == "Not set: #8 changed since you were asked. Look, and press the key again."
+        agent(LogTask(plan[8], "step 9"))
+        await press(app, pilot, "s", "d")
+        assert task(app, plan[8]).status == "done"
+
+
 @pytest.mark.parametrize(
     "write", [lambda uid: LogTask(uid, "step 9"), lambda uid: EditTask(uid, {"tags": ("x",), "priority": 1})]
 )

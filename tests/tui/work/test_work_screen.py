@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual import events
 
+from tests.started import DEADLINE
 from tests.tui.driving import SIZES, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import Conflict
@@ -153,6 +155,27 @@ async def test_the_form_of_a_start_that_is_refused_stands_there_again_as_it_was_
         assert app.screen.query_one("#answer").value == "base:next nowx"
         await settle(pilot, "escape")
         assert len(app.screen_stack) == 1
+
+
+@pytest.mark.usefixtures("holding_threads")
+async def test_words_of_a_start_that_is_refused_elsewhere_stand_there_again(plan, make_app, monkeypatch):
+    goes_on = threading.Event()
+
+    def refuse(self: Any, uid: str, request: Request) -> Started:
+        goes_on.wait(DEADLINE)
+        raise Conflict("no agent was started: its setup failed")
+
+    monkeypatch.setattr(starting.Starter, "start", refuse)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await pilot.press("W")
+        await until(pilot, lambda: isinstance(app.screen, StartForm))
+        await pilot.press(*"words", "enter", "A")
+        goes_on.set()
+        await until(pilot, lambda: "its setup failed" in said(app))
+        await settle(pilot, "escape", "W")
+        assert app.screen.query_one("#answer").value == "words"
 
 
 async def test_words_for_an_agent_take_several_lines_and_name_the_branch_in_any_of_them(plan, started, make_app):

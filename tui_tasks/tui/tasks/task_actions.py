@@ -99,7 +99,9 @@ class TaskActions(Controller):
             word = f"{shown.mark(ascii_only=self._context.ascii_only)} {shown.word}"
             choices.append(Choice(letter, word, shown.color, "it is already" if already else ""))
         key = await self._context.ask(Menu(self._context, f"Status of {self._named(tasks)}", choices))
-        if key is not None and await self.set_status([task.uid for task in tasks], STATUS_KEYS[key]):
+        if key is None or self._have_changed(tasks, "Not set"):
+            return
+        if await self.set_status([task.uid for task in tasks], STATUS_KEYS[key]):
             self._pane.row_list.clear_marks()
 
     async def set_status(self, uids: Sequence[str], status: str, *, is_seen: bool = False) -> bool:
@@ -196,15 +198,21 @@ class TaskActions(Controller):
             context, question, "delete them" if len(tasks) > 1 else "delete it"
         ):
             return
-        now = {task.uid: task for task in task_queries.live_tasks(context.db, [task.uid for task in tasks])}
-        if changed := [task for task in tasks if _what_is_deleted(now.get(task.uid)) != _what_is_deleted(task)]:
-            numbers = ", ".join(f"#{task.number}" for task in changed[:3]) + ", …" * (len(changed) > 3)
-            context.say(f"Not deleted: {numbers} changed since you were asked. Look, and press the key again.")
+        if self._have_changed(tasks, "Not deleted"):
             return
         context.state.cursor_deleted = self._pane.target()
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
         context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings {them} back.")
+
+    def _have_changed(self, tasks: Sequence[Task], what: str) -> bool:
+        """Return whether others have changed tasks since the human was asked about them, and say which ones."""
+        now = {task.uid: task for task in task_queries.live_tasks(self._context.db, [task.uid for task in tasks])}
+        changed = [task for task in tasks if _what_was_read(now.get(task.uid)) != _what_was_read(task)]
+        if changed:
+            numbers = ", ".join(f"#{task.number}" for task in changed[:3]) + ", …" * (len(changed) > 3)
+            self._context.say(f"{what}: {numbers} changed since you were asked. Look, and press the key again.")
+        return bool(changed)
 
     def note(self, cursor: str | None, selection: Sequence[str], changes: StateChanges) -> None:
         """Note the task under the cursor after changes if that was on another before, or if keys were for marked tasks
@@ -332,10 +340,11 @@ def _just_set(who: str, status: str) -> str:
     return f"{agent_text.who(who, 30)} set it {LOOKS[status].word} just now"
 
 
-def _what_is_deleted(task: Task | None) -> object:
-    """Return what a human who deletes a task decides about: what it is, where, and who is at it; None if it is deleted.
+def _what_was_read(task: Task | None) -> object:
+    """Return what a human who is asked about a task decides about: what it is, where, and who is at it; None if it is
+    deleted.
 
-    Its log, its tags and the like are no part of it: an agent that goes on writing them keeps no task from deletion.
+    Its log, its tags and the like are no part of it: an agent that goes on writing them keeps nobody from an answer.
     """
     return task and (task.name, task.description, task.list_id, task.status, task.agent)
 

@@ -148,9 +148,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     problem = ""
     while tasks:
         named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
-        title, draft = f"Start an agent on {named}", f"start {' '.join(sorted(task.uid for task in tasks))}"
-        if answer is not None and answer.typed:
-            context.drafts[draft] = answer.typed
+        title, draft = f"Start an agent on {named}", _draft_of(tasks)
         form = StartForm(context, title, offered, first, _other(context, tasks), before=answer, draft=draft)
         answer = await context.ask(form.with_problem(problem))
         if answer is None:
@@ -160,10 +158,16 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
         done = await asyncio.to_thread(_start, context, tasks, _request(answer))
         context.link.catch_up()
         tasks, first, problem = tasks[done.started :], answer.program, done.message
+        if tasks and answer.typed:
+            context.drafts[_draft_of(tasks)] = answer.typed
         if not tasks or not is_shown():
             context.say(done.message)
             break
     return not tasks
+
+
+def _draft_of(tasks: Sequence[Task]) -> str:
+    return f"start {' '.join(sorted(task.uid for task in tasks))}"
 
 
 def _other(context: Context, tasks: Sequence[Task]) -> str | None:
