@@ -60,7 +60,7 @@ _TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_inp
 
 
 class ClaudeDriver:
-    """The driver for Claude Code; see `driver.Driver`."""
+    """The driver for Claude Code; see `program_protocol.AgentDriver`."""
 
     pause_holds = "its next tool waits"
 
@@ -78,7 +78,7 @@ class ClaudeDriver:
         self._is_interrupted = False
 
     def arguments(self, system_prompt_file: str) -> Sequence[str]:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         given = self._settings
         words = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         words += ["--permission-prompt-tool", "stdio", "--session-id", self.session or ""]
@@ -89,7 +89,7 @@ class ClaudeDriver:
         return [*words, *given.args]
 
     def begin(self, prompt: str, system_prompt: str, cwd: str) -> list[DriverEvent]:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         self._cwd = cwd
         hooks = {event: [{"matcher": None, "hookCallbackIds": ["h"], "timeout": _HOOK_LIMIT}] for event in _HOOKS}
         self._send_control({"subtype": "initialize", "hooks": hooks})
@@ -97,21 +97,21 @@ class ClaudeDriver:
         return [self._report(SessionStarted())]
 
     def say(self, text: str) -> None:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         message = {"role": "user", "content": text}
         self._send({"type": "user", "message": message, "parent_tool_use_id": None, "session_id": self.session})
 
     def interrupt(self) -> None:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         self._is_interrupted = True
         self._send_control({"subtype": "interrupt"})
 
     def release(self, tool_id: str) -> None:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         self._reply(tool_id, {})
 
     def answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         payload = self._requests.pop(request_id, None)
         if payload is None:
             return
@@ -125,7 +125,7 @@ class ClaudeDriver:
         self._reply(request_id, response)
 
     def handle(self, message: Message) -> list[DriverEvent]:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         kind, inner = text(message, "type"), table(message, "request")
         request_id = text(message, "request_id") or ""
         if kind == "control_request":

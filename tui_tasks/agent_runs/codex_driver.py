@@ -64,7 +64,7 @@ _DENIED: Final = "That was denied: "
 
 
 class CodexDriver:
-    """The driver for Codex; see `driver.Driver`."""
+    """The driver for Codex; see `program_protocol.AgentDriver`."""
 
     pause_holds = "what it asks for, and its next turn, wait"
 
@@ -91,11 +91,11 @@ class CodexDriver:
         self._limit: str | None = None
 
     def arguments(self, system_prompt_file: str) -> Sequence[str]:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         return ["app-server", *self._settings.args]
 
     def begin(self, prompt: str, system_prompt: str, cwd: str) -> list[DriverEvent]:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         self._prompt, self._cwd = prompt, cwd
         capabilities = {"experimentalApi": True, "optOutNotificationMethods": _UNUSED_NOTIFICATIONS}
         client = {"name": "tui-tasks", "title": "tui-tasks", "version": "1"}
@@ -110,7 +110,7 @@ class CodexDriver:
         return []
 
     def say(self, words: str) -> None:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         if self._turn is None:
             self._request("turn/start", self._turn_input(words), self._turn_accepted)
         else:
@@ -118,7 +118,7 @@ class CodexDriver:
             self._steer(words, lambda reply: self._steer_answered(reply, words))
 
     def interrupt(self) -> None:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         self._is_interrupted = True
         if self._turn is not None:
             self._request("turn/interrupt", {"threadId": self.session, "turnId": self._turn})
@@ -127,7 +127,7 @@ class CodexDriver:
         """Do nothing: tools are never held."""
 
     def answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         if request_id not in self._pending:
             return
         rpc_id, replies = self._pending.pop(request_id)
@@ -139,7 +139,7 @@ class CodexDriver:
             self._steer(f"{_DENIED}{why}", _error_lines)
 
     def handle(self, message: Message) -> list[DriverEvent]:
-        """See `driver.Driver`."""
+        """See `program_protocol.AgentDriver`."""
         method = text(message, "method")
         if method is None:
             reply = self._replies.pop(message["id"], None) if isinstance(message.get("id"), int) else None
