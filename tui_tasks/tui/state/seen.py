@@ -23,7 +23,7 @@ MAX_HIDDEN: Final = 1_000
 
 
 def key_of_agent(name: str) -> str:
-    """Return the key of `needs.Need` of an agent in trouble."""
+    """Return the key of `open_needs.Need` of an agent in trouble."""
     return f"stuck:{name}"
 
 

@@ -179,7 +179,7 @@ def _of_job(number: int) -> str:
 
 
 def _who(task: TaskLine | None) -> str:
-    """Return whose task it is; empty for nobody's."""
+    """Return the name of the agent that has a task; empty if none has it."""
     return agent_text.who(task.who, WHO) if task is not None and task.who else ""
 
 
