@@ -77,6 +77,16 @@ def lines(app: TaskApp) -> list[str]:
     return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
 
 
+def counts_line(app: TaskApp) -> str:
+    """The line of counts, on a screen that has one of its own."""
+    return lines(app)[1]
+
+
+def agents_line(app: TaskApp) -> str:
+    """The line of agents, on a screen that has one."""
+    return lines(app)[2]
+
+
 def above(app: TaskApp) -> str:
     """What stands above the pane, below the line of the panes."""
     return "\n".join(lines(app)[1 : _rule(app)])

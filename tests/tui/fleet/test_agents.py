@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tests.tui.driving import SIZES, below, by_agent, lines, said, settle, shown, until
+from tests.tui.driving import SIZES, agents_line, below, by_agent, counts_line, lines, said, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at, connect
 from tests.tui.sessions import Sessions
@@ -270,7 +270,9 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         if size[0] > 60:
-            assert "! 1 stuck" in lines(app)[1] and lines(app)[2].startswith(" ! claude-1 stuck #5 Ship auth flow")
+            assert "! 1 stuck" in counts_line(app) and agents_line(app).startswith(
+                " ! claude-1 stuck #5 Ship auth flow"
+            )
             assert re.search(r"! #5  stuck: the same failure 3 times: pytest.* claude-1 ", shown(app))
         else:
             assert "! claude-1" in lines(app)[0]
@@ -290,7 +292,7 @@ async def test_every_cause_stands_in_agents_and_above_the_panes_with_the_keys_th
     app = make_app(plan.path)
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
-        assert lines(app)[2].startswith(" ! claude-1 stuck #5 ")
+        assert agents_line(app).startswith(" ! claude-1 stuck #5 ")
         assert re.search(rf"! #5  stuck: by {cause} +claude-1 ", shown(app))
         await settle(pilot, "A")
         assert f"by {cause}" in row_of(app, "claude-1")
@@ -309,7 +311,7 @@ async def test_one_whose_turn_a_limit_has_ended_is_told_to_wait_for_it(plan, mak
     app = make_app(plan.path)
     async with app.run_test(size=(160, 40)) as pilot:
         await settle(pilot)
-        assert f"✗ {name} failed" in lines(app)[2]
+        assert f"✗ {name} failed" in agents_line(app)
         assert re.search(rf"✗ .*failed: waits for a limit.* {name}", shown(app))
         await settle(pilot, "A")
         assert "waits for a limit: Your limit" in row_of(app, name)
@@ -504,7 +506,7 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
         assert [row.name for row in app.screen.listed.rows][:2] == ["claude-1", "claude-2"]
         assert "· claude-1 gone" in row_of(app, "claude-1")
         assert " s Give back " in lines(app)[-1]
-        assert lines(app)[1].startswith(" ? 1 question   ✗ 1 failed   ! 1 gone ")
+        assert counts_line(app).startswith(" ? 1 question   ✗ 1 failed   ! 1 gone ")
 
 
 async def test_on_a_small_screen_the_task_that_was_left_is_named_once_in_a_line(plan, make_app):
@@ -527,14 +529,14 @@ async def test_one_that_asks_and_works_on_is_at_work_here_and_above_and_shows_qu
     app = make_app(with_agents(plan).path)
     by_agent(plan, "claude-1", LogTask(plan[5], "tests 15/22"))
     async with app.run_test(size=size) as pilot:
-        assert "◐ claude-1 #5" in lines(app)[2]
+        assert "◐ claude-1 #5" in agents_line(app)
         await settle(pilot, "A")
         row = row_of(app, "claude-1")
         assert "◐ claude-1 working 14m" in row and '"tests 15/22"' in row and "#5 Ship" in row
         at = lines(app).index(row)
         assert lines(app)[at + 1].strip().startswith("? 9m #4 jose")
         assert "waiting" in row_of(app, "claude-2")
-        assert lines(app)[1].startswith(" ? 2 questions ")
+        assert counts_line(app).startswith(" ? 2 questions ")
 
 
 @pytest.mark.parametrize("cells", [1, 3, 5, 9])

@@ -7,7 +7,20 @@ import re
 import pytest
 
 from tests.core.job_steps import Jobs
-from tests.tui.driving import SIZES, below, by_agent, lines, named, opened, said, settle, shown, until
+from tests.tui.driving import (
+    SIZES,
+    agents_line,
+    below,
+    by_agent,
+    counts_line,
+    lines,
+    named,
+    opened,
+    said,
+    settle,
+    shown,
+    until,
+)
 from tests.tui.evening import with_agents
 from tests.tui.fleet.test_agents import row_of
 from tests.tui.plan import NOW, at
@@ -116,7 +129,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert lines(app)[1].startswith(" ? 3 questions   ✗ 2 failed (1 agent)   ! 0 stuck ")
+        assert counts_line(app).startswith(" ? 3 questions   ✗ 2 failed (1 agent)   ! 0 stuck ")
         assert any(line.startswith("•✗     failed: overloaded ") for line in lines(app))
         with Store(people.path) as store:
             for number in range(20):
@@ -170,7 +183,7 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
         rows = "\n".join(below(app))
         rows = rows[rows.index("the same failure") :]
         assert "Which one?" in rows[: rows.index("claude-2")]
-        assert lines(app)[1].startswith(" ? 2 questions   ✗ 1 failed   ! 1 stuck ")
+        assert counts_line(app).startswith(" ? 2 questions   ✗ 1 failed   ! 1 stuck ")
         assert shown(app).splitlines()[-1].startswith(" a Choose  . Seen  m Message")
 
 
@@ -479,11 +492,11 @@ async def test_the_agent_of_the_now_line_is_told_to_be_paused(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert "paused" not in shown(app).splitlines()[2]
+        assert "paused" not in agents_line(app)
         by_agent(plan, "human", PauseAgent("claude-1", "wait"))
-        await until(pilot, lambda: "– claude-1 paused #5" in shown(app).splitlines()[2])
+        await until(pilot, lambda: "– claude-1 paused #5" in agents_line(app))
         by_agent(plan, "human", ResumeAgent("claude-1"))
-        await until(pilot, lambda: "◐ claude-1 #5" in shown(app).splitlines()[2])
+        await until(pilot, lambda: "◐ claude-1 #5" in agents_line(app))
 
 
 def many(plan) -> None:
@@ -552,7 +565,7 @@ async def test_those_that_finished_are_told_from_those_whose_process_ended(plan,
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert " ! 1 gone " in lines(app)[1]
+        assert " ! 1 gone " in counts_line(app)
         assert "· 1 gone, 1 finished" in shown(app)
 
 

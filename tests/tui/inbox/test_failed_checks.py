@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, above, below, lines, opened, press, said, settle, shown, write
+from tests.tui.driving import SIZES, above, below, counts_line, opened, press, said, settle, shown, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.jobs import NamedCheck, RequestChecks
 from tui_tasks.core.read import check_queries as read_checks
@@ -66,7 +66,7 @@ async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_a
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        assert "? 2 questions" in lines(app)[1] and "? 1 check failed" in lines(app)[1]
+        assert "? 2 questions" in counts_line(app) and "? 1 check failed" in counts_line(app)
         assert app.screen.ask is not None
         await settle(pilot, "tab")
         assert app.screen.row.uid == failed

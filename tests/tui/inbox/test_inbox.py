@@ -6,7 +6,7 @@ import pytest
 from textual import events
 
 from tests.tui.boards import status
-from tests.tui.driving import SIZES, by_agent, lines, named, said, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, counts_line, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW, at
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
@@ -156,9 +156,9 @@ async def test_a_question_that_is_answered_no_longer_counts_as_waiting(plan, mak
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert lines(app)[1].startswith(" ? 2 questions ")
+        assert counts_line(app).startswith(" ? 2 questions ")
         await settle(pilot, "1")
-        assert lines(app)[1].startswith(" ? 1 question ")
+        assert counts_line(app).startswith(" ? 1 question ")
 
 
 async def test_what_was_said_of_one_row_does_not_hide_the_keys_of_the_next(plan, make_app):
@@ -554,7 +554,7 @@ async def test_fifty_questions_of_one_agent_do_not_bury_those_of_others(plan, ma
             True
         ] * 4
         assert "jose is maintained" in rows[4] and "Approve" in rows[5]
-        assert lines(app)[1].startswith(" ? 52 questions ")
+        assert counts_line(app).startswith(" ? 52 questions ")
         await settle(pilot, "j", "j", "j")
         assert "noisy asks 47 more questions" in shown(app)
         await settle(pilot, "1", "y", "x")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, lines, said, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, counts_line, lines, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
@@ -79,7 +79,7 @@ async def test_agents_counts_one_that_left_its_task_once_and_first(plan, left, m
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert "! 1 gone" in lines(app)[1] or (size[0] < 60 and "? 3" in lines(app)[0])
+        assert "! 1 gone" in counts_line(app) or (size[0] < 60 and "? 3" in lines(app)[0])
 
 
 async def test_the_digest_lists_a_task_that_was_left(plan, left, make_app):
@@ -102,7 +102,7 @@ async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make
     async with app.run_test(size=(120, 40)) as pilot:
         assert app.state.need_you == 3
         await settle(pilot, "A")
-        assert lines(app)[1].startswith(" ? 3 questions   ✗ 1 failed   ! 1 gone ")
+        assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ! 1 gone ")
         (every, *_) = project_picker.entries(app.context, lambda name: None)
         assert every.needed == 3
 

@@ -7,7 +7,19 @@ from typing import Any
 
 import pytest
 
-from tests.tui.driving import above, by_agent, kill_after_its_lease, lines, opened, press, said, settle, shown, until
+from tests.tui.driving import (
+    above,
+    by_agent,
+    counts_line,
+    kill_after_its_lease,
+    lines,
+    opened,
+    press,
+    said,
+    settle,
+    shown,
+    until,
+)
 from tests.tui.inbox.test_inbox_lines import every_kind, in_list
 from tests.tui.plan import MINUTE, NOW, SECOND, Plan
 from tests.tui.widgets.test_head_lines import fail_a_job, leave
@@ -55,7 +67,7 @@ async def test_the_inbox_lists_all_that_is_counted_above_in_the_same_order(every
         assert {need.kind for need in found} == set(open_needs.ALL)
         words = tally(found)
         for word in ("gone", "late", "held", "to review"):
-            assert f"{words[word]} {word}" in lines(app)[1]
+            assert f"{words[word]} {word}" in counts_line(app)
         await settle(pilot, "a")
         assert [row.uid for row in app.screen.listed.rows] == [need.key for need in found]
         assert [need.order for need in found] == sorted(need.order for need in found)
@@ -209,19 +221,19 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
     async with opened(app) as pilot:
         before = keys_of(app)
         assert len(before) == 1
-        counts = lines(app)[1].split(" • ")[0].split("   •")[0]
-        changes = lines(app)[1].partition("• ")[2]
+        counts = counts_line(app).split(" • ")[0].split("   •")[0]
+        changes = counts_line(app).partition("• ")[2]
         await settle(pilot, "a")
         assert ". Hide" in lines(app)[-1]
         await settle(pilot, "full_stop")
         assert keys_of(app) == [] and not app.screen.listed.rows
         assert said(app).startswith("Put away: ") and said(app).endswith(" u brings it back.")
         failed = "failures put away" if what in ("failed", "job") else "0 failed"
-        assert lines(app)[1].startswith(f" nothing needs you   ✗ {failed}   ! 0 stuck   • ")
-        assert lines(app)[1].partition("• ")[2] == changes, "nothing else is marked as seen"
+        assert counts_line(app).startswith(f" nothing needs you   ✗ {failed}   ! 0 stuck   • ")
+        assert counts_line(app).partition("• ")[2] == changes, "nothing else is marked as seen"
         await settle(pilot, "u")
         assert re.match(r"\S.* is back\. u again undoes", said(app)) and "failures" not in said(app)
-        assert keys_of(app) == before and lines(app)[1].startswith(counts)
+        assert keys_of(app) == before and counts_line(app).startswith(counts)
         await settle(pilot, "full_stop")
     again = make_app(plan.path)
     async with opened(again):
@@ -282,7 +294,7 @@ async def test_the_kinds_without_a_row_have_the_words_of_the_counts(plan, make_a
     app = make_app(plan.path)
     async with opened(app, (120, 20)):
         assert above(app).splitlines()[-1] == "•+3 more: 2 questions, 1 failed"
-        assert lines(app)[1].startswith(" ? 4 questions   ✗ 1 failed   ! 1 gone ")
+        assert counts_line(app).startswith(" ? 4 questions   ✗ 1 failed   ! 1 gone ")
 
 
 @pytest.mark.parametrize("width", [60, 72, 80, 100, 120, 160])

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import SIZES, above, by_agent, lines, named, said, settle, shown, until, write
+from tests.tui.driving import SIZES, above, by_agent, counts_line, named, said, settle, shown, until, write
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
@@ -78,7 +78,7 @@ async def test_what_agents_have_filed_is_told_with_who_why_and_what_waits(plan, 
         assert ("3 held" if size[0] > 40 else "◇ 3") in shown(app)
         await open_review(pilot)
         text = shown(app)
-        assert size[0] < 60 or "◇ 3 held" in lines(app)[1]
+        assert size[0] < 60 or "◇ 3 held" in counts_line(app)
         who = "#10 Rewrite it in Rust · claude-1 ─" if size[0] > 40 else "claude-1 filed it"
         for part in ("Rewrite it in Rust", who, "because rewrite it"):
             assert part in " ".join(text.split()), part
@@ -277,7 +277,7 @@ async def test_what_is_filed_while_one_looks_comes_in_below_and_the_cursor_stays
         by_agent(plan, "claude-3", AddTask("And another", plan.list_uid))
         await until(pilot, lambda: "And another" in shown(app))
         assert app.screen.row.uid == filed[1]
-        assert "◇ 4 held" in lines(app)[1]
+        assert "◇ 4 held" in counts_line(app)
 
 
 async def test_without_questions_the_inbox_opens_on_what_was_filed(plan, filed, make_app):

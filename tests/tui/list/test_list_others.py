@@ -12,6 +12,7 @@ from tests.tui.driving import (
     above,
     below,
     by_agent,
+    counts_line,
     lines,
     opened,
     order,
@@ -104,11 +105,11 @@ async def test_a_row_that_changed_is_painted_and_no_other(app, plan, agent, monk
 
 async def test_what_agents_change_is_marked_until_the_human_says_seen(app, plan, agent):
     async with opened(app) as pilot:
-        assert lines(app)[1].endswith("• since 19:58: #5 started")
+        assert counts_line(app).endswith("• since 19:58: #5 started")
         assert ". Seen" in lines(app)[-1]
         app.post_message(events.AppBlur())
         agent(EditTask(plan[1], {"priority": 1}))
-        await until(pilot, lambda: lines(app)[1].endswith("• since 19:58: #5 started, #1 edited"))
+        await until(pilot, lambda: counts_line(app).endswith("• since 19:58: #5 started, #1 edited"))
         assert below(app)[1].startswith("> #1  • ✓ ")
         await press(app, pilot, "full_stop")
         assert "changed" not in below(app)[0]
@@ -241,7 +242,7 @@ async def test_when_the_human_leaves_is_when_they_last_looked(app, plan, make_ap
     again = make_app(plan.path)
     async with opened(again):
         assert again.state.seen.new.keys() == {plan[1]}
-        assert lines(again)[1].endswith("• since 20:15: #1 edited")
+        assert counts_line(again).endswith("• since 20:15: #1 edited")
 
 
 async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, monkeypatch):
@@ -383,12 +384,12 @@ async def test_a_screen_that_only_reads_counts_all_since_the_human_looked_in_ano
     async with opened(reader) as pilot:
         reader.post_message(events.AppFocus())
         agent(EditTask(plan[1], {"name": "renamed"}))
-        await until(pilot, lambda: lines(reader)[1].endswith("• since 19:58: #5 started, #1 edited"))
+        await until(pilot, lambda: counts_line(reader).endswith("• since 19:58: #5 started, #1 edited"))
         assert "•" in next(line for line in below(reader) if "renamed" in line)
         with Store(plan.path) as store:
             seq = journal.newest(store.db)
             local_values.put(store.db, local_values.LOOKED, {"seq": seq, "at": NOW})
         agent(EditTask(plan[8], {"name": "drill"}))
-        await until(pilot, lambda: lines(reader)[1].endswith("• since 20:15: #8 edited"))
+        await until(pilot, lambda: counts_line(reader).endswith("• since 20:15: #8 edited"))
         assert "•" not in next(line for line in below(reader) if "renamed" in line)
         assert "•" in next(line for line in below(reader) if "drill" in line)

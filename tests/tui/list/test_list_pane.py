@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import below, by_agent, lines, opened, press, said, shown, task, until, write
+from tests.tui.driving import below, by_agent, counts_line, lines, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -418,16 +418,16 @@ async def test_what_is_neither_done_nor_open_is_counted_beside_the_progress(app)
 async def test_failures_that_were_put_away_are_named_so_where_the_list_counts_them(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, ".", ".")
-        assert "✗ failures put away" in lines(app)[1]
+        assert "✗ failures put away" in counts_line(app)
         assert "2/9 done · 1 skipped · 1 failed, put away ━" in shown(app)
         by_agent(plan, "claude-2", EditTask(plan[8], {"status": "failed"}), now=NOW + SECOND)
-        await until(pilot, lambda: "✗ 1 failed" in lines(app)[1])
+        await until(pilot, lambda: "✗ 1 failed" in counts_line(app))
         await until(pilot, lambda: "· 2 failed, 1 put away ━" in shown(app))
         app.context.clock.now = lambda: NOW + 2 * SECOND
         await press(app, pilot, ".", ".")
-        assert "✗ failures put away" in lines(app)[1] and "· 2 failed, all put away ━" in shown(app)
+        assert "✗ failures put away" in counts_line(app) and "· 2 failed, all put away ━" in shown(app)
         await press(app, pilot, "u")
-        assert "✗ 1 failed" in lines(app)[1] and "· 2 failed, 1 put away ━" in shown(app)
+        assert "✗ 1 failed" in counts_line(app) and "· 2 failed, 1 put away ━" in shown(app)
 
 
 async def test_the_reason_of_a_failure_outlives_the_other_columns_of_its_row(app):

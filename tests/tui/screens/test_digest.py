@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.started import DEADLINE
-from tests.tui.driving import SIZES, below, by_agent, lines, opened, press, shown, until
+from tests.tui.driving import SIZES, below, by_agent, counts_line, lines, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.store import Store
@@ -83,7 +83,7 @@ async def test_the_title_of_the_digest_has_no_counts_and_they_stand_in_the_line_
             "needs_you", "failed", "not_proven", "proven"
         }  # fmt: skip
         assert not re.search("[?✗○✓]", lines(pilot.app)[0])
-        assert re.search(r"\? 2 questions +✗ 1 failed" if size[0] >= 60 else r"\? 2 +✗ 1", lines(pilot.app)[1])
+        assert re.search(r"\? 2 questions +✗ 1 failed" if size[0] >= 60 else r"\? 2 +✗ 1", counts_line(pilot.app))
 
 
 async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(plan: Plan, make_app: MakeApp) -> None:
@@ -179,7 +179,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         (row,) = (line for line in lines(pilot.app)[1:] if "Server status" in line)
         assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "1h"
         assert "failed at 19:15 (no answer), ok since 19:30" in row
-        assert lines(pilot.app)[1].startswith(" ? 2 questions   ✗ 2 failed   ! 0 stuck   ◷ 1 late ")
+        assert counts_line(pilot.app).startswith(" ? 2 questions   ✗ 2 failed   ! 0 stuck   ◷ 1 late ")
 
 
 async def test_late_jobs_and_tasks_are_named_in_the_digest_and_enter_goes_there(

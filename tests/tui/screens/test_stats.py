@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import SIZES, below, by_agent, lines, opened, press, said, settle, shown, until
+from tests.tui.driving import SIZES, below, by_agent, counts_line, lines, opened, press, said, settle, shown, until
 from tests.tui.evening import Jobs, day
 from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import BusyWeek, Week
@@ -212,7 +212,7 @@ async def test_jobs_are_counted_as_above_and_are_not_all_schedules(plan, make_ap
         await until(pilot, lambda: "jobs" in shown(app))
         failed = re.search(r"jobs +6, ✗ (\d) failed, ◷ 1 late", shown(app))
         tasks = 1
-        assert failed and f"✗ {int(failed[1]) + tasks} failed" in lines(app)[1] and "◷ 1 late" in lines(app)[1]
+        assert failed and f"✗ {int(failed[1]) + tasks} failed" in counts_line(app) and "◷ 1 late" in counts_line(app)
 
 
 def test_questions_about_tasks_of_other_lists_are_not_counted(plan):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import above, below, by_agent, lines, opened, press, shown, until
+from tests.tui.driving import above, agents_line, below, by_agent, counts_line, lines, opened, press, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
@@ -102,8 +102,8 @@ async def test_an_agent_that_is_stuck_and_one_that_is_gone_are_counted_named_and
     with Store(plan.path) as store, store.db.transaction(write=True):
         connections.end(store.db, "claude-1", Process(), NOW)
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: "! 1 stuck, 1 gone" in lines(app)[1])
-        assert lines(app)[2].startswith(
+        await until(pilot, lambda: "! 1 stuck, 1 gone" in counts_line(app))
+        assert agents_line(app).startswith(
             " ! claude-2 stuck #7 Migrate analytics GA to Plausible   · claude-1 gone now #5 Ship auth flow"
         )
         assert re.search(r"! #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
@@ -113,7 +113,7 @@ async def test_an_agent_that_is_stuck_and_one_that_is_gone_are_counted_named_and
 async def test_what_has_no_row_is_counted_and_each_kind_has_one(app, plan):
     by_agent(plan, "claude-1", *(OpenAsk(f"Question {number}?") for number in range(12)))
     async with opened(app, (80, 24)) as pilot:
-        await until(pilot, lambda: "14 questions" in lines(app)[1])
+        await until(pilot, lambda: "14 questions" in counts_line(app))
         needs = above(app).splitlines()[2:]
         assert needs[-1] == "•+11 more: 11 questions"
         assert needs[-2].startswith("•✗ #3 ")
@@ -125,22 +125,22 @@ async def test_what_has_no_row_is_counted_and_each_kind_has_one(app, plan):
 async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
-        await pilot.click("#now", offset=(lines(app)[1].index("1 late"), 0))
+        await pilot.click("#now", offset=(counts_line(app).index("1 late"), 0))
         await until(pilot, lambda: "[4 Schedule]" in lines(app)[0])
-        await pilot.click("#now", offset=(lines(app)[1].index("0 stuck"), 0))
+        await pilot.click("#now", offset=(counts_line(app).index("0 stuck"), 0))
         await until(pilot, lambda: lines(app)[0].startswith(" Agents"))
-        await pilot.click("#fleet-now", offset=(lines(app)[1].index("2 questions"), 0))
+        await pilot.click("#fleet-now", offset=(counts_line(app).index("2 questions"), 0))
         await until(pilot, lambda: lines(app)[0].startswith(" Inbox"))
 
 
 @pytest.mark.parametrize("width", range(60, 121, 5))
 async def test_counts_lose_their_words_before_their_place(plan, jobs, make_app, width):
     async with opened(make_app(plan.path), (width, 24)) as pilot:
-        marks = re.findall(r"([?✗!◷•]) (\d+|since|new|#5)(?=\W|$)", lines(pilot.app)[1])
+        marks = re.findall(r"([?✗!◷•]) (\d+|since|new|#5)(?=\W|$)", counts_line(pilot.app))
         changed = "since" if width >= 75 else "new" if width >= 65 else "#5"
         assert marks == [("?", "2"), ("✗", "2"), ("!", "0"), ("◷", "1"), ("•", changed)]
         asked = "2 ask" if width <= 65 else "2 questions"  # what else has changed has room thus alone
-        assert f" {asked} " in lines(pilot.app)[1] and "0 stuck" in lines(pilot.app)[1]
+        assert f" {asked} " in counts_line(pilot.app) and "0 stuck" in counts_line(pilot.app)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -190,7 +190,7 @@ async def test_the_digest_says_what_it_covers_apart_from_what_changed_since_the_
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "D")
         assert lines(app)[0].startswith(title)
-        assert re.search(r"• since \S.*: (.*, )?#5 started", lines(app)[1])
+        assert re.search(r"• since \S.*: (.*, )?#5 started", counts_line(app))
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -203,12 +203,12 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         rows = [line for line in lines(app)[3:8] if line[1] != " "]
         assert {line[3:5] for line in rows if line.startswith("•") and line[1] != "+"} >= {"#4", "#7", "#3"}
         assert {line[3:5] for line in rows if line.startswith(" ")} <= {"S4", "S3"}
-        assert lines(app)[1].endswith("#5 started, #8 commented")
+        assert counts_line(app).endswith("#5 started, #8 commented")
         await press(app, pilot, "a")
         marked = {line[4:6] for line in below(app)[:9] if line[1:2] == "•"}
         assert marked == {"#4", "#7", "#3", "  "}
         await press(app, pilot, "escape", ".")
-        assert lines(app)[1].endswith("• 0 changed") and not any(line.startswith("•") for line in lines(app))
+        assert counts_line(app).endswith("• 0 changed") and not any(line.startswith("•") for line in lines(app))
 
 
 async def test_where_only_rows_that_are_marked_have_changed_the_line_says_that_nothing_else_has(plan, make_app):
@@ -217,10 +217,10 @@ async def test_where_only_rows_that_are_marked_have_changed_the_line_says_that_n
     by_agent(plan, "claude-2", OpenAsk("May I use the other key?"))
     app = make_app(plan.path)
     async with opened(app, (80, 24)) as pilot:
-        assert lines(app)[1].endswith("• nothing else since 20:15")
+        assert counts_line(app).endswith("• nothing else since 20:15")
         assert re.search("^•[?] +May I use", above(app), re.M) and ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")
-        assert lines(app)[1].endswith("• 0 changed") and ". Seen" not in lines(app)[-1]
+        assert counts_line(app).endswith("• 0 changed") and ". Seen" not in lines(app)[-1]
         assert "•" not in "".join(lines(app)[2:])
 
 
@@ -231,9 +231,9 @@ async def test_what_else_happens_to_a_task_is_said_beside_its_question(plan, mak
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "4")
-        assert lines(app)[1].endswith("• nothing else since 20:15")
+        assert counts_line(app).endswith("• nothing else since 20:15")
         by_agent(plan, "codex-1", EditTask(plan[8], {"status": "done"}), now=NOW + 1)
-        await until(pilot, lambda: lines(app)[1].endswith("• since 20:15: #8 done"))
+        await until(pilot, lambda: counts_line(app).endswith("• since 20:15: #8 done"))
 
 
 async def test_what_happens_to_a_task_after_its_failure_was_hidden_is_said(plan, make_app):
@@ -247,9 +247,9 @@ async def test_what_happens_to_a_task_after_its_failure_was_hidden_is_said(plan,
         while not (item := app.screen.item) or item.need.task != plan[8]:
             await press(app, pilot, "j")
         await press(app, pilot, "full_stop", "escape")
-        assert "#8" not in above(app) and lines(app)[1].endswith("• 0 changed")
+        assert "#8" not in above(app) and counts_line(app).endswith("• 0 changed")
         by_agent(plan, "codex-1", EditTask(plan[8], {"name": "Drop the backups"}), now=NOW + 1)
-        await until(pilot, lambda: lines(app)[1].endswith("• since 20:15: #8 edited"))
+        await until(pilot, lambda: counts_line(app).endswith("• since 20:15: #8 edited"))
 
 
 @pytest.mark.parametrize("kind", [FAILED, HELD])

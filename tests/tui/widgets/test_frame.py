@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import by_agent, lines, opened, press, settle, shown, until
+from tests.tui.driving import agents_line, by_agent, lines, opened, press, settle, shown, until
 from tests.tui.plan import NOW, Plan
 from tests.tui.sessions import with_sessions
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
@@ -25,11 +25,11 @@ LONG = (
 async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     async with opened(app) as pilot:
-        assert "○ claude-2 idle" in lines(app)[2]
+        assert "○ claude-2 idle" in agents_line(app)
         # It leaves no entry in the journal.
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-2", Process(), NOW)
-        await until(pilot, lambda: "claude-2" not in lines(app)[2])
+        await until(pilot, lambda: "claude-2" not in agents_line(app))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,20 @@ import pytest
 from msgspec.structs import replace
 
 from tests.started import DEADLINE
-from tests.tui.driving import above, below, by_agent, kill_after_its_lease, lines, opened, press, said, shown, until
+from tests.tui.driving import (
+    above,
+    agents_line,
+    below,
+    by_agent,
+    counts_line,
+    kill_after_its_lease,
+    lines,
+    opened,
+    press,
+    said,
+    shown,
+    until,
+)
 from tests.tui.plan import NOW, SECOND, Plan, connect
 from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
@@ -101,28 +114,28 @@ async def test_where_there_is_no_room_failed_tasks_and_jobs_are_counted_together
 
 async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_work(app, plan, agent):
     async with opened(app) as pilot:
-        assert "◐ claude-1 #5" in lines(app)[2]
+        assert "◐ claude-1 #5" in agents_line(app)
         agent(OpenAsk("Which port?", (), plan[5]))
         await until(pilot, lambda: "claude-1 waiting" in above(app))
-        assert lines(app)[1].startswith(" ? 3 questions   ✗ 1 failed   ! 0 stuck   • ")
-        assert lines(app)[2] == " ? claude-1 waiting #4   ? claude-2 waiting #7"
+        assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ! 0 stuck   • ")
+        assert agents_line(app) == " ? claude-1 waiting #4   ? claude-2 waiting #7"
         assert re.search(r"\? #5  Which port\? +claude-1 ", above(app))
 
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert lines(app)[1].endswith("• since 19:58: #5 started")
+        assert counts_line(app).endswith("• since 19:58: #5 started")
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: lines(app)[1].endswith("• since 19:58: #5 started, 1 deleted"))
+        await until(pilot, lambda: counts_line(app).endswith("• since 19:58: #5 started, 1 deleted"))
         with Store(plan.path) as store:
             store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
-        await until(pilot, lambda: lines(app)[1].endswith("• since 19:58: #5 started"))
+        await until(pilot, lambda: counts_line(app).endswith("• since 19:58: #5 started"))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: "1 deleted" in lines(app)[1])
+        await until(pilot, lambda: "1 deleted" in counts_line(app))
         await press(app, pilot, "full_stop")
-        assert "deleted" not in lines(app)[1]
+        assert "deleted" not in counts_line(app)
 
 
 @pytest.mark.parametrize("cells", range(1, 24))
@@ -147,8 +160,8 @@ ROWS = (
 
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
-        assert lines(app)[1] == " ? 2 questions   ✗ 1 failed   ! 0 stuck   • since 19:58: #5 started"
-        assert lines(app)[2] == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22"'
+        assert counts_line(app) == " ? 2 questions   ✗ 1 failed   ! 0 stuck   • since 19:58: #5 started"
+        assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22"'
         for line, (words, aside, waits) in zip(above(app).splitlines()[2:], ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
 
@@ -203,8 +216,8 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
     async with opened(app, size) as pilot:
         await press(app, pilot, "g")
         needs = above(app).splitlines()[2:]
-        assert "? 2 questions" in lines(app)[1] and "✗ 1 failed" in lines(app)[1]
-        assert lines(app)[2].startswith(" ? claude-2 waiting #7")
+        assert "? 2 questions" in counts_line(app) and "✗ 1 failed" in counts_line(app)
+        assert agents_line(app).startswith(" ? claude-2 waiting #7")
         assert needs[0].startswith("•? #4" if size[1] > 16 else "•? #7"), "which stands still"
         if size[1] > 16:
             assert any(line.startswith("•✗ #3") for line in needs)
@@ -229,7 +242,7 @@ async def test_nothing_moves_in_a_pane_while_no_question_comes_or_goes(app, plan
     async with opened(app, (80, 24)) as pilot:
         before = len(above(app).splitlines())
         agent(LogTask(plan[5], "tests 15/22"))
-        await until(pilot, lambda: "tests 15/22" in lines(app)[2])
+        await until(pilot, lambda: "tests 15/22" in agents_line(app))
         assert len(above(app).splitlines()) == before
 
 
@@ -240,7 +253,7 @@ async def test_the_command_of_a_permission_stands_above_every_pane(plan, make_ap
     by_agent(plan, "human", *answer)
     async with opened(app, (120, 40)):
         assert re.search(r"\? +Bash: rm -rf build/.*  claude-3 ", above(app))
-        assert "◐ claude-4" in lines(app)[2] and "◐ claude-1" in lines(app)[2]
+        assert "◐ claude-4" in agents_line(app) and "◐ claude-1" in agents_line(app)
     async with opened(make_app(plan.path, pane=pane), (80, 24)) as pilot:
         assert re.search(r"\? +Bash: rm .*claude-3", above(pilot.app))
 
@@ -252,8 +265,8 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
         await until(pilot, lambda: "· claude-1" in "".join(lines(app)[:3]))
         assert "◐ " not in "".join(lines(app)[: 3 if size[0] > 60 else 1])
         if size[0] > 60:
-            assert "! 1 gone" in lines(app)[1]
-            assert lines(app)[2].startswith(" · claude-1 gone now #5 Ship auth")
+            assert "! 1 gone" in counts_line(app)
+            assert agents_line(app).startswith(" · claude-1 gone now #5 Ship auth")
             assert re.search(r"· #5  gone: Ship auth flow +claude-1 ", above(app))
         (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#5")
         assert "? Ship auth" in row
@@ -262,7 +275,7 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.begin(store.db, "claude-1", Process(), NOW)
         await until(pilot, lambda: app.state.need_you == 2)
-        await until(pilot, lambda: "◐ claude-1 #5" in lines(app)[2] or "◐ claude-1 #5" in lines(app)[0])
+        await until(pilot, lambda: "◐ claude-1 #5" in agents_line(app) or "◐ claude-1 #5" in lines(app)[0])
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
@@ -277,8 +290,8 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
         assert "○ Backup" in row and ("alpha gone 6m" if size[0] > 60 else "alpha g") in row
         assert "· alpha" in lines(app)[2 if size[0] > 60 else 0]
         if size[0] > 60:
-            assert "! 1 gone" in lines(app)[1]
-            assert lines(app)[2].startswith(" · alpha gone 6m #8")
+            assert "! 1 gone" in counts_line(app)
+            assert agents_line(app).startswith(" · alpha gone 6m #8")
             assert re.search(r"· #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
         await press(app, pilot, "full_stop", "full_stop")
         assert "agent alpha" in said(app)
@@ -329,8 +342,8 @@ async def test_a_task_whose_agent_is_stopped_says_so_until_it_goes_on(plan, make
     async with opened(app, (120, 40)) as pilot:
         assert "stuck: suspended" not in shown(app)
         stop(plan, "claude-1", NOW)
-        await until(pilot, lambda: lines(app)[2].startswith(" ! claude-1 stuck #5"))
-        assert "! 1 stuck" in lines(app)[1]
+        await until(pilot, lambda: agents_line(app).startswith(" ! claude-1 stuck #5"))
+        assert "! 1 stuck" in counts_line(app)
         assert re.search(r"! #5  stuck: its process is suspended.*  claude-1", above(app))
         await until(pilot, lambda: re.search(r"claude-1 stuck:?.*suspended", shown(app), re.DOTALL))
         stop(plan, "claude-1", None)
@@ -352,7 +365,7 @@ async def test_the_note_of_a_stranger_changes_neither_worker_nor_last_word(app, 
     async with opened(app) as pilot:
         by_agent(plan, "stranger", LogTask(plan[5], "STRANGERS"))
         await until(pilot, lambda: "stranger" in app.state.spoke)
-        assert '◐ claude-1 #5 Ship auth flow "running tests' in lines(app)[2]
+        assert '◐ claude-1 #5 Ship auth flow "running tests' in agents_line(app)
 
 
 async def test_a_task_of_the_human_is_no_work_of_an_agent(tmp_path, make_app):
@@ -362,8 +375,8 @@ async def test_a_task_of_the_human_is_no_work_of_an_agent(tmp_path, make_app):
         store.commit(AddTask("by hand", home.uid, status="in_progress"), actor="human", now=NOW)
     app = make_app(path)
     async with opened(app, (80, 24)):
-        assert lines(app)[1] == " nothing needs you   ✗ 0 failed   • 0 changed"
-        assert lines(app)[2] == " no agent connected"
+        assert counts_line(app) == " nothing needs you   ✗ 0 failed   • 0 changed"
+        assert agents_line(app) == " no agent connected"
 
 
 async def test_one_that_makes_single_calls_has_left_only_after_it_was_silent_for_long(plan, make_app):
@@ -385,9 +398,9 @@ async def test_more_agents_than_fit_are_counted(plan, make_app):
             connect(store, f"bot-{number}")
     for size in ((120, 40), (80, 24)):
         async with opened(make_app(plan.path), size) as pilot:
-            assert re.fullmatch(r" \? claude-2 waiting #7  .*◐ bot-0 #10 .* \+\d", lines(pilot.app)[2])
-            shown_agents = lines(pilot.app)[2].count("◐") + lines(pilot.app)[2].count("?")
-            assert lines(pilot.app)[2].endswith(f" +{7 - shown_agents}")
+            assert re.fullmatch(r" \? claude-2 waiting #7  .*◐ bot-0 #10 .* \+\d", agents_line(pilot.app))
+            shown_agents = agents_line(pilot.app).count("◐") + agents_line(pilot.app).count("?")
+            assert agents_line(pilot.app).endswith(f" +{7 - shown_agents}")
 
 
 async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_for(plan, make_app, monkeypatch):
@@ -401,7 +414,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
         agent_text, "request_line", lambda ask, **how: (laid_out.append(ask.uid), request_line(ask, **how))[1]
     )
     async with opened(make_app(plan.path), (120, 40)) as pilot:
-        assert "? 202 questions" in lines(pilot.app)[1]
+        assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
         assert above(pilot.app).splitlines()[-1] == "•+196 more: 196 questions"
         assert len(set(laid_out)) < 60
@@ -415,7 +428,7 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
         store.commit(*(EditTask(task.uid, {"due": "2026-01-02"}) for task in made), actor="human", now=NOW)
     async with opened(make_app(path), (120, 40)) as pilot:
         await until(pilot, lambda: "late" in above(pilot.app))
-        assert "◷ 100+ late" in lines(pilot.app)[1]
+        assert "◷ 100+ late" in counts_line(pilot.app)
         assert above(pilot.app).splitlines()[-1] == " +93+ more: 93+ late"
 
 
@@ -423,15 +436,15 @@ async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line
     async with opened(app, (160, 24)) as pilot:
         by_agent(plan, "claude-1", LogTask(plan[8], "looked at the drill"))
         await until(pilot, lambda: app.state.members[0].word.text == "looked at the drill")
-        assert '◐ claude-1 #5 Ship auth flow "running tests 14/22"' in lines(app)[2]
+        assert '◐ claude-1 #5 Ship auth flow "running tests 14/22"' in agents_line(app)
         with Store(plan.path) as store:
             (made,) = store.commit(AddTask("Fresh", plan.list_uid), actor="claude-2", now=NOW)
             store.commit(EditTask(made.uid, {"status": "in_progress"}), actor="claude-2", now=NOW)
             store.commit(LogTask(plan[8], "not this one"), actor="claude-2", now=NOW)
             answers = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(store.db)]
             store.commit(*answers, actor="human", now=NOW)
-        await until(pilot, lambda: "◐ claude-2 #10 Fresh" in lines(app)[2])
-        assert "not this one" not in lines(app)[2]
+        await until(pilot, lambda: "◐ claude-2 #10 Fresh" in agents_line(app))
+        assert "not this one" not in agents_line(app)
 
 
 @pytest.mark.parametrize("stranger", ["stranger", "human"])
@@ -477,8 +490,8 @@ async def test_the_agents_have_a_line_of_their_own_those_in_trouble_first(app, p
         by_agent(plan, "human", *answers, EditTask(plan[3], {"status": "done"}))
         by_agent(plan, "claude-2", EditTask(plan[7], {"status": "in_progress"}))
         by_agent(plan, "system", NoteStuck("claude-2", "failure", "the same failure 3 times: pytest", NOW))
-        await until(pilot, lambda: "! 1 stuck" in lines(app)[1])
-        assert lines(app)[2].startswith(" ! claude-2 stuck #7 ") and "◐ claude-1 #5" in lines(app)[2]
+        await until(pilot, lambda: "! 1 stuck" in counts_line(app))
+        assert agents_line(app).startswith(" ! claude-2 stuck #7 ") and "◐ claude-1 #5" in agents_line(app)
         assert re.search(r"! #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
 
 
@@ -509,7 +522,7 @@ async def test_an_agent_that_was_started_and_has_reported_nothing_starts_then_ma
         store.commit(RunWork(work.uid, Process("b", "n", 4, "7")), actor="system", now=at)
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: line in lines(app)[2])
+        await until(pilot, lambda: line in agents_line(app))
 
 
 @pytest.mark.parametrize(("seconds", "is_shown"), [(4, False), (6, True)])
@@ -529,16 +542,16 @@ async def test_an_agent_that_was_started_and_ended_its_turn_with_nothing_to_revi
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await pilot.pause()
-        assert ("codex-1 waits at its prompt #9 " in lines(app)[2]) is is_shown
-        assert ('"Which one?"' in lines(app)[2]) is is_shown
+        assert ("codex-1 waits at its prompt #9 " in agents_line(app)) is is_shown
+        assert ('"Which one?"' in agents_line(app)) is is_shown
 
 
 async def test_agents_that_are_there_and_do_nothing_are_named_rather_than_denied(app, plan):
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", *(EditTask(plan[at], {"status": "done"}) for at in (3, 5)))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: lines(app)[2] == " ○ claude-1 idle   ○ claude-2 idle")
-        assert lines(app)[1].startswith(" nothing needs you   ✗ 0 failed   ! 0 stuck   • ")
+        await until(pilot, lambda: agents_line(app) == " ○ claude-1 idle   ○ claude-2 idle")
+        assert counts_line(app).startswith(" nothing needs you   ✗ 0 failed   ! 0 stuck   • ")
 
 
 async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, make_app):
@@ -548,8 +561,8 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)):
         assert f"◐ {work.agent}" not in above(app)
-        assert " ? 2 questions   ✗ 1 failed   ! 0 stuck   ⇡ 1 to review   • " in lines(app)[1]
-        assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in lines(app)[2]
+        assert " ? 2 questions   ✗ 1 failed   ! 0 stuck   ⇡ 1 to review   • " in counts_line(app)
+        assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
         (line,) = (line for line in above(app).splitlines() if line.startswith("•⇡ "))
         assert re.fullmatch(rf"•⇡ #9  to review: Old cookie banner .* {work.agent} +now", line)
 
@@ -559,7 +572,7 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", EditTask(plan[3], {"status": "done"}))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: lines(app)[1].startswith(" nothing needs you   ✗ 0 failed   ! 0 stuck   • "))
+        await until(pilot, lambda: counts_line(app).startswith(" nothing needs you   ✗ 0 failed   ! 0 stuck   • "))
         if wrong == "a failed job":
             fail_a_job(plan, "nightly")
         elif wrong == "a late job":
@@ -580,7 +593,7 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
             "a late task": " nothing needs you   ✗ 0 failed   ! 0 stuck   ◷ 1 late   • ",
         }
         said = words.get(wrong, " nothing needs you   ✗ 1 failed   ! 0 stuck   • ")
-        await until(pilot, lambda: lines(app)[1].startswith(said))
+        await until(pilot, lambda: counts_line(app).startswith(said))
 
 
 async def test_late_tasks_are_told_above_the_pane_and_become_late_by_time_alone(app, plan):
@@ -591,7 +604,7 @@ async def test_late_tasks_are_told_above_the_pane_and_become_late_by_time_alone(
         app.frame.redraw()
         row = re.compile(r"◷ #8  Backup restore drill: due Sat 2026-11-21 20:20 +5m")
         await until(pilot, lambda: row.search(above(app)))
-        assert "◷ 1 late" in lines(app)[1]
+        assert "◷ 1 late" in counts_line(app)
 
 
 @pytest.mark.parametrize("place", ["1", "2", "4", "enter", "D", "a", "A", "S"])
@@ -615,7 +628,7 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
         (made,) = store.commit(AddTask("by calls", home.uid), actor="human", now=NOW)
         store.commit(EditTask(made.uid, {"status": "in_progress"}), actor="caller", now=NOW)
     async with opened(make_app(path), (80, 24)) as pilot:
-        assert "◐ caller #1 by calls" in lines(pilot.app)[2] and "no agent" not in shown(pilot.app)
+        assert "◐ caller #1 by calls" in agents_line(pilot.app) and "no agent" not in shown(pilot.app)
 
 
 @pytest.mark.parametrize(
@@ -635,7 +648,7 @@ async def test_what_else_has_changed_is_said_in_words_the_most_important_first_a
 ):
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), LogTask(plan[9], "looked"))
     async with opened(make_app(plan.path), (width, 24)) as pilot:
-        assert lines(pilot.app)[1].endswith(says), shown(pilot.app)
+        assert counts_line(pilot.app).endswith(says), shown(pilot.app)
 
 
 @pytest.mark.parametrize(
@@ -652,7 +665,7 @@ async def test_a_failed_check_has_fewer_words_before_which_tasks_have_changed_gi
     by_agent(plan, "codex-1", LogTask(plan[6], "listed the cases"))
     async with opened(make_app(plan.path), (width, 24)) as pilot:
         counts = ("? 2 questions", "✗ 2 failed", "! 0 stuck", "◷ 1 late", "? 1 check", f"• {changed}")
-        assert lines(pilot.app)[1] == f" {gap.join(counts)}"
+        assert counts_line(pilot.app) == f" {gap.join(counts)}"
 
 
 @pytest.mark.parametrize(
@@ -665,7 +678,7 @@ async def test_a_failed_check_has_fewer_words_before_which_tasks_have_changed_gi
 async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):
     by_agent(plan, "claude-2", *(AddTask(f"more {number}", plan.list_uid) for number in range(19)))
     async with opened(make_app(plan.path), (width, 24)) as pilot:
-        assert lines(pilot.app)[1].endswith(says)
+        assert counts_line(pilot.app).endswith(says)
 
 
 async def test_no_task_is_read_to_say_that_thousands_have_changed(make_app, plan, monkeypatch):
@@ -683,17 +696,17 @@ async def test_the_last_status_of_a_task_says_more_than_a_note_and_what_was_seen
     app = make_app(plan.path, pane="schedule")
     async with opened(app, (160, 40)) as pilot:
         agent(EditTask(plan[8], {"description": "In the cellar."}))
-        await until(pilot, lambda: "#8 edited" in lines(app)[1])
+        await until(pilot, lambda: "#8 edited" in counts_line(app))
         agent(LogTask(plan[8], "looked"))
-        await until(pilot, lambda: "#8 commented" in lines(app)[1])
+        await until(pilot, lambda: "#8 commented" in counts_line(app))
         agent(EditTask(plan[8], {"status": "skipped"}), LogTask(plan[8], "later"))
-        await until(pilot, lambda: "#8 skipped" in lines(app)[1])
+        await until(pilot, lambda: "#8 skipped" in counts_line(app))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: lines(app)[1].endswith("#5 started, #8 skipped, 1 deleted"))
+        await until(pilot, lambda: counts_line(app).endswith("#5 started, #8 skipped, 1 deleted"))
         await press(app, pilot, "full_stop")
-        await until(pilot, lambda: lines(app)[1].endswith("• 0 changed"))
+        await until(pilot, lambda: counts_line(app).endswith("• 0 changed"))
         agent(LogTask(plan[8], "again"))
-        await until(pilot, lambda: lines(app)[1].endswith(": #8 commented"))
+        await until(pilot, lambda: counts_line(app).endswith(": #8 commented"))
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import lines, settle
+from tests.tui.driving import agents_line, lines, settle
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.store import Store
@@ -28,7 +28,7 @@ async def test_a_click_on_an_agent_above_the_inbox_shows_its_task_in_the_list(pl
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        await pilot.click(offset=(lines(app)[2].index("#5"), 2))
+        await pilot.click(offset=(agents_line(app).index("#5"), 2))
         await settle(pilot)
         assert app.screen is app.screen_stack[0]
         assert app.pane.target() == plan[5]

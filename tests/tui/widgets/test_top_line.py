@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, lines, opened, press, until
+from tests.tui.driving import SIZES, agents_line, by_agent, counts_line, lines, opened, press, until
 from tests.tui.plan import NOW, connect
 from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.tasks import AddTask, EditTask
@@ -27,7 +27,7 @@ async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, 
             when = "◷ Server status in 14m" if "live" in left else "◷ S1 in 14m"
             assert left.startswith(title) and right == f" restore drill  {when}"
             assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left)
-            assert lines(app)[1].startswith((" ? 2 questions   ✗ 2 failed ", " ? 2 questions  ✗ 2 failed "))
+            assert counts_line(app).startswith((" ? 2 questions   ✗ 2 failed ", " ? 2 questions  ✗ 2 failed "))
         else:
             (counts,) = (line for line in lines(app)[:2] if "? 2" in line)
             assert "✗ 2" in counts
@@ -80,15 +80,15 @@ async def test_a_stuck_agent_is_shown_with_the_reason_where_no_row_says_it(plan,
     by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", NOW))
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
-        assert lines(app)[2].startswith(" ! claude-1 stuck #5 Ship auth flow")
+        assert agents_line(app).startswith(" ! claude-1 stuck #5 Ship auth flow")
         assert any(re.match("•! #5  stuck: the same failure 3 times: pytest +claude-1 ", line) for line in lines(app))
         for key in ("a", "D"):
             await press(app, pilot, key)
-            assert lines(app)[2].startswith(" ! claude-1 stuck #5 the same failure 3 times: pytest")
+            assert agents_line(app).startswith(" ! claude-1 stuck #5 the same failure 3 times: pytest")
             await press(app, pilot, "escape")
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         await press(pilot.app, pilot, "a")
-        assert lines(pilot.app)[2].startswith(" ! claude-1 stuck #5 the same failure")
+        assert agents_line(pilot.app).startswith(" ! claude-1 stuck #5 the same failure")
     async with opened(make_app(plan.path), (40, 12)) as pilot:
         assert lines(pilot.app)[0].startswith(" ! claude-1 stuck")
 
@@ -117,10 +117,10 @@ async def test_the_reason_of_an_agent_in_trouble_pushes_no_other_agent_out_of_th
             connect(store, f"bot-{number}")
     app = make_app(plan.path)
     async with opened(app, (80, 24)) as pilot:
-        shown = [who for who in ("bot-0", "bot-1", "bot-2", "claude-2") if who in lines(app)[2]]
+        shown = [who for who in ("bot-0", "bot-1", "bot-2", "claude-2") if who in agents_line(app)]
         await press(app, pilot, "a")
-        assert lines(app)[2].startswith(" ! claude-1 stuck #5")
-        assert [who for who in ("bot-0", "bot-1", "bot-2", "claude-2") if who in lines(app)[2]] == shown
+        assert agents_line(app).startswith(" ! claude-1 stuck #5")
+        assert [who for who in ("bot-0", "bot-1", "bot-2", "claude-2") if who in agents_line(app)] == shown
 
 
 async def test_a_long_title_of_what_is_next_is_whole_where_the_line_has_room(plan, jobs, make_app):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from tests.tui.driving import SIZES, lines, named, said, settle, shown, until
+from tests.tui.driving import SIZES, agents_line, counts_line, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository, state_of
 from tests.work.repositories import commit, git, write
@@ -716,4 +716,4 @@ async def test_an_agent_that_gets_stuck_stands_above_the_review(plan, place, mak
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
-        assert "! 1 stuck" in lines(app)[1] and lines(app)[2].startswith(" ! claude-1 stuck #5")
+        assert "! 1 stuck" in counts_line(app) and agents_line(app).startswith(" ! claude-1 stuck #5")

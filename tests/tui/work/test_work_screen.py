@@ -11,7 +11,7 @@ import pytest
 from textual import events
 
 from tests.started import DEADLINE
-from tests.tui.driving import SIZES, lines, named, said, settle, shown, until
+from tests.tui.driving import SIZES, counts_line, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.sessions import EndSession, RecordReport, SessionReport, TurnEnded
@@ -230,7 +230,7 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         agents, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line]
-        assert "⇡ 1 to review" in lines(app)[1]
+        assert "⇡ 1 to review" in counts_line(app)
         assert "robot-1 to review #9" in agents
         assert "3 files +41 -7" in above
         assert "3 files +41 -7" in row
@@ -280,10 +280,10 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
-        assert "✗ 1 failed" in lines(app)[1]
+        assert "✗ 1 failed" in counts_line(app)
         begin = app.context.state.next_task.uid
         crashed(plan, app.context.state.next_task.id)
-        await until(pilot, lambda: "✗ 2 failed" in lines(app)[1])
+        await until(pilot, lambda: "✗ 2 failed" in counts_line(app))
         assert app.context.state.next_task is None or app.context.state.next_task.uid != begin
         above, row = [line for line in lines(app) if BOOM in line]
         assert above.strip("•").startswith("✗ #8  Backup restore drill: ") and "robot-1 " in above
@@ -302,12 +302,12 @@ async def test_a_crashed_agent_counts_until_it_is_hidden_and_its_task_is_next_ag
         await settle(pilot)
         begin = app.context.state.next_task.uid
         crashed(plan, app.context.state.next_task.id)
-        await until(pilot, lambda: "✗ 2 failed" in lines(app)[1])
+        await until(pilot, lambda: "✗ 2 failed" in counts_line(app))
         app.context.state.seen.hide("stuck:robot-1", NOW)
         app.context.navigation.all_seen()
         app.context.redraw_frame()
         await settle(pilot)
-        assert "✗ 1 failed" in lines(app)[1]
+        assert "✗ 1 failed" in counts_line(app)
         assert app.context.state.next_task.uid == begin
         (row,) = [line for line in lines(app) if BOOM in line]
         assert "○" in row
@@ -319,7 +319,7 @@ async def test_a_crashed_agent_counts_until_something_follows(end, plan, make_ap
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         crashed(plan, 8)
-        await until(pilot, lambda: "✗ 2 failed" in lines(app)[1])
+        await until(pilot, lambda: "✗ 2 failed" in counts_line(app))
         with Store(plan.path) as store:
             (work,) = work_queries.of_task(store.db, plan[8])
             changes = {
@@ -331,7 +331,7 @@ async def test_a_crashed_agent_counts_until_something_follows(end, plan, make_ap
                 store.commit(changes[end], actor="human", now=NOW)
         if end == "start":
             begun(plan, 8)
-        await until(pilot, lambda: "✗ 1 failed" in lines(app)[1])
+        await until(pilot, lambda: "✗ 1 failed" in counts_line(app))
 
 
 async def test_a_task_that_is_done_counts_as_done_only_once_its_work_is_merged(plan, make_app):
