@@ -18,9 +18,11 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import RecordRefusal, RecordTerminal, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.jobs import (
+    AbandonRun,
     CreateJob,
     FinishRun,
     NamedCheck,
+    NoteRunAgent,
     RecordSettings,
     RequestChecks,
     RunJob,
@@ -357,6 +359,21 @@ def test_a_job_that_failed_and_has_succeeded_since_is_over_until_it_fails_again(
         run("success", START + 6 * SECOND)
         (line,) = digest(store.db, 0, START + 7 * SECOND, {}).lines
         assert line.words(seconds) == "failed 2 times, last at 5 (disk full), ok since 6"
+
+
+def test_the_task_of_an_agent_whose_process_ended_names_the_agent_and_the_job_that_started_it(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "a", 0, "in_progress")
+        job = store.commit(CreateJob("Nightly audit", "adhoc", "", "Go", "UTC"), actor="human", now=START)[0]
+        run = store.commit(RunJob(job.uid), actor="human", now=START)[0]
+        fails = EditTask(history.tasks[0], {"status": "failed", "agent": "a"})
+        store.commit(
+            NoteRunAgent(run.uid, "a", "s-1"), fails, AbandonRun(run.uid, None, "gone"), actor="system", now=START
+        )
+        task, ended = digest(store.db, 0, history.now, {}).parts["failed"]
+        assert (task.who, task.text) == ("a", "failed, started by job Nightly audit")
+        assert (ended.who, ended.name) == ("a", "Nightly audit")
 
 
 def test_a_check_that_failed_and_has_passed_since_is_over(path: Path) -> None:

@@ -38,7 +38,8 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
     app = make_app(plan.path)
     async with opened(app, size) as pilot:
         found = await heads(app, pilot)
-        assert len({head[1] for head in found}) == 1, found
+        counts = [head[1] for place, head in zip(PLACES, found, strict=True) if place != "D"]
+        assert len(set(counts)) == 1, found
         agents = [head[2] for place, head in zip(PLACES, found, strict=True) if place != "A"]
         assert len(set(agents)) == 1, found
         asked = "questions" if size[0] > 60 else "ask"
@@ -55,8 +56,8 @@ async def test_no_screen_leaves_out_failures_and_what_is_late(plan, jobs, make_a
     async with opened(app, size) as pilot:
         *others, digest, _ = await heads(app, pilot)
         rows = [" ".join(line.split()) for line in digest[3:]]
-        assert sum("test_dst_gap: expected 02:30" in line for line in rows) == 1, "once, among its lines"
-        assert sum("S4 Digest mail smtp: 535" in line for line in rows) == 1
+        assert sum("test_dst_gap: " in line for line in rows) == 1, "once, among its lines"
+        assert sum("S4 Digest mail smtp:" in line for line in rows) == 1
         assert sum("late S3 Restore test" in line for line in rows) == 1
         for head in others:
             # The inbox lists them itself, with the mark of what is new.
@@ -181,16 +182,14 @@ async def test_the_statistics_keep_above_a_reason_that_their_line_cuts(plan, mak
     ("hours", "title"),
     [(2, " While you were away   last 8h, since 12:15 "), (30, " While you were away   since you looked at ")],
 )
-async def test_the_digest_says_what_it_covers_apart_from_what_changed_since_the_human_looked(
-    plan, make_app, hours, title
-):
+async def test_the_digest_says_once_what_it_covers(plan, make_app, hours, title):
     with Store(plan.path) as store:
         local_values.put(store.db, local_values.LOOKED, {"seq": 1, "at": NOW - hours * 3_600_000_000})
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "D")
         assert lines(app)[0].startswith(title)
-        assert re.search(r"• since \S.*: (.*, )?#5 started", counts_line(app))
+        assert "since" not in "\n".join(lines(app)[1:]), "there is one beginning"
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

@@ -138,7 +138,13 @@ def _of_task(db: Database, entry: StatusEntry) -> _Failure:
         why = task_records.end_reason(db, line)
     text = f"failed: {why}" if why else "failed"
     status = "deleted" if entry.deleted else entry.status
-    return _Failure("task", entry.uid, entry.name, entry.actor, text, entry.uid, status=status)
+    who = entry.actor
+    if who == vocab.SYSTEM and (task := list_pages.line(db, entry.uid)) is not None:
+        # A process has ended: its agent's task has failed, and the run of the job that started the agent.
+        who = task.agent or ""
+        job = job_queries.job_of_agent(db, who)
+        text = f"{text}, started by job {job}" if job else text
+    return _Failure("task", entry.uid, entry.name, who, text, entry.uid, status=status)
 
 
 def _from_json(reason: Any) -> Any:
@@ -183,14 +189,15 @@ def _failure(db: Database, event: EventEntry) -> _Failure | None:
 
 def _of_run(db: Database, uid: str, new: dict[str, Any], actor: str) -> _Failure:
     row = db.sql(
-        "SELECT run.job_uid, job.name, run.result, run.reason FROM run JOIN job ON job.uid = run.job_uid"
+        "SELECT run.job_uid, job.name, run.result, run.reason, run.agent FROM run JOIN job ON job.uid = run.job_uid"
         " WHERE run.uid = ?",
         (uid,),
     ).fetchone()
-    job, name, result, reason = row or (uid, uid, None, None)
+    job, name, result, reason, agent = row or (uid, uid, None, None, None)
+    who = agent or "" if actor == vocab.SYSTEM else actor
     why = new.get("reason") or new.get("result") or reason or result
     lines = str(why or "").strip().splitlines()
     outcome, reason = new.get("outcome"), lines[-1] if lines else ""
     text = f"{outcome}: {reason}" if lines else str(outcome)
     what = "failed" if vocab.run_failed(outcome) else str(outcome)
-    return _Failure("run", job, name, actor, text, None, what=what, reason=reason)
+    return _Failure("run", job, name, who, text, None, what=what, reason=reason)

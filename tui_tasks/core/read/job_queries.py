@@ -259,6 +259,13 @@ def run_of_agent(db: Database, agent: str) -> str | None:
     return row[0] if row else None
 
 
+def job_of_agent(db: Database, agent: str) -> str | None:
+    """Return the name of the job whose run has started an agent; None if none has."""
+    sql = "SELECT job.name FROM run JOIN job ON job.uid = run.job_uid WHERE run.agent = ? ORDER BY run.id DESC LIMIT 1"
+    row = db.sql(sql, (agent,)).fetchone()
+    return row[0] if row else None
+
+
 def due_jobs(db: Database, now: int, limit: int) -> list[str]:
     """Return the uids of the jobs whose next time has come, the longest due first."""
     return [row[0] for row in db.all(_DUE, now=now, limit=limit)]

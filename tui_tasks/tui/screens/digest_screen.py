@@ -23,17 +23,16 @@ from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.schema import due_dates, task_fields
-from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import HOUR, duration
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMoves
-from tui_tasks.tui.screens.digest_rows import LOUD, DigestList, DigestRow, DigestRows
+from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
+from tui_tasks.tui.screens.digest_rows import LOUD, DigestRow, DigestRows
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.foot_line import FootLine, Group
 from tui_tasks.tui.widgets.open_needs import FAILED, FAILURES, JOBS
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
@@ -49,8 +48,6 @@ _PACE: Final = 0.5
 _REST: Final = 10
 # A digest of more entries is read in a thread: keys are handled meanwhile.
 _MANY: Final = 20_000
-# In cells: what is kept free in the head for what is next.
-_NEXT: Final = 24
 # The lines around the rows: title, counts, agents, rule, an empty one and the foot.
 _AROUND: Final = 6
 
@@ -76,8 +73,8 @@ class DigestScreen(Overlay):
         self._late: list[DigestLine] = []
         self._is_reading = False
         self._drawing = DigestRows(context)
-        self.window = DigestList(context, self._drawing)
-        self._head = ScreenHead(context, self._title, id="digest", kinds=self._kinds_above)
+        self.window = VirtualList(context, self._drawing, id="digest")
+        self._head = ScreenHead(context, self._title, id="digest", kinds=self._kinds_above, counts=self._counts)
         self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
         self.controllers = (RowMoves(lambda: self.window),)
 
@@ -95,7 +92,7 @@ class DigestScreen(Overlay):
         self.hint(*map(self.hint_of, ("digest_open", "asks", "back", "help")))
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` While you were away   last 8h   2 more from before`: the span that it covers."""
+        """` While you were away   last 8h, since 12:15`: the span that it covers."""
         digest, is_small = self._digest, width < NARROW
         parts: list[Part] = [(" Away" if is_small else " While you were away", "bold")]
         if digest is None:
@@ -104,20 +101,24 @@ class DigestScreen(Overlay):
         since, words = clock.time_of(self._since), self._since_words
         covers = f"{words} at {since}"
         if words == "last":
-            covers = f"last {duration(clock.now() - self._since, 1)}" + (f", since {since}" if width >= WIDE else "")
-        parts.append((f"   {covers}", "$muted"))
-        more = [f"{digest.needed_before:,} more from before"] if digest.needed_before else []
-        more += ["older ones were compacted away"] if digest.is_cut else []
-        room = width - _NEXT - sum(cell_len(text) for text, _ in parts)
-        ways = (f"   {',  '.join(more[:number])}" for number in range(len(more), 0, -1))
-        return [*parts, *((way, "$muted") for way in list(ways)[:1] if cell_len(way) <= room)]
+            covers = f"last {duration(clock.now() - self._since, 1)}"
+            covers += f", since {since}" if is_small or width >= WIDE else ""
+        cut = ", older ones were compacted away" if digest.is_cut and not is_small else ""
+        return [*parts, (f"   {covers}{cut}", "$muted")]
+
+    def _counts(self, width: int) -> Sequence[Group]:
+        """How many rows there are of each part."""
+        if self._digest is None:
+            return ()
+        lines = [row.line for row in self.listed.rows if row.entry is None]
+        return list(self._drawing.counts(lines, self._digest.needed_before, width))
 
     def _kinds_above(self) -> Sequence[int]:
         """Return what stands above: nothing that has failed or is late where the lines have room for all of it."""
         if self._digest is None:
             return ()
         rows, room = self.listed.rows, self.size.height - _AROUND
-        if len(rows) > room or sum(self._drawing.height(row, self.size.width) for row in rows) > room:
+        if len(rows) > room:
             return FAILURES
         state, failed = self.context.state, [line for line in self._digest.lines if line.part == "failed"]
         tasks = {line.task for line in self._digest.lines}

@@ -18,7 +18,7 @@ from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.agent_line import agent_line, one_line
 from tui_tasks.tui.widgets.counts_line import Counts, counts_line
-from tui_tasks.tui.widgets.foot_line import as_of_words
+from tui_tasks.tui.widgets.foot_line import Group, GroupLine, as_of_words
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
 from tui_tasks.tui.widgets.open_needs import AGENTS, ALL
 
@@ -193,13 +193,22 @@ class ChangesRule(FrameLine):
     what has changed is at its right.
     """
 
-    def __init__(self, context: Context, word: Callable[[], str] = lambda: "", *, id: str | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        word: Callable[[], str] = lambda: "",
+        *,
+        id: str | None = None,
+        has_changes: bool = True,
+    ) -> None:
         super().__init__(context, self._rule, id=id)
         self._word = word
+        self._has_changes = has_changes
 
     def _rule(self, width: int) -> list[Part]:
         title: list[Part] = [(word, "$muted")] if (word := self._word()) else []
-        return rule_parts(self.context, width, title, changed_parts(self.context) if is_compact(self.app.size) else ())
+        is_right = self._has_changes and is_compact(self.app.size)
+        return rule_parts(self.context, width, title, changed_parts(self.context) if is_right else ())
 
 
 def changed_parts(context: Context) -> list[Part]:
@@ -228,17 +237,20 @@ class ScreenHead:
         below: int = ROWS_BELOW,
         note: Callable[[], str] = lambda: "",
         has_agents: bool = True,
+        counts: Callable[[int], Sequence[Group]] | None = None,
     ) -> None:
         """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `below` rows are kept
-        for the screen. `note`: see `TopLine`. `has_agents`: whether there is the line of agents.
+        for the screen. `note`: see `TopLine`. `has_agents`: whether there is the line of agents. `counts` returns the
+        screen's own counts for a width: then nothing else here counts.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title)
-        self._counts = counts_line(context, id=f"{id}-now")
+        now = f"{id}-now"
+        self._counts = counts_line(context, id=now) if counts is None else GroupLine(context, counts, id=now)
         agents = agent_line(context, id=f"{id}-agents", has_reasons=lambda: AGENTS not in kinds())
         self._agents = [agents] if has_agents else []
         self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below)
-        self._rule = ChangesRule(context, id=f"{id}-rule")
+        self._rule = ChangesRule(context, id=f"{id}-rule", has_changes=counts is None)
 
     def _in_title(self, room: int) -> Sequence[Part]:
         """Return the counts for the line of the title where they have no line of their own."""
