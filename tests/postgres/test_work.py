@@ -26,7 +26,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.runner import processes
 from tui_tasks.state import hosting
-from tui_tasks.work import agent_terminals, auto_lists, interrupted_steps, merge_steps, starting, work_progress
+from tui_tasks.work import agent_terminals, auto_lists, interrupted_steps, merge_steps, starting, work_outcomes
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.merge_steps import Intent
 from tui_tasks.work.starting import Request, Starter
@@ -94,7 +94,7 @@ def test_work_is_started_reviewed_and_merged_on_its_own_machine(machines, repo, 
 def test_another_machine_sees_state_and_counts_and_names_the_machine_instead(machines, repo):
     here, there = machines
     work = start(here, repo, add(here))
-    work_progress.look(here, clock.now())
+    work_outcomes.look(here, clock.now())
     work = seen(there, work)
     assert work.state == "ready"
     assert work_queries.counts_text(there.db, work.uid) == work_queries.counts_text(here.db, work.uid) != ""
@@ -140,7 +140,7 @@ def test_another_machine_neither_recovers_nor_fails_what_was_cut_off(machines, r
     later = clock.now() + (interrupted_steps.START_SECONDS + 1) * 1_000_000
     there.db.catch_up()
     assert interrupted_steps.recover(there, later) == []
-    assert work_progress.look(there, later) == 0
+    assert work_outcomes.look(there, later) == 0
     hosting._look_at_work(there, clock.now)
     assert seen(here, work).state == "starting"
     assert interrupted_steps.recover(here, later) == [f"undid the start of {work.agent}"]

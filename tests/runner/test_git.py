@@ -21,10 +21,10 @@ from tests.work.repositories import Place, accepted, copy, make, round_of
 from tests.work.repositories import commit as commit_files
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.schema.work_links import Link
+from tui_tasks.core.schema.task_links import Link
 from tui_tasks.runner import git, git_trees
 from tui_tasks.tui.tasks import git_links
-from tui_tasks.work import agent_worktrees, work_progress
+from tui_tasks.work import agent_worktrees, work_outcomes
 from tui_tasks.work.git import merge_leftovers, merging, pull_requests, reviewing
 
 PROGRAM = "{program}"
@@ -190,7 +190,7 @@ def commit(repository: Path) -> Link:
 def counted(folder: Path) -> object:
     names = ("id", "uid", "task_uid", "agent", "program", "repository", "makes_worktree", "branch", "base_commit")
     others = dict.fromkeys((*names, "terminal", "state", "message", "summary", "pull_request", "started_at"))
-    return work_progress.count(Work(worktree=str(folder), base="main", **cast("dict[str, Any]", others)))
+    return work_outcomes.count(Work(worktree=str(folder), base="main", **cast("dict[str, Any]", others)))
 
 
 CALLERS: dict[str, Callable[[Path], object]] = {

@@ -13,7 +13,7 @@ from tui_tasks.cli import person_rights
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.store import Store
-from tui_tasks.work import interrupted_steps, work_progress
+from tui_tasks.work import interrupted_steps, work_outcomes
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.git import merging, reviewing, worktrees
 from tui_tasks.work.git.merging import Identity
@@ -99,7 +99,7 @@ def accepted(place: Place, folder: Path) -> None:
         )
         (work,) = store.commit(begin, actor="human", now=clock())
         store.commit(RunWork(work.uid), actor="system", now=clock())
-        work_progress.look(store, clock())
+        work_outcomes.look(store, clock())
         store.commit(ReportWork(task.uid), actor=work.agent, now=clock())
         acceptance = Acceptance(store, clock)
         review = acceptance.review(work)

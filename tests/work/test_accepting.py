@@ -17,7 +17,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.work import clean_up, interrupted_steps, starting, work_progress
+from tui_tasks.work import clean_up, interrupted_steps, starting, work_outcomes
 from tui_tasks.work.comments import Comment, review_message
 from tui_tasks.work.git.merging import Moved
 from tui_tasks.work.starting import Request
@@ -188,7 +188,7 @@ def test_merged_work_whose_agent_goes_on_and_ends_stays_merged(
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
     acceptance.accept(work, acceptance.review(work), go_on=True)
-    assert work_progress.look(store, clock()) == 1
+    assert work_outcomes.look(store, clock()) == 1
     assert work_queries.find(store.db, work.uid).state == "merged"
     assert task_queries.task(store.db, task).status == "done"
     interrupted_steps.recover(store, clock())

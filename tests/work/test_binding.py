@@ -7,7 +7,7 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.work import CommentWork, RunWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.work import work_progress
+from tui_tasks.work import work_outcomes
 
 BEGAN = {"session_id": "s-1", "hook_event_name": "SessionStart", "source": "startup", "cwd": "/trees/1"}
 PROMPTED = {"session_id": "s-1", "hook_event_name": "UserPromptSubmit", "prompt": "Work on task #1", "cwd": "/trees/1"}
@@ -51,7 +51,7 @@ def test_work_with_comments_is_ready_again_only_once_its_agent_has_ended_another
     (repo / "new.txt").write_text("new\n")
 
     def look() -> str:
-        work_progress.look_at(store, work_queries.find(store.db, work.uid), clock.forward(1))
+        work_outcomes.look_at(store, work_queries.find(store.db, work.uid), clock.forward(1))
         return work_queries.find(store.db, work.uid).state
 
     for payload in (BEGAN, PROMPTED, STOPPED):

@@ -21,7 +21,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import agent_terminals, auto_lists, starting, work_progress
+from tui_tasks.work import agent_terminals, auto_lists, starting, work_outcomes
 from tui_tasks.work.agent_terminals import last_lines
 from tui_tasks.work.auto_lists import parse_auto
 from tui_tasks.work.git import worktrees
@@ -244,7 +244,7 @@ def test_work_whose_base_branch_is_gone_is_counted_from_where_it_began(
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
     git(repo, "branch", "-m", "main", "trunk")
-    counts = work_progress.count(work)
+    counts = work_outcomes.count(work)
     assert (counts["ahead"], counts["files"]) == (1, 1)
 
 

@@ -192,11 +192,11 @@ COMMANDS: Final[dict[str, Command]] = {
         Command(
             "prime",
             "print the instructions for an agent's first prompt",
-            "agent_commands",
+            "call_and_prime",
             _WRITES,
             is_short=True,
         ),
-        Command("call", "call one tool from a shell", "agent_commands", _CHANNEL, is_short=True),
+        Command("call", "call one tool from a shell", "call_and_prime", _CHANNEL, is_short=True),
         Command("serve", "serve the control channel, without a screen", "server_commands", f"{_CHANNEL} tools"),
         Command(
             "mcp",
@@ -205,7 +205,7 @@ COMMANDS: Final[dict[str, Command]] = {
             f"{_CHANNEL} tools",
         ),
         Command("token", "make or revoke a token, for an agent on another machine", "server_commands", "db read-only"),
-        Command("hook", "report an event of an agent program (its hooks run this)", "agent_commands", "db project"),
+        Command("hook", "report an event of an agent program (its hooks run this)", "call_and_prime", "db project"),
         Command("schema", "print the JSON Schemas of the channel and of --json", "help"),
         Command("init", "make this folder a project with its own lists", "admin.setup_command", "project"),
         Command("export", "write tasks in the format of another program", "admin.import_export", _READS),

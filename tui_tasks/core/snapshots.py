@@ -94,7 +94,7 @@ class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     held: bool = False
     decline_reason: str | None = None
     checks: tuple[str, ...] | None = None  # names of checks that the human gave it; None: its list's checks
-    links: tuple[dict[str, str], ...] = ()  # `work_links`
+    links: tuple[dict[str, str], ...] = ()  # `task_links`
     status_by: str | None = None  # who set its status; None: unknown, or pending since it was made
     accepted: str | None = None  # a digest of what the human accepted: `core.rules.tasks.held_rules`
 

@@ -10,7 +10,7 @@ from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
-from tui_tasks.core.schema import work_links
+from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Nothing, Text, Uid
 from tui_tasks.dialects.tool_table import TABLE, Call, Table, Tool
@@ -152,7 +152,7 @@ class _Link(Arguments):
 def link(call: Call, given: _Link) -> dict[str, Any]:
     """Link a task to its work, or take links away."""
     try:
-        links = work_links.changed(task_queries.task(call.db, given.uid).links, given.links, remove=given.remove)
+        links = task_links.changed(task_queries.task(call.db, given.uid).links, given.links, remove=given.remove)
     except ValueError as error:
         raise InvalidArgument("links", str(error)) from None
     return _full(call, call.run(EditTask(given.uid, {"links": links})))

@@ -13,7 +13,8 @@ from tui_tasks import __version__
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, InvalidRequest, NotFound
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.dialects.control_agents import ASKS, WORK
+from tui_tasks.dialects.control_asks import ASKS
+from tui_tasks.dialects.control_claims import CLAIMS
 from tui_tasks.dialects.control_tasks import MAX_PAGE, TASKS
 from tui_tasks.dialects.events import page
 from tui_tasks.dialects.requests import confinement
@@ -148,7 +149,7 @@ def history(call: Call, given: _History) -> dict[str, Any]:
     return {"entries": [Raw(line) for line in lines], "next": None if more is None else last}
 
 
-for _part in (TASKS, WORK, ASKS):
+for _part in (TASKS, CLAIMS, ASKS):
     CONTROL.add(_part)
 
 

@@ -13,7 +13,7 @@ from tui_tasks.core.errors import InvalidArgument, NotFound, Problem
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import DeletePlan, EditTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries, task_search
-from tui_tasks.core.schema import work_links
+from tui_tasks.core.schema import task_links
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.core.snapshots import Task, TaskList, iso
 from tui_tasks.dialects.long_replies import ArrayWriter, page_array
@@ -288,8 +288,8 @@ class _Link(OneTask):
 def link(call: Call, given: _Link) -> dict[str, Any]:
     """Link a task to a branch, commit, pull request or file; `remove` unlinks. Returns the task."""
     try:
-        wanted = work_links.checked(given.kind, given.target)
-        links = work_links.changed(task_queries.task(call.db, given.uid).links, [wanted], remove=given.remove)
+        wanted = task_links.checked(given.kind, given.target)
+        links = task_links.changed(task_queries.task(call.db, given.uid).links, [wanted], remove=given.remove)
     except ValueError as error:
         raise InvalidArgument("target", f"target: {error}") from None
     return full(call, call.run(EditTask(given.uid, {"links": links})))

@@ -1,11 +1,10 @@
-"""Ends sessions, agents and questions whose process has ended, notes suspended ones, and finds a process's session."""
+"""Ends sessions, agents and questions whose process has ended, and notes suspended ones."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Transaction
@@ -14,11 +13,9 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import EndSession, Process
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.hooks import agent_process
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 
@@ -114,86 +111,3 @@ def has_departed(process: Process, machine: str) -> bool:
         return False
     identity = ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
     return processes.is_alive(identity, machine) is False
-
-
-# Finds the session of the agent program that started a process: our MCP server, or a hook.
-#
-# Nothing that an agent says counts: the operating system says which process is the parent, hooks recorded the process
-# of each session, and the program says with its requests which of several sessions of a process it is. Without `/proc`
-# no session is found.
-
-
-class Starter(NamedTuple):
-    """A process that may have started this one. `is_shared`: it has several sessions at once."""
-
-    process: Process
-    is_shared: bool
-
-
-def starters(program: str) -> tuple[Starter, ...]:
-    """Return the processes that may be the program that started this one: the parent, and, if that is a shell, its
-    parent.
-
-    An ancestor further up may be another agent, which started the program.
-    """
-    parent = os.getppid()
-    pids = dict.fromkeys((parent, agent_process.above_shells(parent)))
-    above = (Starter(Process(*processes.identity(pid)), agent_process.is_shared(program, pid)) for pid in pids)
-    return tuple(starter for starter in above if starter.process.boot and starter.process.born)
-
-
-def agent_of(
-    db: Database, program: str, started_by: tuple[Starter, ...], known: str, client_sessions: Sequence[str] = ()
-) -> str:
-    """Return the agent of the program's session in one of the processes; `known` if there is none.
-
-    It is the only live session there, or, of several, the one that the program names in `client_sessions`. As anybody
-    may run a hook that reports another's session, a session that moved to its process while it was live in another
-    process that still runs belongs to that one.
-    """
-    named = {agent[0] for one in client_sessions if (agent := session_queries.by_session(db, program, one)) is not None}
-    for found_process, is_shared in started_by:
-        process = found_process.on(db.machine)
-        live = [
-            one
-            for one in session_queries.in_process(db, process.pid)
-            if one.program == program and session_queries.process(one) == process
-        ]
-        sessions = [one for one in live if one.uid in named] or ([] if is_shared else live)
-        if len(sessions) == 1 and (sessions[0].uid == known or _belongs_to(db, sessions[0], process)):
-            return sessions[0].uid
-    return known
-
-
-def _belongs_to(db: Database, session: AgentSession, process: Process) -> bool:
-    return all(
-        left == process or has_departed(left, db.machine) for left in session_queries.left_while_live(db, session)
-    )
-
-
-def other_above(db: Database, program: str, session: str, above: Sequence[Process]) -> str | None:
-    """Return the agent from under whose process a hook named another live session; None if it may name that session.
-
-    The nearest process of a session decides, so that an agent that another has started speaks for itself. Of a session
-    that is new or has ended, as of one whose process has, anybody may tell: it may go on in another process.
-
-    Args:
-        db: the database.
-        program: the program of the session.
-        session: the program's id of the session that the hook named.
-        above: the processes above the hook, nearest first.
-    """
-    named = session_queries.by_session(db, program, session) if above else None
-    speaker = session_queries.find(db, named[0]) if named is not None else None
-    if speaker is None or speaker.state == session_queries.GONE or not speaker.born:
-        return None
-    own = session_queries.process(speaker)
-    for process in above if not has_departed(own, db.machine) else ():
-        if process == own:
-            return None
-        there = [
-            one.uid for one in session_queries.in_process(db, process.pid) if session_queries.process(one) == process
-        ]
-        if there:
-            return None if speaker.uid in there else there[0]
-    return None

@@ -38,7 +38,7 @@ from tui_tasks.postgres.applying_news import ENTRY_COLUMNS, apply_news, other_hi
 from tui_tasks.postgres.replica_files import age_of, machine_in, note_contact, server_of
 
 if TYPE_CHECKING:
-    from tui_tasks.postgres.replica_following import Follower
+    from tui_tasks.postgres.replica_following import ReplicaFollower
 
 _TIME_SECONDS: Final = 60.0
 """The server is asked for its time again after this."""
@@ -73,7 +73,7 @@ class Replica(Database):
         # How far the server's clock is ahead of this machine's, in microseconds, and when that was seen.
         self._ahead = 0
         self._time_seen = -math.inf
-        self._follower: Follower | None = None
+        self._follower: ReplicaFollower | None = None
         self._elapsed = database_clock.Elapsed(clock.uptime)
         super().__init__(path, read_only=read_only, makes=makes)
 
@@ -288,9 +288,9 @@ class Replica(Database):
     def follow(self) -> None:
         """Apply what other machines write, in a thread, while this is open; one process of a machine does so."""
         if self._follower is None:
-            from tui_tasks.postgres.replica_following import Follower  # it opens a replica of its own
+            from tui_tasks.postgres.replica_following import ReplicaFollower  # it opens a replica of its own
 
-            self._follower = Follower(self.path)
+            self._follower = ReplicaFollower(self.path)
 
     def renew_lease(self) -> None:
         """Renew this machine's lease.

@@ -31,7 +31,7 @@ _STOP_SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
 
 
-class Follower:
+class ReplicaFollower:
     """A thread that applies to a replica what other machines write."""
 
     def __init__(self, path: str) -> None:

@@ -126,11 +126,11 @@ def _look_at_work(store: Store, clock: Clock) -> None:
         return
     from tui_tasks.work import (
         interrupted_steps,
-        work_progress,  # for databases with work alone
+        work_outcomes,  # for databases with work alone
     )
 
     interrupted_steps.recover(store, clock())
-    work_progress.look(store, clock())
+    work_outcomes.look(store, clock())
 
 
 def _switch_off_old(store: Store, clock: Clock) -> None:

@@ -175,11 +175,11 @@ def _end(store: Any, work: Any, now: int, status: int) -> None:
     from tui_tasks.core.operations.sessions import EndSession
     from tui_tasks.core.vocab import SYSTEM
     from tui_tasks.hooks import intake
-    from tui_tasks.work import work_progress
+    from tui_tasks.work import work_outcomes
 
     intake.process_payloads(store, now)
     store.commit(EndSession(work.agent, "its process has ended"), actor=SYSTEM, now=now)
-    work_progress.look_at(store, work, now, status=status)
+    work_outcomes.look_at(store, work, now, status=status)
 
 
 if __name__ == "__main__":

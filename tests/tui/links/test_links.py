@@ -12,7 +12,7 @@ import pytest
 
 from tests.tui.driving import named, opened, press, said, shown, until
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.schema.work_links import checked
+from tui_tasks.core.schema.task_links import checked
 from tui_tasks.runner.git import GitFailed, read
 from tui_tasks.tui.tasks import git_links
 from tui_tasks.tui.tasks.git_links import LinkLog

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tui_tasks import clock
-from tui_tasks.cli.admin import installed, sync_file
+from tui_tasks.cli.admin import program_checks, sync_file
 from tui_tasks.cli.options import REFUSED, open_store
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
@@ -76,7 +76,7 @@ def _print_programs(store: Store) -> Iterator[str]:
     for seen in session_queries.everyone(store.db):
         program = seen.session.program
         last_seen[program] = max(last_seen.get(program, 0), seen.activity.last_seen)
-    for one in installed.all_installed(Path.cwd()):
+    for one in program_checks.all_installed(Path.cwd()):
         parts = " and ".join(one.parts)
         if one.has_hooks:
             at = last_seen.get(one.name)

@@ -88,11 +88,11 @@ def refresh(store: Store) -> None:
     if store.read_only:
         return
     from tui_tasks.hooks import ended_processes
-    from tui_tasks.work import interrupted_steps, work_progress
+    from tui_tasks.work import interrupted_steps, work_outcomes
 
     ended_processes.end_departed(store, clock.now())
     interrupted_steps.recover(store, clock.now())
-    work_progress.look(store, clock.now())
+    work_outcomes.look(store, clock.now())
 
 
 def acceptance_of(options: argparse.Namespace, store: Store) -> Acceptance:

@@ -14,7 +14,7 @@ from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.schema import task_fields, work_links
+from tui_tasks.core.schema import task_fields, task_links
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.requests import quick_add_syntax
 from tui_tasks.text.safe import safe_line
@@ -175,7 +175,7 @@ def link(session: Session, reference: str, words: list[str], *, remove: bool, as
     """
     task = find_task(session, reference)
     try:
-        links = work_links.joined(map(work_links.read, words))
+        links = task_links.joined(map(task_links.read, words))
     except ValueError as error:
         raise InvalidArgument("links", str(error)) from None
     made = request(session, "shell:link", uid=task.uid, links=links, remove=remove)

@@ -44,7 +44,7 @@ from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.record_rules import log_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
-from tui_tasks.core.schema import work_links
+from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _take_up(tx: Transaction, task: Task, work: Work) -> Task:
         task = change_task(tx, task, "task.updated", {"status": "pending", "agent": None})
     links = task.links
     if work.branch is not None:
-        link = work_links.checked(work_links.BRANCH, work.branch)
+        link = task_links.checked(task_links.BRANCH, work.branch)
         links = links if link in links else (*links, link)
     if task.status == "pending":
         claim_task(tx, ClaimTask(work.agent, LEASE, task.uid))
@@ -222,7 +222,7 @@ def _unlink(tx: Transaction, work: Work) -> None:
     """Remove the link of a task to the branch of a work that was never started."""
     task = task_queries.any_task(tx.db, work.task_uid)
     if task is not None and not task.deleted and work.makes_worktree:
-        link = {"kind": work_links.BRANCH, "target": work.branch}
+        link = {"kind": task_links.BRANCH, "target": work.branch}
         change_task(tx, task, "task.updated", {"links": tuple(one for one in task.links if one != link)})
 
 

@@ -161,7 +161,7 @@ class TaskRow(Model):
     held = Flag(default=0)  # an agent filed it, and the human has not accepted it yet
     decline_reason = TextField(null=True)  # the human's reason if a held task was declined
     checks = JsonField(null=True)  # names of checks that the human gave it; None: its list's checks
-    links = JsonField(default="[]")  # links to its work: `work_links`
+    links = JsonField(default="[]")  # links to its work: `task_links`
     status_by = TextField(null=True)  # who set its status; None: unknown, or pending since it was made
     accepted = TextField(null=True)  # a digest of what the human accepted; None: it was never held
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
-from tui_tasks.core.schema import due_dates, work_links
+from tui_tasks.core.schema import due_dates, task_links
 from tui_tasks.core.schema.due_dates import Range, bounds, compared
 
 
@@ -160,15 +160,15 @@ FIELDS: Final[dict[str, TaskField]] = {
             "links",
             tuple,
             "The branch, commits, pull request and files that it is about.",
-            work_links.parse,
-            work_links.write,
-            work_links.short,
-            work_links.long,
+            task_links.parse,
+            task_links.write,
+            task_links.short,
+            task_links.long,
             _link_ranges,
             (ANY, NONE),
             "branch:NAME",
             none=(),
-            load=work_links.load,
+            load=task_links.load,
         ),
     )
 }

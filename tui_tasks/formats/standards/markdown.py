@@ -2,7 +2,7 @@
 
 An HTML comment at the end of such a line holds the other fields, the id above all; it is invisible where the Markdown
 is rendered. In files of others, a task depends on those nested in it, and the heading is its domain. The marks of
-Obsidian's tasks stand at the end of a line, after the comment (`task_marks`).
+Obsidian's tasks stand at the end of a line, after the comment (`obsidian_marks`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tui_tasks.formats.file_records import (
     plain_name,
     valid_times,
 )
-from tui_tasks.formats.standards import task_marks
+from tui_tasks.formats.standards import obsidian_marks
 from tui_tasks.text import safe
 
 _BOX: Final = re.compile(r"\[([ xX/-])\]\s+(\S.*)", re.DOTALL)
@@ -100,7 +100,7 @@ def _format_item(task: Task, now: datetime) -> str:
         marks,
     )
     parts = [f"- [{box}]", _name(task.name), _format_comment(msgspec.to_builtins(comment))]
-    lines = [" ".join([*parts, *task_marks.rendered(marks, task, now)])]
+    lines = [" ".join([*parts, *obsidian_marks.rendered(marks, task, now)])]
     if task.description:
         lines += ["", *(f"  > {line}".rstrip(" ") for line in _text(task.description).split("\n")), ""]
     return "\n".join(lines) + "\n"
@@ -109,7 +109,7 @@ def _format_item(task: Task, now: datetime) -> str:
 def _marks_of(task: Task) -> tuple[str, ...]:
     """Return the marks that an import kept of a task. Agents write metadata, too: anything else is none."""
     marks = foreign_of(task, _FORMAT).get("marks")
-    return tuple(marks) if isinstance(marks, list) and all(map(task_marks.is_kept, marks)) else ()
+    return tuple(marks) if isinstance(marks, list) and all(map(obsidian_marks.is_kept, marks)) else ()
 
 
 def _name(name: str) -> str:
@@ -229,16 +229,16 @@ class _Reader:
         where = f"line {self._lines_before + (item.map or (0, 0))[0] + 1}"
         status = _STATUS[box[1]]
         first, *further = box[2].split("\n")
-        first, marks = task_marks.split(first)
+        first, marks = obsidian_marks.split(first)
         text = " ".join([first, *further])
         ours = _COMMENT.fullmatch(text)
         open_id = None
         if ours is None:
-            name, kept = text, task_marks.reduced(marks)
+            name, kept = text, obsidian_marks.reduced(marks)
             fields: dict[str, Any] = {"domain": self._heading} if self._heading else {}
-            fields |= task_marks.fields(name, marks, self._now)
+            fields |= obsidian_marks.fields(name, marks, self._now)
             # A repeating task that is done stands beside its next one, under the same words.
-            is_occasion = task_marks.repeats(marks) and status in CLOSED
+            is_occasion = obsidian_marks.repeats(marks) and status in CLOSED
             id_ = self._id_of_item(name + (f"\0{' '.join(marks)}" if is_occasion else ""), parent)
             open_id = _open_id(id_, name, parent, is_occasion=is_occasion)
         else:
@@ -248,7 +248,7 @@ class _Reader:
             # The user may have changed the box since it was written.
             if (own == "in_progress" and box[1] == " ") or (own in CLOSED and box[1] == "-"):
                 status = own
-        for what in task_marks.without_field(marks):
+        for what in obsidian_marks.without_field(marks):
             self._found.lost[f"{what}: kept in the metadata alone"] += 1
         description, nested = self._description_and_sublists(item, is_ours=ours is not None)
         if description or ours is not None:
@@ -256,7 +256,7 @@ class _Reader:
         record = TaskRecord(
             where, id_, {}, home=self._home, foreign={"marks": list(kept)} if kept else {}, open_id=open_id
         )
-        record.times = valid_times(status, task_marks.times(marks, self._now))
+        record.times = valid_times(status, obsidian_marks.times(marks, self._now))
         into.append(record)
         children = [id_ for node in nested for id_ in self._read_items(node.children, record, into)]
         if children:
@@ -274,8 +274,8 @@ class _Reader:
         fields = msgspec.structs.asdict(comment)
         fields["links"] = list(comment.links)
         written = fields.pop("marks")
-        task_marks.merge(fields, written, marks, self._now)
-        return fields, task_marks.still_kept(written, marks)
+        obsidian_marks.merge(fields, written, marks, self._now)
+        return fields, obsidian_marks.still_kept(written, marks)
 
     def _id_of_item(self, name: str, parent: TaskRecord | None) -> str:
         key = ("" if parent is None else parent.id, name)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from tui_tasks.core.errors import InvalidArgument, Problem
-from tui_tasks.core.schema import work_links
+from tui_tasks.core.schema import task_links
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats import closing_edges
 from tui_tasks.formats.dates import since_epoch, utc
@@ -134,7 +134,7 @@ def _record(parsed: ParsedFile, file: BacklogFile, keys: Mapping[str, str], now:
         fields["result"] = file.sections[SUMMARY]
     fields |= {name: own[name] for name in ("domain", "estimate") if name in own}
     if "links" in own:
-        fields["links"] = list(work_links.parse(own["links"], now))
+        fields["links"] = list(task_links.parse(own["links"], now))
     created = _created(parsed, front.created_date)
     return TaskRecord(
         file.path,

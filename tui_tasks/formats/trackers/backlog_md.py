@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from tui_tasks.core.schema import work_links
+from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED
 from tui_tasks.formats.file_records import (
@@ -220,7 +220,7 @@ def _composed(
 def _references(task: Task, home: TaskList, present: list[str], now: datetime) -> list[str]:
     """Return the references of a task of ours: those that it has of others, then its uid and what has no place."""
     own: dict[str, Any] = {"list": home.name, "domain": task.domain, "estimate": task.estimate}
-    own["links"] = work_links.write(task.links, now) or None
+    own["links"] = task_links.write(task.links, now) or None
     own["status"] = task.status if task.status in CLOSED and task.status != "done" else None
     words = [f"{name}={one_line(str(value))}" for name, value in own.items() if value is not None]
     others = [each for each in present if not each.startswith(REFERENCE_PREFIX)]

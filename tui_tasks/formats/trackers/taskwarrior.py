@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.schema import work_links
+from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats.dates import SECOND, in_zone, is_day, since_epoch, start_of_day, utc
@@ -118,7 +118,7 @@ def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) 
         "notes": _text(task.description),
         "agent": _text(task.agent),
         "estimate": None if task.estimate is None else f"PT{task.estimate}M",
-        "links": work_links.write(task.links, now),
+        "links": task_links.write(task.links, now),
         "tasklist": None if "uuid" in foreign else home.name,
         "outcome": task.status if task.status in ("failed", "skipped") else None,
     }
@@ -255,7 +255,7 @@ def _status(task: _Attributes) -> str:
 def _links(parsed: ParsedFile, text: str, now: datetime) -> list[dict[str, str]] | None:
     """Return the links of an attribute; None if it is the user's own one of that name, with other words."""
     try:
-        return list(work_links.parse(text, now))
+        return list(task_links.parse(text, now))
     except ValueError as error:
         parsed.lost[f"links: {error}"] += 1
         return None

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.schema.work_links import COMMIT, Link
+from tui_tasks.core.schema.task_links import COMMIT, Link
 from tui_tasks.core.snapshots import Task
 from tui_tasks.runner.git import GitFailed, read
 from tui_tasks.settings import project

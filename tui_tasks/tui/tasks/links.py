@@ -13,7 +13,7 @@ from textual.widget import Widget
 from typing_extensions import override
 
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.schema.work_links import BRANCH, FILE, OF_GIT, PULL_REQUEST, Link
+from tui_tasks.core.schema.task_links import BRANCH, FILE, OF_GIT, PULL_REQUEST, Link
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.tui.keys.action_table import Action

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import START
 from tests.talking import add
-from tui_tasks.cli import agent_commands
+from tui_tasks.cli import call_and_prime
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import ready_tasks
@@ -81,7 +81,7 @@ def test_prime_counts_what_is_open_and_reads_no_more_tasks_than_it_tells(talk, m
     read = []
     made = ready_tasks.read_task
     monkeypatch.setattr(ready_tasks, "read_task", lambda row: read.append(row) or made(row))
-    told = agent_commands.prime_text(talk.session)
+    told = call_and_prime.prime_text(talk.session)
     assert "Open tasks: 19\n" in told
     assert "- and 7 more:" in told
-    assert 0 < len(read) <= agent_commands.MAX_TASKS + 1
+    assert 0 < len(read) <= call_and_prime.MAX_TASKS + 1

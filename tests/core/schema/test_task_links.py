@@ -14,7 +14,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.schema import task_fields, work_links
+from tui_tasks.core.schema import task_fields, task_links
 
 NOW = datetime(2026, 1, 28, tzinfo=UTC)
 LINKS = task_fields.FIELDS["links"]
@@ -22,17 +22,17 @@ LINKS = task_fields.FIELDS["links"]
 
 def checked_or_none(kind: str, target: str):
     try:
-        return work_links.checked(kind, target)
+        return task_links.checked(kind, target)
     except ValueError:
         return None
 
 
 ANY_LINKS = st.lists(
     st.builds(
-        checked_or_none, st.sampled_from(work_links.KINDS), st.text(max_size=30) | st.from_regex(r"[a-f0-9]{7}")
+        checked_or_none, st.sampled_from(task_links.KINDS), st.text(max_size=30) | st.from_regex(r"[a-f0-9]{7}")
     ).filter(bool),
     max_size=4,
-).map(work_links.joined)
+).map(task_links.joined)
 
 
 @given(links=ANY_LINKS)
@@ -69,7 +69,7 @@ def test_json_that_is_no_array_of_links_is_refused(value):
 @pytest.mark.parametrize(("word", "names"), [("any", "linked"), ("none", "bare"), ("-any", "bare")])
 def test_a_list_is_filtered_by_whether_a_task_has_links(store, word, names):
     (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="a", now=START)
-    link = (work_links.checked("branch", "phone"),)
+    link = (task_links.checked("branch", "phone"),)
     store.commit(AddTask("linked", home.uid, fields={"links": link}), actor="a", now=START)
     store.commit(AddTask("bare", home.uid), actor="a", now=START)
     term = Term("links", word.removeprefix("-"), word.startswith("-"))
@@ -80,7 +80,7 @@ def test_a_list_is_filtered_by_whether_a_task_has_links(store, word, names):
 def test_links_are_taken_back_by_an_undo_but_not_over_anothers_change_and_replay_gives_them_again(store):
     (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="a", now=START)
     (task,) = store.commit(AddTask("x", home.uid), actor="a", now=START)
-    branch, file = work_links.checked("branch", "b"), work_links.checked("file", "f")
+    branch, file = task_links.checked("branch", "b"), task_links.checked("file", "f")
     store.commit(EditTask(task.uid, {"links": (branch,)}), actor="a", now=START)
     store.commit(Undo(), actor="a", now=START)
     assert task_queries.task(store.db, task.uid).links == ()

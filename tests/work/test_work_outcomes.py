@@ -21,9 +21,9 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.work_settings import LimitSettings
-from tui_tasks.work import comments, work_progress
+from tui_tasks.work import comments, work_outcomes
 from tui_tasks.work.agent_terminals import Terminals
-from tui_tasks.work.work_progress import most_used
+from tui_tasks.work.work_outcomes import most_used
 
 MINUTE = 60_000_000
 
@@ -68,7 +68,7 @@ def test_a_reviewer_that_reports_in_the_worktree_of_another_is_not_ready_before_
     store.commit(RunWork(found.uid, Process(), "Review it"), actor="system", now=clock())
 
     def state() -> str:
-        work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+        work_outcomes.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
         return work_queries.find(store.db, found.uid).state
 
     (repo / "of the other.txt").write_text("changed")
@@ -89,9 +89,9 @@ def test_near_a_limit_the_fleet_shows_it_and_at_the_limit_the_human_is_asked(sto
         (1_000, "at its limit: 1,000 of 1,000 tokens", 1),
     ):
         use(store, clock, tokens)
-        work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1), limits)
+        work_outcomes.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1), limits)
         assert (shown(store, clock), len(ask_queries.open_asks(store.db))) == (near, asked)
-    work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1), limits)
+    work_outcomes.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1), limits)
     assert len(ask_queries.open_asks(store.db)) == 1
 
 
@@ -105,9 +105,9 @@ def at_limit(store: Store, clock, repo, task, monkeypatch):
     store.commit(RunWork(found.uid, Process(), "Do it"), actor="system", now=clock())
     (repo / "a.txt").write_text("changed")
     use(store, clock, 1_000)
-    work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+    work_outcomes.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
     report(store, clock, TurnInterrupted())
-    work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+    work_outcomes.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
     return found.uid, ask_queries.open_asks(store.db)[0].uid
 
 
@@ -120,7 +120,7 @@ def test_at_a_limit_the_agent_is_idle_and_its_work_waits_for_the_answer(store, c
 def test_work_that_is_stopped_at_a_limit_is_ready_for_review(store, clock, at_limit):
     uid, ask = at_limit
     store.commit(AnswerAsk(ask, "Stop"), actor="human", now=clock())
-    work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    work_outcomes.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert work_queries.find(store.db, uid).state == "ready"
 
 
@@ -131,12 +131,12 @@ def test_an_agent_that_may_continue_beyond_a_limit_is_woken_once(store, clock, a
     monkeypatch.setattr(comments.clean_up, "is_gone", lambda *_: False)
     store.commit(AnswerAsk(ask, "Continue"), actor="human", now=clock())
     for _ in range(3):
-        work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+        work_outcomes.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
         assert (typed, work_queries.find(store.db, uid).state) == ([comments.PROMPT], "working")
     store.commit(DeliverMessages("claude-1"), actor="claude-1", now=clock.forward(1))
     report(store, clock, PromptSubmitted(comments.PROMPT))
     report(store, clock, TurnEnded("Done"))
-    work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    work_outcomes.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert work_queries.find(store.db, uid).state == "ready"
 
 
@@ -150,7 +150,7 @@ def test_an_agent_behind_a_dialog_is_woken_once_the_dialog_is_gone(store, clock,
 
     def look() -> int:
         for _ in range(2):
-            work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+            work_outcomes.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
         return len(typed)
 
     assert look() == 1
@@ -165,27 +165,27 @@ def test_a_program_that_has_ended_at_a_limit_is_started_again_to_continue(store,
     again = []
     monkeypatch.setattr(comments.Starter, "go_on", lambda _, work: again.append(work.uid))
     store.commit(EndSession("claude-1", "its process has ended"), actor="system", now=clock())
-    work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    work_outcomes.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert work_queries.find(store.db, uid).state == "working"
     store.commit(AnswerAsk(ask, "Continue"), actor="human", now=clock())
-    work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
-    work_progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    work_outcomes.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    work_outcomes.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert (again, work_queries.find(store.db, uid).state) == ([uid], "working")
 
 
 def test_how_a_program_ended_is_left_to_its_launcher_for_a_moment(store, clock, work):
     found = work()
     store.commit(EndSession("claude-1", "its process has ended"), actor="system", now=clock())
-    work_progress.look_at(store, found, clock.forward(4))
+    work_outcomes.look_at(store, found, clock.forward(4))
     assert work_queries.find(store.db, found.uid).state == "working"
-    work_progress.look_at(store, found, clock(), status=3)
+    work_outcomes.look_at(store, found, clock(), status=3)
     assert work_queries.find(store.db, found.uid).message == "claude-1 ended with exit 3 without a change"
 
 
 def test_without_its_launcher_a_program_has_failed_a_moment_after_its_end(store, clock, work):
     found = work()
     store.commit(EndSession("claude-1", "its process has ended"), actor="system", now=clock())
-    work_progress.look_at(store, found, clock.forward(6))
+    work_outcomes.look_at(store, found, clock.forward(6))
     assert work_queries.find(store.db, found.uid).message == "claude-1 has ended without a change"
 
 
@@ -193,9 +193,9 @@ def test_a_program_that_waits_for_a_login_says_so_until_it_has_begun(store, cloc
     found = work()
     states = iter((True, False))
     monkeypatch.setattr(work_queries, "is_silent", lambda *_: next(states))
-    monkeypatch.setattr(work_progress, "last_lines", lambda *_: ["Select login method:"])
+    monkeypatch.setattr(work_outcomes, "last_lines", lambda *_: ["Select login method:"])
     for near in ("not logged in: log in in its terminal", None):
-        work_progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+        work_outcomes.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
         assert shown(store, clock) == near
 
 
