@@ -214,7 +214,7 @@ class Stats(Overlay):
             now_open=home.pending + home.in_progress if home is not None else 0,
             waits=waits,
             longest=longest[0] if longest is not None else None,
-            longest_about=f"(#{about.number})" if about is not None else "",
+            longest_about=f"#{about.number}" if about is not None else "",
             jobs=statistics.job_counts(self.context.db, now),
             runs=statistics.runs(self.context.db, self._since),
             now=now,

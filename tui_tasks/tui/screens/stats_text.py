@@ -26,14 +26,14 @@ _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _NARROW: Final = 60
 _GAP: Final = 3
 # In cells: the labels of the left figures, and of the right ones.
-_LABEL: Final = 21
-_RIGHT_LABEL: Final = 13
+_LABEL: Final = 12
+_RIGHT_LABEL: Final = 20
 # The lines of the first charts at least and at most, and the title and two lines below them.
 _TALL: Final = (4, 6)
 _AROUND_CHARTS: Final = 3
 # In cells: the bars of the charts by day and by hour.
 _BAR: Final = 2
-# Stands before the numbers of failed runs, where there is room; the title of the chart names them too.
+# Before the numbers of failed runs, where there is room; the title of the chart names them too.
 _FAILED: Final = "failed "
 
 
@@ -92,7 +92,7 @@ def drawn(figures: Figures, width: int, height: int, *, ascii_only: bool) -> lis
     rest = _more_charts(figures, width, ascii_only)
     most = height - len(numbers) - _AROUND_CHARTS
     left = most - 1 - len(rest)
-    tall = min(max(left if left >= _TALL[0] else most, _TALL[0]), _TALL[1])
+    tall = min(max(left if left >= _TALL[0] else most, _TALL[0]), _TALL[1]) // 2 * 2
     half = (width - _GAP - 2) // 2
     charts_ = _beside(_burn_down(figures, half, tall, ascii_only), _done(figures, half, tall, ascii_only), half)
     return [*numbers, *charts_, *rest]
@@ -101,11 +101,12 @@ def drawn(figures: Figures, width: int, height: int, *, ascii_only: bool) -> lis
 def _more_charts(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     """Return how long tasks and questions took, and when jobs ran."""
     half = (width - _GAP - 2) // 2
-    took = _spans("time to done", figures.tally.took, half, ascii_only)
+    took = _spans("tasks by time to done", figures.tally.took, half, ascii_only) or [[(" no task was done", "$muted")]]
     waited = [
         wait.answered_at - wait.opened_at for wait in figures.waits if wait.answered_at and wait.state == "answered"
     ]
-    lines = _beside(took, _spans("waiting for you", waited, half, ascii_only), half)
+    answered = _spans("questions by time to your answer", waited, half, ascii_only)
+    lines = _beside(took, answered or [[(" nothing was answered", "$muted")]], half)
     lines += _runs(figures, width - 2, ascii_only)
     if figures.cut:
         lines += [[], [(f" Only the newest {statistics.MAX:,} journal entries are counted.", "$muted")]]
@@ -114,44 +115,39 @@ def _more_charts(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
 
 def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     tally, jobs = figures.tally, figures.jobs
-    start = tally.open_at_start(figures.now_open)
     done = sum(tally.done)
     finished = done + tally.failed
-    arrow = "->" if ascii_only else "→"
-    share = f"{tally.failed} of {finished}"
-    if figures.failed_elsewhere:
-        share += f", {figures.failed_elsewhere:,} elsewhere"
-    elif finished:
-        share += f" finished ({tally.failed / finished:.0%})"
+    change = f"{tally.open_at_start(figures.now_open)} {'->' if ascii_only else '→'} {figures.now_open} now"
+    pace = f"{done / DAYS:.1f} a day"
+    failed = f"{tally.failed or 'none'} of {finished} finished" if finished else "no task finished"
+    failed += f" ({tally.failed / finished:.0%})" if tally.failed else ""
     of_jobs = [
         *_counted(jobs.failing, "failed", "failed", ascii_only),
         *_counted(jobs.late, "overdue", "late", ascii_only),
     ]
-    quiet = tally.quiet(figures.now)
-    longest = f"{_span(figures.longest)}  {figures.longest_about}".rstrip()
-    change, pace = f"{start} {arrow} {figures.now_open}", f"{done / DAYS:.1f}"
-    done_text = f"{done}" + (f", {pace} a day" if done else "")
-    left = [
-        _number("median time to done", _span(tally.median_took)),
-        _number("median wait for you", _span(statistics.median_wait(figures.waits))),
-        _number("longest silence", _span(quiet or None)),
-    ]
-    right = [
-        # The counts above the figures are of all lists; both add up with what failed elsewhere.
-        _number("failed here", share, _RIGHT_LABEL),
-        _number("longest wait", longest, _RIGHT_LABEL),
-        [*_number("jobs", str(jobs.total), _RIGHT_LABEL), *of_jobs],
-    ]
+    longest = ", ".join(filter(None, (_span(figures.longest, "nothing asked"), figures.longest_about)))
+    left = [_number("failed tasks", failed)]
     if figures.proven:
         checked = sum(figures.proven.values())
-        left.append(_number("reported, with checks", str(checked)))
-        right.append(_number("proven", f"{figures.proven.get('passed', 0)} of {checked}", _RIGHT_LABEL))
+        left.append(_number("proven tasks", f"{figures.proven.get('passed', 0)} of {checked} with checks"))
+    if figures.failed_elsewhere:
+        # The counts above the figures are of all lists; both add up.
+        left.append(
+            [*_number("other lists", ""), *_counted(figures.failed_elsewhere, "failed", "failed", ascii_only)[1:]]
+        )
+    left.append([*_number("jobs", str(jobs.total) if jobs.total else "no jobs"), *of_jobs])
+    right = [
+        _number("median time to done", _span(tally.median_took, "no task done"), _RIGHT_LABEL),
+        _number("median wait for you", _span(statistics.median_wait(figures.waits), "nothing answered"), _RIGHT_LABEL),
+        _number("longest wait for you", longest, _RIGHT_LABEL),
+        _number("longest task silence", _span(tally.quiet(figures.now) or None, "no task at work"), _RIGHT_LABEL),
+    ]
     if width < _NARROW:
-        opened = _spark("open", figures.open_by_day, change, "$primary", ascii_only)
-        return [opened, _spark("done/day", figures.done_by_day, pace, "$state-done", ascii_only), *left, *right]
+        opened = _spark("open tasks", figures.open_by_day, change, "$primary", ascii_only)
+        return [opened, _spark("done tasks", figures.done_by_day, pace, "$state-done", ascii_only), *left, *right]
     half = (width - _GAP - 2) // 2
-    left, right = [_number("open", change), *left], [_number("done here", done_text, _RIGHT_LABEL), *right]
-    return _beside(left, right, half)
+    done_text = f"{done}, {pace}" if done else "none"
+    return _beside([_number("open tasks", change), _number("done tasks", done_text), *left], right, half)
 
 
 def whole_failures(figures: Figures, width: int) -> set[str]:
@@ -183,15 +179,19 @@ def _failed_tasks(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]
 
 
 def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: bool) -> Drawn:
-    return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), style), (f"  {text}", "bold")]
+    return [
+        (f" {name:<{_LABEL}}  ", "$muted"),
+        (charts.spark(values, ascii_only=ascii_only), style),
+        (f"  {text}", "bold"),
+    ]
 
 
 def _number(name: str, text: str, label: int = _LABEL) -> list[Part]:
-    return [(f" {name:<{label}} ", "$muted"), (text, "bold")]
+    return [(f" {name:<{label}}  ", "$muted"), (text, "bold")]
 
 
-def _span(time: int | None) -> str:
-    return "-" if time is None else duration(time, 1)
+def _span(time: int | None, none: str) -> str:
+    return none if time is None else duration(time, 1)
 
 
 def _beside(left: Sequence[Drawn], right: Sequence[Drawn], half: int) -> list[Drawn]:
@@ -215,37 +215,49 @@ def _titled(title: str) -> list[Drawn]:
     return [[(f" {title}", "$muted")]]
 
 
+def _scaled(values: Sequence[int], tall: int, bar: int, gap: int, ascii_only: bool) -> list[tuple[str, str]]:
+    """Return the lines of a chart of columns, each with its label: the greatest value, and half of it."""
+    top = max(values, default=0)
+    labels = {0: str(top)} | ({tall // 2: str(top // 2)} if tall % 2 == top % 2 == 0 else {})
+    margin = len(str(top))
+    rows = charts.columns(values, tall, bar, gap, ascii_only=ascii_only)
+    return [(f" {labels.get(at, ''):>{margin}} ", row) for at, row in enumerate(rows)]
+
+
 def _burn_down(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
     # A bar for each half of a day: the most that were open.
     quarters = figures.tally.open(figures.now_open)
     values = list(map(max, quarters[::2], quarters[1::2]))
     top = max(values, default=0)
+    if not top:
+        return _titled("no task was open")
     margin = len(str(top)) + 2
     wide = max(1, min(2, (width - margin) // (2 * len(values))))
-    lines = _titled("open tasks")
-    for at, line in enumerate(charts.columns(values, tall, wide, wide, ascii_only=ascii_only)):
-        label = f" {top if at == 0 else '':>{margin - 2}} "
-        lines.append([(label, "$muted"), (line, "~primary")])
+    lines = _titled("open tasks, the most of each half day")
+    lines += [[(label, "$muted"), (row, "~primary")] for label, row in _scaled(values, tall, wide, wide, ascii_only)]
     return [*lines, [(" " * margin + _weekdays(figures, QUARTERS * wide), "$muted")]]
 
 
 def _done(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
     values = figures.done_by_day
+    if not any(values):
+        return _titled("no task was done")
     cells = max(4, min(6, (width - 1) // DAYS))
-    lines = _titled("done per day")
+    lines = _titled("done tasks by day")
     for line in charts.columns(values, tall, _BAR, cells - _BAR, ascii_only=ascii_only):
         lines.append([(f" {line}", "~state-done")])
-    counts = "".join(str(value or "").ljust(cells) for value in values)
+    counts = "".join(str(value).ljust(cells) for value in values)
     return [*lines, [(" " + _weekdays(figures, cells), "$muted")], [(f" {counts}", "")]]
 
 
 def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> list[Drawn]:
+    """Return a bar for each span of time; nothing without times."""
     counts = statistics.spread(times, _EDGES)
     room = max(4, width - 16)
     lines = _titled(title)
     found = [at for at, count in enumerate(counts) if count]
     if not found:
-        return [*lines, [(" none in these days", "$muted")]]
+        return []
     # Those between the shortest and the longest alone.
     for name, tasks in list(zip(_SPANS, counts, strict=True))[found[0] : found[-1] + 1]:
         bars = charts.bar(tasks, max(counts), room, ascii_only=ascii_only)
@@ -262,16 +274,19 @@ def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
         hour = datetime.fromtimestamp(at // SECOND, figures.zone).hour
         started[hour] += 1
         failed[hour] += vocab.run_failed(outcome)
+    if not started:
+        return _titled("no job has run")
+    margin = len(str(max(started.values()))) + 2
     cells = max(2, min(4, (width - 9) // 24))
-    title = f"runs by hour   {count(len(figures.runs), 'kept run')} of the last {DAYS} days"
+    title = f"job runs by hour of the day   {count(len(figures.runs), 'kept run')} of the last {DAYS} days"
     lines: list[Drawn] = [[(f" {title}", "$muted"), *_counted(failed.total(), "failed", "failed", ascii_only)]]
     bar = min(_BAR, cells - 1)
-    rows = charts.columns([started[hour] for hour in range(24)], 3, bar, cells - bar, ascii_only=ascii_only)
-    lines += [[(f" {row}", "~primary")] for row in rows]
+    rows = _scaled([started[hour] for hour in range(24)], 3, bar, cells - bar, ascii_only)
+    lines += [[(label, "$muted"), (row, "~primary")] for label, row in rows]
     hours = "".join((f"{hour:02}" if hour % (1 if cells > 2 else 3) == 0 else "").ljust(cells) for hour in range(24))
-    lines.append([(f" {hours}", "$muted")])
+    lines.append([(f"{' ' * margin}{hours}", "$muted")])
     if failed.total():
-        counts = "".join(str(failed[hour] or "")[: cells - 1].ljust(cells) for hour in range(24))
+        counts = " " * (margin - 1) + "".join(str(failed[hour] or "")[: cells - 1].ljust(cells) for hour in range(24))
         blank = len(counts) - len(counts.lstrip())
         if blank >= len(_FAILED):
             counts = f"{' ' * (blank - len(_FAILED))}{_FAILED}{counts.lstrip()}"
