@@ -12,8 +12,8 @@ import pytest
 from tests.conftest import START
 from tests.work.repositories import Place, commit, git, make, write
 from tui_tasks.cli.main import main
-from tui_tasks.core.operations.tasks import AddTask, EnsureList
-from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
+from tui_tasks.core.operations.work import DiscardWork, FailWork, ReportWork, RunWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
@@ -227,3 +227,16 @@ def test_without_a_name_the_work_that_goes_on_is_meant_and_then_the_one_that_was
     assert run(f"work merge 1 {seen(place)}")[0] == 0
     assert json.loads(run("work show 1 --json")[1])["agent"] == "claude-1"
     assert run("work restore 1")[:2] == (0, "taken out of main again; back for review\n")
+
+
+def test_the_task_of_an_agent_that_failed_says_in_listings_who_has_skipped_it(run: Run, database: Path) -> None:
+    with Store(str(database)) as store:
+        (work,) = work_queries.live(store.db)
+        store.commit(DiscardWork(work.uid), actor="human", now=START)
+        begun = StartWork(work.task_uid, "robot", "/repo", "/trees/1", branch="task/2", base="main")
+        (failed,) = store.commit(begun, actor="human", now=START)
+        why = "robot-1 ended with exit 3: Traceback (most recent call last): boom"
+        store.commit(FailWork(failed.uid, why), actor="system", now=START)
+        store.commit(EditTask(work.task_uid, {"status": "skipped"}), actor="bob", now=START)
+    for line in ("ls", "work ls"):
+        assert "skipped by bob" in run(line)[1], line

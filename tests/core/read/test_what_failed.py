@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.conftest import Clock
 from tests.core.job_steps import MINUTE, Jobs
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations import Operation, TakeBack
 from tui_tasks.core.operations.jobs import DecideDue, FinishRun, RequestRun
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEvent, SessionReport, TurnFailed
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, CreatePlan, DeleteTask, EditTask, LapseClaims, LogTask
 from tui_tasks.core.operations.work import FailWork, RunWork, StartWork
-from tui_tasks.core.read import job_lines, job_queries, statistics
+from tui_tasks.core.read import job_lines, job_queries, statistics, work_queries
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
@@ -173,6 +175,41 @@ def test_a_digest_says_that_the_task_of_a_failed_work_is_deleted(store: Store, c
     day.commit("human", DeleteTask(uid))
     (line,) = day.digest().parts["failed"]
     assert (line.group, line.text) == ("dropped", "robot-1 was killed, and is deleted now")
+
+
+@pytest.mark.parametrize(
+    ("operation", "words"),
+    [
+        (lambda uid: DeleteTask(uid), "task deleted by bob"),
+        (lambda uid: ClaimTask("bob", MINUTE, uid), "claimed by bob"),
+        (lambda uid: EditTask(uid, {"status": "skipped"}), "skipped by bob"),
+        (lambda uid: EditTask(uid, {"status": "done"}), "done by bob"),
+    ],
+)
+def test_no_other_agent_puts_a_failed_work_out_of_sight_until_the_human_has_dealt_with_it(
+    store: Store, clock: Clock, operation: Callable[[str], Operation], words: str
+) -> None:
+    day = Day(store, clock)
+    uid = day.crash("Fix flaky test")
+    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed"]
+    day.commit("bob", operation(uid))
+    assert [one.text for one in work_queries.failed(store.db)] == [f"robot-1 was killed; {words}"]
+    assert [line.text for line in day.digest().groups["failed"]] == [f"robot-1 was killed; {words}"]
+    if "deleted" in words:
+        day.commit("human", TakeBack((journal.newest(store.db),)))
+    day.commit("human", EditTask(uid, {"status": "cancelled"}))
+    assert work_queries.failed(store.db) == []
+    assert "failed" not in day.digest().groups
+
+
+def test_the_last_status_of_an_agent_that_failed_is_its_own_word(store: Store, clock: Clock) -> None:
+    day = Day(store, clock)
+    uid = day.task("Fix flaky test")
+    (work,) = day.commit("human", StartWork(uid, "robot", "/repo", "/trees/1", branch="task/1", base="main"))
+    day.commit(work.agent, EditTask(uid, {"status": "failed"}))
+    day.commit("system", FailWork(work.uid, "robot-1 was killed"))
+    assert work_queries.failed(store.db) == []
+    assert day.group_of(uid) == "failed"
 
 
 def test_a_digest_says_that_the_task_of_a_lapsed_claim_is_deleted(store: Store, clock: Clock) -> None:

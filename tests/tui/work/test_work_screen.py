@@ -20,8 +20,11 @@ from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, Mer
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.agents import agent_actions
 from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.widgets.open_needs import Needs, visit
 from tui_tasks.tui.work import agent_screens, attaching
 from tui_tasks.tui.work.agent_screens import Peek
 from tui_tasks.tui.work.work_forms import StartForm
@@ -311,6 +314,40 @@ async def test_a_crashed_agent_counts_until_it_is_hidden_and_its_task_is_next_ag
         assert app.context.state.next_task.uid == begin
         (row,) = [line for line in lines(app) if BOOM in line]
         assert "○" in row
+
+
+@pytest.mark.parametrize("end", ["delete", "claim", "skip"])
+async def test_a_crash_stays_in_sight_whatever_another_agent_makes_of_the_task(end, plan, make_app):
+    by_bob = {
+        "delete": (DeleteTask(plan[8]), "task deleted by bob"),
+        "claim": (ClaimTask("bob", MINUTE, plan[8]), "claimed by bob"),
+        "skip": (EditTask(plan[8], {"status": "skipped"}), "skipped by bob"),
+    }
+    operation, words = by_bob[end]
+    words = f"{BOOM}; {words}"
+    app = make_app(plan.path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        crashed(plan, 8)
+        await until(pilot, lambda: "✗ 2 failed" in lines(app)[1])
+        with Store(plan.path) as store:
+            store.commit(operation, actor="bob", now=NOW)
+        await until(pilot, lambda: words in shown(app))
+        assert "✗ 2 failed" in lines(app)[1]
+        assert end == "delete" or any(words in line and line.strip(" >•").startswith("#8 ") for line in lines(app))
+        await settle(pilot, "2")
+        assert end != "claim" or "✗ robot-1 ended with" in shown(app)
+        await settle(pilot, "a")
+        assert any(words in line and line.strip(" >•").startswith("✗") for line in lines(app))
+        await settle(pilot, "escape", "A")
+        assert any("robot-1" in line and "failed" in line and BOOM in line for line in lines(app))
+        (need,) = [need for need in Needs(app.context).all() if need.agent == "robot-1"]
+        visit(app.context, need)
+        await settle(pilot)
+        if end == "delete":
+            assert isinstance(app.screen, Inbox) and app.screen.row.name == "robot-1"
+        else:
+            assert app.pane.target() == plan[8]
 
 
 @pytest.mark.parametrize("end", ["start", "discard", "close", "delete"])

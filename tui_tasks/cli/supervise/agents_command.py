@@ -21,7 +21,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects import agents_json
 from tui_tasks.text import times
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import safe_ends, safe_line
 
 _WORDS: Final = 60
 _EPILOG: Final = "Without an action: the agents at work. All actions need a person at a terminal."
@@ -77,7 +77,7 @@ def _states(store: Store) -> dict[str, tuple[str, str]]:
         state = agent_states.state_of(member, now, quiet_after)
         more = [member.message] if member.paused else left.get(member.name, [])
         more += [f"asks: {member.ask.question}"] if member.ask is not None else []
-        more += [member.failed_work.why] if member.failed_work is not None else []
+        more += [safe_ends(member.failed_work.text, _WORDS - 8)] if member.failed_work is not None else []
         states[member.name] = AGENT_LOOKS[state].word, "; ".join(more)
     return states
 

@@ -28,7 +28,7 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.dialects.command_tools import SHELL as TOOLS
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import safe_ends, safe_line
 from tui_tasks.text.times import ago
 
 if TYPE_CHECKING:
@@ -190,15 +190,16 @@ def _ls(options: argparse.Namespace) -> None:
         if options.json:
             print_json([work_json(store, work) for work in works], indent=2)
             return
-        failed = {(one.agent, one.task) for one in work_queries.failed(store.db)} if not everyone else set()
-        works += [one for one in work_queries.everything(store.db) if (one.agent, one.task_uid) in failed]
+        failed = {(one.agent, one.task): one.text for one in work_queries.failed(store.db)}
+        if failed and not everyone:
+            works += [one for one in work_queries.everything(store.db) if (one.agent, one.task_uid) in failed]
         for work in works:
-            print(_line(store, work))
+            print(_line(store, work, failed.get((work.agent, work.task_uid))))
         if not works:
             print("No agent is at work. `tui-tasks work start TASK` starts one.")
 
 
-def _line(store: Store, work: Work) -> str:
+def _line(store: Store, work: Work, why: str | None) -> str:
     task = task_queries.any_task(store.db, work.task_uid)
     title = titled(task.number, safe_line(task.name, 40)) if task is not None else work.task_uid
     host = work_queries.host_of_other(store.db, work)
@@ -209,9 +210,9 @@ def _line(store: Store, work: Work) -> str:
         f"{work.agent} on {host}" if host is not None else work.agent,
         work_queries.counts_text(store.db, work.uid),
         work.branch or work.worktree,
-        work.message or (known.near if known is not None else None) or "",
     ]
-    return "  ".join(safe_line(word, 60) for word in words if word)
+    last = why or work.message or (known.near if known is not None else None) or ""
+    return "  ".join([*(safe_line(word, 60) for word in words if word), *([safe_ends(last, 60)] if last else [])])
 
 
 def _show(options: argparse.Namespace) -> None:

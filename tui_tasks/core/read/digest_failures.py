@@ -29,7 +29,7 @@ from tui_tasks.core.unjournaled import local_values
 
 class _Failure(msgspec.Struct, gc=False):
     """A failure with all its entries; `status` is that of its task now. `what` and `reason`: see `Recovery`. `is_open`:
-    nothing has followed on the work that failed.
+    the human has not dealt with the work that failed.
     """
 
     kind: str
@@ -49,7 +49,8 @@ class _Failure(msgspec.Struct, gc=False):
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], now: int) -> Iterator[DigestLine]:
     """Yield a line for each thing that has failed, or gone wrong otherwise, however often it did."""
     each = [(entry.seq, entry.at, _of_task(db, entry)) for entry in statuses if vocab.task_failed(entry.become)]
-    each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event)) is not None]
+    works = {(one.agent, one.at): one for one in work_queries.failed(db)} if any(map(_of_work, events)) else {}
+    each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event, works)) is not None]
     failures: dict[tuple[str, str], _Failure] = {}
     for seq, at, failure in each:
         one = failures.setdefault((failure.kind, failure.uid), failure)
@@ -116,6 +117,10 @@ def _state_of_agent(db: Database, uid: str, now: int) -> str:
     return "gone" if seen.session.ended_at is not None else OK_AGAIN
 
 
+def _of_work(event: EventEntry) -> bool:
+    return event.kind == "work.failed"
+
+
 def _has_passed(event: EventEntry) -> bool:
     return event.kind == "check.finished" and event.values.get("state") == "passed"
 
@@ -155,8 +160,10 @@ def _from_json(reason: Any) -> Any:
     return reason
 
 
-def _failure(db: Database, event: EventEntry) -> _Failure | None:
-    """Return the failure that an entry reports, or None."""
+def _failure(
+    db: Database, event: EventEntry, works: Mapping[tuple[str, int], work_queries.FailedWork]
+) -> _Failure | None:
+    """Return the failure that an entry reports, or None. `works`: those that the human has not dealt with."""
     kind, uid, task, name, new = event.kind, event.uid, event.task, event.name, event.values
     tool = str(new.get("tool", ""))
     if event.entity == "run":
@@ -174,12 +181,13 @@ def _failure(db: Database, event: EventEntry) -> _Failure | None:
         return _Failure("claim", task or uid, name or uid, holder, "its claim lapsed", task, status=status)
     if kind == "tool.failed":
         return _Failure("tool", f"{uid}/{tool}", tool, uid, f"failed: {new.get('error', '')}", None)
-    if kind == "work.failed":
+    if _of_work(event):
         line = list_pages.line(db, task) if task is not None else None
         status = line.status if line is not None and not line.deleted else "deleted"
-        why, agent = str(new.get("message") or "its agent failed"), work_queries.find(db, uid).agent
-        is_open = any((one.agent, one.at) == (agent, event.at) for one in work_queries.failed(db))
-        return _Failure("task", task or uid, name or uid, agent, why, task, status=status, is_open=is_open)
+        agent = work_queries.find(db, uid).agent
+        one = works.get((agent, event.at))
+        why = one.text if one is not None else str(new.get("message") or "its agent failed")
+        return _Failure("task", task or uid, name or uid, agent, why, task, status=status, is_open=one is not None)
     if kind == "session.failed":
         return _Failure("session", uid, uid, uid, str(new.get("last_message") or "its turn failed"), None)
     if kind == "agent.refused":

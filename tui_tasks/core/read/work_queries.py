@@ -9,12 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core.agent_names import display_name
 from tui_tasks.core.agent_snapshots import WORK_COUNTS, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.schema.work_tables import AutoRow, WorkRow
 from tui_tasks.core.snapshots import reader
-from tui_tasks.core.vocab import LIVE_WORK
+from tui_tasks.core.vocab import HUMAN, LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
 _COUNTS: Final = ("head", *WORK_COUNTS, "dirty", "near")
@@ -22,24 +23,49 @@ SILENT_AFTER: Final = 5_000_000
 """Microseconds after which a program that has reported nothing may ask something at its terminal."""
 _LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
 _read = reader(Work, WorkRow)
+# A work that failed beside one that goes on leaves the task in progress.
 _FAILED: Final = f"""\
-SELECT work.agent, work.task_uid, coalesce(work.message, ''), coalesce((SELECT max(at) FROM journal
-    WHERE task = work.task_uid AND uid = work.uid AND kind = 'work.failed'), work.started_at) AS failed_at
-FROM work JOIN task ON task.uid = work.task_uid
-WHERE work.state = 'failed' AND NOT task.deleted AND (task.status = 'pending' OR task.status = 'in_progress'
-    AND EXISTS (SELECT 1 FROM work AS other WHERE other.task_uid = work.task_uid AND other.state IN ({_LIVE})))
-AND NOT EXISTS (SELECT 1 FROM work AS newer
-    WHERE newer.task_uid = work.task_uid AND newer.id > work.id AND newer.started_at >= failed_at)
-ORDER BY work.id"""
+WITH ended AS MATERIALIZED (
+    SELECT work.id, work.uid, work.agent, work.task_uid, work.message, work.started_at,
+        CASE WHEN task.deleted THEN 'deleted' WHEN task.status = 'pending' OR task.status = 'in_progress'
+            AND EXISTS (SELECT 1 FROM work AS other WHERE other.task_uid = work.task_uid AND other.state IN ({_LIVE}))
+            THEN '' ELSE task.status END AS become,
+        CASE WHEN task.deleted THEN (SELECT actor FROM journal
+            WHERE task = work.task_uid AND kind = 'task.deleted' ORDER BY seq DESC LIMIT 1) ELSE task.status_by
+            END AS by
+    FROM work JOIN task ON task.uid = work.task_uid WHERE work.state = 'failed'
+), failed AS MATERIALIZED (
+    SELECT id, agent, task_uid, coalesce(message, '') AS why, coalesce((SELECT at FROM journal
+        WHERE task = ended.task_uid AND uid = ended.uid AND kind = 'work.failed' ORDER BY seq DESC LIMIT 1),
+        started_at) AS at, become, by
+    FROM ended WHERE become = '' OR by NOT IN ('{HUMAN}', agent)
+)
+SELECT agent, task_uid, why, at, become, by FROM failed
+WHERE NOT EXISTS (SELECT 1 FROM work AS newer WHERE newer.task_uid = failed.task_uid
+    AND (newer.id > failed.id AND newer.started_at >= failed.at OR newer.merged_at >= failed.at))
+ORDER BY id"""
+_BECOME: Final = {"deleted": "task deleted", "in_progress": "claimed"}
 
 
 class FailedWork(msgspec.Struct, frozen=True, gc=False):
-    """A work that failed at an instant, in microseconds, while its task is still open and was not started again."""
+    """A work that failed at an instant, in microseconds, and that the human has not dealt with: they have not started
+    the task again, nor set its status, nor deleted it. `become`: what another agent has made of the task, `by` whom.
+    """
 
     agent: str
     task: str
     why: str
     at: int
+    become: str = ""
+    by: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Return why it failed, and what another agent has done with the task since, for people."""
+        why = self.why or f"{display_name(self.agent)} failed"
+        if not self.become:
+            return why
+        return f"{why}; {_BECOME.get(self.become, self.become)} by {display_name(self.by or '')}"
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
@@ -136,8 +162,8 @@ def of_machine(db: Database, machine: str) -> list[Work]:
 
 
 def failed(db: Database) -> list[FailedWork]:
-    """Return the works that failed and that nothing has followed, oldest first. Beside a failed agent, another may be
-    at work on the task.
+    """Return the works that failed and that the human has not dealt with, oldest first. Beside a failed agent, another
+    may be at work on the task.
     """
     return [FailedWork(*row) for row in db.sql(_FAILED).fetchall()]
 

@@ -233,7 +233,7 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     if asks and member.ask is not None:
         return _question(member, member.ask, context, state), "$state-needs-you"
     if state == "failed" and member.failed_work is not None:
-        return member.failed_work.why or "its work has failed", "$state-failed"
+        return member.failed_work.text, "$state-failed"
     if state in ("stuck", "failed") and member.stuck is not None:
         # A turn that ended at a limit of the model's service has failed, and waits.
         return member.stuck.text, "$state-overdue"

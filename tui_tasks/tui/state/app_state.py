@@ -63,7 +63,7 @@ class AppState:
     - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review. `reviews`: the
       same by the agents of the works.
       `to_review`: these works, each with the instant since when it waits, oldest first.
-    - `work_failed`: the uid of each open task of which the newest work that ended has failed, and why.
+    - `work_failed`: the uid of each task on which an agent has failed that the human has not dealt with, and why.
     - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
     - `has_work`: whether an agent was ever started on a task.
     - `next_task`: the next task that can start. `next_jobs`: the jobs that run next.
@@ -221,7 +221,10 @@ class AppState:
         self.present = [member for member in self.members if not member.is_plain]
         left = left_tasks.of_gone_agents(self._db, self.present, now, self._grace)
         # An agent whose work is to be reviewed may be gone.
-        self.left = {uid: task for uid, task in left.items() if uid not in self.reviewable | self.failed_work}
+        failed = {(uid, one.agent) for uid, one in self.failed_work.items()}
+        self.left = {
+            uid: one for uid, one in left.items() if uid not in self.reviewable and (uid, one.agent) not in failed
+        }
         self.lapsed = left_tasks.of_lapsed_claims(self.present, now, self._grace)
         self.stopped = left_tasks.of_suspended_agents(self._db, self.present)
         tasks = {member.name: member.task for member in self.present if member.task is not None}

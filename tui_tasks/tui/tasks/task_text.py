@@ -229,11 +229,15 @@ def reason(context: Context, task: TaskLine, state: str) -> Part | None:
 
 
 def failed_work(context: Context, uid: str) -> str | None:
-    """Return `claude-1 ended with exit 3` of a task on which an agent that the human started has failed; else None."""
-    failed = context.state.work_failed.get(uid)
-    return (
-        safe_line(failed.why or f"{agent_text.who(failed.agent)} failed", _NOTE_CHARS) if failed is not None else None
-    )
+    """Return `claude-1 ended with exit 3` of a task on which an agent that the human started has failed; else None.
+
+    What another agent has made of the task shows once the human has hidden it.
+    """
+    state = context.state
+    failed = state.work_failed.get(uid)
+    if failed is None or (failed.become and uid not in state.failed_work):
+        return None
+    return safe_line(failed.text, _NOTE_CHARS)
 
 
 def last_words(context: Context, task: TaskLine, state: str) -> Part | None:

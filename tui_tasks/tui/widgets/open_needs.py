@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
 from tui_tasks.tui.state.seen import key_of_agent
@@ -219,10 +220,11 @@ def counted(number: int, word: str) -> str:
 
 
 def visit(context: Context, need: Need) -> None:
-    """Show its task in the list, its job in the schedule, or itself in the inbox."""
+    """Show its task in the list, its job in the schedule, or itself in the inbox, as where its task was deleted."""
     context.navigation.close_overlays()
-    if need.task is not None:
-        context.navigation.go_to(need.task)
+    task = list_pages.line(context.db, need.task) if need.task is not None else None
+    if task is not None and not task.deleted and task.list_id in context.state.lists:
+        context.navigation.go_to(task.uid)
     elif need.job is not None:
         context.navigation.show_job(need.job)
     else:
