@@ -11,10 +11,11 @@ from textual.worker import WorkerFailed
 
 from tests.started import DEADLINE
 from tests.tui import idle
-from tests.tui.driving import lines, place_of, said
+from tests.tui.driving import lines, place_of, said, until
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs.dialogs import AddWords
+from tui_tasks.tui.keys import key_queue
 from tui_tasks.tui.state import database_link
 from tui_tasks.tui.tasks.quick_add import AddActions
 
@@ -277,3 +278,12 @@ async def test_after_quick_add_n_adds_another_at_once_and_the_cursor_moves(plan,
         await settled(app, pilot)
         names = [task.name for task in task_queries.tasks(app.link.db, app.state.current_list.id)]
         assert names[1:3] == ["one", "two"]
+
+
+async def test_a_command_right_after_quick_add_runs_when_no_word_follows(plan, open_app, monkeypatch):
+    app = open_app
+    monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", 0.05)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        type_at_once(app, "n", *"buy", "enter", "d")
+        await until(pilot, lambda: said(app).startswith("Deleted “buy”"))

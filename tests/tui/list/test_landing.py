@@ -11,6 +11,7 @@ import pytest
 from tests.tui.driving import by_agent, opened, said, settle, shown, task, until
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.tui.state.database_link import StateChanges
 
 REFUSED = "The cursor moved here by itself: look, and press the key again."
 pytestmark = pytest.mark.usefixtures("pressed_now")
@@ -185,3 +186,16 @@ async def test_progress_of_an_agent_holds_up_no_key(make_app, plan, agent, uids,
         agent(LogTask(uids[1], "half way"), EditTask(uids[1], {"description": "more"}))
         await settle(pilot, "L")
         assert task(app, uids[1]).status == "in_progress"
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_a_key_for_a_task_that_the_human_has_just_added_acts_at_once(make_app, plan, agent, uids, seconds, pane):
+    app = make_app(plan.path, pane=pane)
+    async with landed(app, agent, uids) as pilot:
+        app.pane.add_actions.do_new()
+        await settle(pilot, *"Five", "enter")
+        app.key_queue.clock = lambda: 1.0
+        app.pane.task_actions.landing.note(None, app.pane.target(), StateChanges(0, 1, (), all=True))
+        app.pane.show_added(app.pane.target())
+        await settle(pilot, "s", "d")
+        assert task(app, app.pane.target()).status == "done"

@@ -252,6 +252,7 @@ class BoardPane(TaskPane):
     @override
     def show_added(self, uid: str) -> None:
         """A new card may be in another column."""
+        self.task_actions.landing.forget()
         self.go_to(uid)
 
     def _follow(self, uid: str | None) -> bool:

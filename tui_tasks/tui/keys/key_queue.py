@@ -110,6 +110,9 @@ class KeyQueue:
         self._has_dropped = False
         self._tried = ""
         self._opens_again = ""
+        self._may_be_command = False
+        # A key that waits until a pause shows that it begins no word.
+        self._held: events.Key | None = None
         self.clock: Callable[[], float] = time.monotonic
         self._rest = RestOfWord(lambda: self.clock(), self._is_harmless)
         self.expect_rest = self._rest.expect
@@ -134,6 +137,11 @@ class KeyQueue:
         await self._catch_up()
         self.pressed.at = event.time
         self._hush()
+        is_later = self.clock() - self._typed_at > _PAUSE_AFTER_INPUT
+        if self._held is not None and (is_later or not _is_of_words(event)):
+            held, self._held = self._held, None
+            if event.key != "escape":
+                await self._take(held)
         if not self._is_lost(event) and not self._is_rest(event):
             await self._take(event)
 
@@ -144,12 +152,13 @@ class KeyQueue:
         self._refused, self._opens_again, self._has_dropped, self._tried = refused, "", False, action
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
 
-    def expect_more(self, action: str, refused: str) -> None:
+    def expect_more(self, action: str, refused: str, *, may_be_command: bool = False) -> None:
         """Note that a key has closed an input. What is typed on until a pause or Esc is dropped, but for keys that show
-        or move something, and for that of the `action` that opens it again.
+        or move something, and for that of the `action` that opens it again. One that `may_be_command` runs after a
+        pause.
         """
         self.expect_words(refused)
-        self._opens_again = action
+        self._opens_again, self._may_be_command = action, may_be_command
 
     def _is_lost(self, event: events.Key) -> bool:
         """Return whether a key is part of words for an input that could not open, which must not run as keys."""
@@ -157,7 +166,7 @@ class KeyQueue:
         if screen is None:
             return False
         has_opened = self._is_writing or (self._app.screen is not screen and not self._opens_again)
-        is_word = event.is_printable or event.key in _OF_WORDS
+        is_word = _is_of_words(event)
         pause = _PAUSE_AFTER_INPUT if self._opens_again else PAUSE
         if has_opened or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
@@ -167,13 +176,31 @@ class KeyQueue:
         self._typed_at = now
         if self._opens_again:
             shows = self._is_harmless(event.key) or self._action(event.key) == self._opens_again
-            if shows and event.key != "enter":
+            if shows and event.key != "enter" and self._held is None:
                 return False
+            if self._may_be_command and not self._has_dropped and self._hold(event):
+                return True
         elif event.key == "enter":
             self._expects_words_on = None
         self._has_dropped = True
         self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed was dropped.")
         return True
+
+    def _hold(self, event: events.Key) -> bool:
+        """Hold a key back that may be a command, unless another one is held: together they begin a word."""
+        if self._held is not None or event.key == "enter" or not self._action(event.key):
+            self._held = None
+            return False
+        self._held = event
+        self._app.set_timer(_PAUSE_AFTER_INPUT, lambda: self._app.call_later(self._release, event))
+        return True
+
+    async def _release(self, event: events.Key) -> None:
+        """Perform a key that was held, unless the human has done something else since."""
+        if self._held is event:
+            self._held = self._expects_words_on = None
+            if self.pressed.at == event.time:
+                await self._take(event)
 
     def _is_rest(self, event: events.Key) -> bool:
         """Return whether a key is a further letter of a word that a menu has chosen by its first one."""
@@ -282,6 +309,10 @@ class KeyQueue:
     async def _begun() -> None:
         for _ in range(_TURNS):
             await asyncio.sleep(0)
+
+
+def _is_of_words(event: events.Key) -> bool:
+    return event.is_printable or event.key in _OF_WORDS
 
 
 async def _caught_up(node: MessagePump) -> None:

@@ -208,7 +208,7 @@ class QuickAdd(ResilientMessages, Vertical):
             self.close()
         elif self._add():
             self.close()
-            self.context.expect_more("new", "Quick add is closed: n opens it again")
+            self.context.expect_more("new", "Quick add is closed: n opens it again", may_be_command=True)
 
     def add_and_go_on(self) -> None:
         """Add the task, and leave the line open for another."""

@@ -73,7 +73,8 @@ class TaskPane(Pane):
         raise NotImplementedError
 
     def show_added(self, uid: str) -> None:
-        """Put the cursor on an added task."""
+        """Put the cursor on a task that the human has added, which keys may change at once."""
+        self.task_actions.landing.forget()
         if not self.row_list.move_to(uid):
             self.context.say("Added; the filter hides it.")
 
