@@ -1,11 +1,11 @@
 """The dialects' own lists are a project's (docs: protocol, section 5)."""
 
 import json
-import subprocess
 import sys
 
 import pytest
 
+from tests import fork_server
 from tests.conftest import Talk
 from tests.talking import add, names
 from tui_tasks.core.read.tasks import ready_tasks
@@ -125,7 +125,7 @@ def test_commands_take_the_project_from_their_folder_else_from_what_names_it(tmp
 
     def run(folder, *words, **environment):
         command = [sys.executable, "-m", "tui_tasks", *words]
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=None, check=False)
+        return fork_server.run(command, cwd=folder, capture_output=True, text=True, env=None, check=False)
 
     assert "project web" in run(folders["web"], "init").stdout
     assert run(folders["web"], "init").returncode == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tui_tasks
+from tests import fork_server
 from tests.contract.client import terminal_input
 from tests.started import DEADLINE, Started
 from tui_tasks.dialects.tool_table import TABLE
@@ -29,7 +30,7 @@ def run(tmp_path: Path):
     environment.pop("TUI_TASKS_CONFIG", None)
 
     def run(*arguments: str, stdin: int = subprocess.DEVNULL, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return fork_server.run(
             [sys.executable, "-m", "tui_tasks", *arguments],
             env=environment | more,
             capture_output=True,
@@ -384,9 +385,8 @@ def test_the_scheduler_alone_runs_what_is_due_and_ends_when_it_is_told_to(tmp_pa
 
     def call(tool: str, **arguments: object) -> dict:
         command = [*base, "--no-scheduler", "call", tool, json.dumps(arguments)]
-        return json.loads(
-            subprocess.run(command, env=environment, capture_output=True, check=True, timeout=DEADLINE).stdout
-        )
+        done = fork_server.run(command, env=environment, capture_output=True, check=True, timeout=DEADLINE)
+        return json.loads(done.stdout)
 
     with Started([*base, "scheduler"], env=environment) as scheduler:
         made = call("scheduler:create_adhoc_task", name="x", system_prompt="", prompt="hello", dedicated_context=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import fork_server
 from tests.contract.client import environment, line, program
 from tests.started import DEADLINE, Started
 from tui_tasks.core.store import Store
@@ -18,7 +20,7 @@ from tui_tasks.dialects.tool_table import TABLE
 
 @pytest.fixture
 def run(tmp_path: Path, path: Path):
-    """Run a command in a shell, with redirections behind it."""
+    """Run a command, with redirections behind it in a shell; Python as the environment asks for it."""
 
     def run(
         command: str, redirected: str = "", given: bytes = b"", stdout: int = subprocess.PIPE, **more: str
@@ -26,6 +28,15 @@ def run(tmp_path: Path, path: Path):
         kept = environment(tmp_path, TUI_TASKS_DB=str(path)) | more
         kept.pop("PYTHONUNBUFFERED", None)
         kept |= {name: value for name, value in more.items() if name == "PYTHONUNBUFFERED"}
+        if (
+            not redirected
+            and "$" not in command
+            and not any(name.startswith(("PYTHON", "TUI_TASKS_SQLITE")) for name in more)
+        ):
+            words = program(*shlex.split(command))
+            return fork_server.run(
+                words, given, DEADLINE, env=kept, cwd=tmp_path, stdout=stdout, stderr=subprocess.PIPE
+            )
         shell = ["sh", "-c", f'"$@" {command} {redirected}', "sh", *program()]
         return subprocess.run(
             shell,

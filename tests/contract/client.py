@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import tui_tasks
+from tests.fork_server import Forked
 from tests.on_server import url_of
 from tests.started import DEADLINE, Started
 
@@ -66,11 +67,19 @@ sys.exit(main(sys.argv[1:]))
 class Agent:
     """A `serve` process and the conversation with it."""
 
-    def __init__(self, db: Path, *options: str, reading: bool = True, is_patient: bool = False, **environ: str) -> None:
+    def __init__(
+        self,
+        db: Path,
+        *options: str,
+        reading: bool = True,
+        is_patient: bool = False,
+        start: type[Started] = Forked,
+        **environ: str,
+    ) -> None:
         self.errors = db.parent / f"stderr-{id(self)}.txt"
         self._log = self.errors.open("wb")
         command = [sys.executable, "-c", PATIENT] if is_patient else program()
-        self.process = Started(
+        self.process = start(
             [*command, "serve", "--db", url_of(str(db)), *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.started import DEADLINE, Started, until
+from tests import fork_server
+from tests.fork_server import Forked
+from tests.started import DEADLINE, until
 
 REPORTS = 200
 
@@ -28,7 +30,7 @@ def test_an_agent_that_lies_gets_no_pass_by_any_door(tmp_path: Path) -> None:
         file.chmod(0o600)
     program = [sys.executable, "-m", "tui_tasks"]
     environment = os.environ | {"TUI_TASKS_CONFIG": str(config)}
-    serve = Started(
+    serve = Forked(
         [*program, "serve", "--db", str(database)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -44,7 +46,7 @@ def test_an_agent_that_lies_gets_no_pass_by_any_door(tmp_path: Path) -> None:
     def call(settings: Path, *words: str) -> None:
         given = environment | {"TUI_TASKS_CONFIG": str(settings)}
         command = [*program, "call", "--db", str(database), *words]
-        subprocess.run(command, env=given, capture_output=True, timeout=DEADLINE, check=False)
+        fork_server.run(command, env=given, capture_output=True, timeout=DEADLINE, check=False)
 
     def verified(uid: str) -> str:
         return ask("control:task", uid=uid)["result"]["verified"]

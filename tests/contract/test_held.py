@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
+from tests import fork_server
 from tests.contract.client import DEADLINE, Agent, environment, program
 
 
@@ -16,7 +16,7 @@ def test_what_the_configuration_names_is_held_whichever_process_files_it(tmp_pat
     with Agent(db, "--no-scheduler", TUI_TASKS_CONFIG=str(config)) as agent:
         uid = agent.ok("tasklist:add_task", name="by a channel")["uid"]
         command = program("call", "--db", str(db), "tasklist:add_task", "name=by call")
-        made = subprocess.run(
+        made = fork_server.run(
             command,
             capture_output=True,
             check=True,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import fork_server
 from tests.contract.client import DEADLINE, ROOT, Agent, environment, line, program
 from tests.started import Started, until
 from tests.talking import ADD
@@ -25,7 +26,7 @@ from tui_tasks.core.store import Store
 
 def serve(db, data: bytes, *options: str, **environ: str) -> subprocess.CompletedProcess[bytes]:
     """A whole conversation at once."""
-    return subprocess.run(
+    return fork_server.run(
         program("serve", "--db", str(db), *options),
         input=data,
         capture_output=True,
@@ -89,7 +90,7 @@ def test_a_database_and_its_folder_are_made_private(db):
 
 def test_the_database_is_named_by_option_environment_or_the_users_data_directory(tmp_path):
     def run(*options: str, **environ: str) -> None:
-        done = subprocess.run(
+        done = fork_server.run(
             program("serve", *options),
             input=line(ADD, 1, name="one"),
             capture_output=True,

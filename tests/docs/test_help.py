@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import fork_server
 from tests.contract.client import DEADLINE, ROOT, environment, program
 from tests.docs import manual_page
 from tests.started import Started
@@ -26,7 +27,7 @@ TOPICS = sorted(page.stem for page in (ROOT / "tui_tasks" / "docs").glob("*.md")
 
 
 def run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return fork_server.run(
         program("help", *arguments),
         capture_output=True,
         text=True,

@@ -15,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests import fork_server
 from tests.conftest import START
 from tests.contract.client import DEADLINE, ROOT, environment, program
 from tests.docs import command_schemas
@@ -190,7 +191,7 @@ def test_the_page_and_the_help_tell_the_statuses_that_come(
     env = environment(tmp_path, TUI_TASKS_DB=str(tmp_path / "tasks.db"))
 
     def ends(*words: str) -> int:
-        return subprocess.run(program(*words), env=env, capture_output=True, timeout=DEADLINE, check=False).returncode
+        return fork_server.run(program(*words), env=env, capture_output=True, timeout=DEADLINE, check=False).returncode
 
     assert [ends("add", "one"), ends("done", "2"), ends("done", "--bogus")] == [0, 1, 2]
     assert parser().format_help().rstrip().endswith("130 interrupted.")

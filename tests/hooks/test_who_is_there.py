@@ -78,7 +78,7 @@ def test_a_session_is_there_while_its_process_is_and_then_gone(db: Path) -> None
 
 @pytest.mark.linux
 def test_an_agent_whose_process_is_suspended_is_stopped_whatever_it_was_doing(db: Path) -> None:
-    with Hooked(db) as working, Hooked(db) as waiting, Agent(db, "--agent", "ann") as ann:
+    with Hooked(db) as working, Hooked(db) as waiting, Agent(db, "--agent", "ann", start=Started) as ann:
         working.tells("a", "UserPromptSubmit", prompt="go")
         waiting.tells("b", "PermissionRequest", tool_name="Bash", tool_input={"command": "ls"})
         ann.ok("tasklist:display")

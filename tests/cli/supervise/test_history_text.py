@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock, Talk
-from tests.started import Started
+from tests.fork_server import Forked
 from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise import history_text
@@ -122,8 +122,8 @@ def test_a_follower_in_another_process_hears_of_each_change_as_it_happens(path: 
     serve = [sys.executable, "-m", "tui_tasks", "serve", "--db", str(path), "--no-scheduler"]
     environment = {**os.environ, "PYTHONUNBUFFERED": ""}
     with (
-        Started(follow, stdout=subprocess.PIPE, env=environment) as follower,
-        Started(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server,
+        Forked(follow, stdout=subprocess.PIPE, env=environment) as follower,
+        Forked(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server,
     ):
         assert follower.stdout is not None
         assert server.stdin is not None

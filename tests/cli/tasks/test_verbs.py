@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests import fork_server
 from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
 from tests.started import DEADLINE
@@ -633,7 +634,7 @@ def test_no_agent_is_served_the_tools_of_the_verbs(talk: Talk) -> None:
 def run(tmp_path: Path):
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         env = environment(tmp_path)
-        return subprocess.run(
+        return fork_server.run(
             program(*arguments), env=env, capture_output=True, text=True, timeout=DEADLINE, check=False
         )
 

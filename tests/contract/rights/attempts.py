@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests import fork_server
 from tests.contract.client import environment, program
 from tests.started import DEADLINE
 from tui_tasks import clock
@@ -84,7 +85,7 @@ def assert_recorded(db: Path, *expected: tuple[str, str]) -> None:
 
 
 def call(db: Path, tool: str, arguments: dict[str, Any], *options: str, **environ: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
+    return fork_server.run(
         program("call", tool, json.dumps(arguments), "--db", str(db), *options),
         env=environment(db.parent, **environ),
         capture_output=True,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests import fork_server
 from tests.contract.client import Agent, environment, program
 from tests.contract.rights.attempts import NOW, OWN, assert_recorded, call, kept, over_mcp
 from tui_tasks.core.commit import journal
@@ -59,7 +60,7 @@ def test_bounds_are_refused_by_commands_that_would_not_keep_them(db):
     for option in ("--agent-only", "--list-only"):
         for arguments in ((option, "x", "ls"), ("ls", option, "x"), ("add", "one", option, "x")):
             command = program(*arguments, "--db", str(db))
-            done = subprocess.run(command, env=environment(db.parent), capture_output=True, stdin=subprocess.DEVNULL)
+            done = fork_server.run(command, env=environment(db.parent), capture_output=True, stdin=subprocess.DEVNULL)
             assert (done.returncode, done.stdout) == (2, b"")
     assert_recorded(db)
 

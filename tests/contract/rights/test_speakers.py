@@ -6,6 +6,7 @@ import json
 import subprocess
 from typing import Any
 
+from tests import fork_server
 from tests.contract.client import Agent, environment, program
 from tests.contract.rights.attempts import HUMANS, NAMES, OWN, assert_recorded, call, kept, over_mcp
 from tui_tasks.core.commit import journal
@@ -34,7 +35,7 @@ def test_by_the_option_of_any_command(db):
         assert "reserved" in done.stderr
     for command in ("serve", "mcp", "watch", "undo"):
         arguments = program(command, "--db", str(db), "--agent", "human")
-        done = subprocess.run(arguments, env=environment(db.parent), capture_output=True, stdin=subprocess.DEVNULL)
+        done = fork_server.run(arguments, env=environment(db.parent), capture_output=True, stdin=subprocess.DEVNULL)
         assert (done.returncode, done.stdout) == (2, b"")
     # A verb for people speaks as the shell, and so it is kept.
     assert_recorded(db, *[("agent", OWN)] * len(some), *[("agent", "")] * 3, ("shell", ""))

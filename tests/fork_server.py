@@ -1,0 +1,164 @@
+"""Processes of the program, forked from one that has imported it: a start takes a tenth of the time.
+
+`Forked` takes a command as `Started` does. Its process has pipes, an environment, a folder and a pid of its own, hears
+signals, and ends as Python ends. It differs in this: `IMPORTED` is imported already, its parent is no test, and /proc
+shows the command line and the environment of the fork server. A test of imports, of terminals, of closed streams or of
+the processes above the program starts a real one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import runpy
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tests.started import Started
+
+ROOT = Path(__file__).parent.parent
+IMPORTED = ("tui_tasks.cli.main", "tui_tasks.channel.loop", "tui_tasks.runner.scheduler_service")
+_INT = struct.Struct("i")
+
+
+class Forked(Started):
+    """A process of `python -m MODULE` or `python -c CODE`."""
+
+    def _execute_child(self, command: Any, *given: Any) -> None:
+        (_, preexec, _, passed, folder, environment, _, _, is_shell) = given[:9]
+        ends, (*_, is_leader, group) = given[9:15], given[15:]
+        words = [os.fspath(word) for word in command]
+        assert words[0] == sys.executable, words[0]
+        assert (preexec, tuple(passed), is_shell, group) == (None, (), False, -1), "only a real process has that"
+        environment = dict(os.environ if environment is None else environment)
+        streams = [end if end >= 0 else own for own, end in enumerate((ends[0], ends[3], ends[5]))]
+        self._line, line = socket.socketpair()
+        with line:
+            socket.send_fds(_server(_at_start(environment)), [b"."], [line.fileno(), *streams])
+        told = {"words": words[1:], "environment": environment, "folder": os.fspath(folder or Path.cwd())}
+        told |= {"is_leader": bool(is_leader), "umask": _umask()}
+        self._line.sendall(json.dumps(told).encode() + b"\n")
+        (self.pid,) = _INT.unpack(self._line.recv(_INT.size))
+        self._child_created = True
+        self._close_pipe_fds(*ends)
+
+    def _try_wait(self, flags: int) -> tuple[int, int]:
+        self._line.setblocking(not flags & os.WNOHANG)
+        try:
+            (status,) = _INT.unpack(self._line.recv(_INT.size))
+        except BlockingIOError:
+            return 0, 0
+        self._line.close()
+        return self.pid, status
+
+    def _internal_poll(self, *_: Any, **__: Any) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._wait(0)
+        return self.returncode
+
+
+def run(command: Any, input: Any = None, timeout: float | None = None, **how: Any) -> subprocess.CompletedProcess[Any]:
+    """Do as `subprocess.run`."""
+    if how.pop("capture_output", False):
+        how |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    if input is not None:
+        how["stdin"] = subprocess.PIPE
+    is_checked = how.pop("check", False)
+    with Forked(command, **how) as process:
+        out, errors = process.communicate(input, timeout)
+    done = subprocess.CompletedProcess(command, process.returncode, out, errors)
+    if is_checked:
+        done.check_returncode()
+    return done
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _at_start(environment: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """What Python and the program read of an environment as they start and are imported."""
+    names = ("PYTHON", "LANG", "LC_", "TUI_TASKS_SQLITE_DRIVER")
+    return tuple(sorted((name, value) for name, value in environment.items() if name.startswith(names)))
+
+
+@cache
+def _server(at_start: tuple[tuple[str, str], ...]) -> socket.socket:
+    ours, theirs = socket.socketpair()
+    code = f"from tests.fork_server import serve; serve({theirs.fileno()})"
+    pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
+    with theirs:
+        # It ends when this process has ended, and with it the socket.
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            cwd=ROOT, env=dict(at_start), pass_fds=[theirs.fileno()], start_new_session=True, **pipes,
+        )  # fmt: skip
+    return ours
+
+
+def serve(number: int) -> None:
+    """Fork a process for each request, until whoever asks has ended."""
+    asked = socket.socket(fileno=number)
+    for name in IMPORTED:
+        import_module(name)
+    assert threading.active_count() == 1, "a thread does not outlive a fork"
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, _reap)
+    while ends := socket.recv_fds(asked, 1, 4)[1]:
+        if os.fork() == 0:
+            asked.close()
+            _become(socket.socket(fileno=ends[0]), ends[1:])
+            return
+        for end in ends:
+            os.close(end)
+
+
+def _reap(*_: object) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _become(line: socket.socket, streams: list[int]) -> None:
+    """Fork a process that runs the program, and tell its pid and its end from this one."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with line.makefile("rb") as file:
+        told = json.loads(file.readline())
+    if pid := os.fork():
+        for end in streams:
+            os.close(end)
+        line.sendall(_INT.pack(pid))
+        status = os.waitpid(pid, 0)[1]
+        with contextlib.suppress(BrokenPipeError):
+            line.sendall(_INT.pack(status))
+        os._exit(0)
+    line.close()
+    if told["is_leader"]:
+        os.setsid()
+    for own, end in enumerate(streams):
+        os.dup2(end, own)
+        os.close(end)
+    os.umask(told["umask"])
+    os.chdir(told["folder"])
+    # The fork server's own are among them; where the locale is C, Python adds one of its own.
+    os.environ.update(told["environment"])
+    time.tzset()
+    how, code, *words = told["words"]
+    sys.argv = [how, *words]
+    if how == "-m":
+        runpy.run_module(code, run_name="__main__", alter_sys=True)
+    else:
+        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
