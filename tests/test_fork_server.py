@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 from tests import fork_server
 from tests.fork_server import Forked
-from tests.started import Started
+from tests.started import Started, until
 
 LOOKS = """
 import atexit, json, os, signal, sys, threading
@@ -57,3 +58,25 @@ def test_the_program_says_the_same_and_what_is_not_the_same_is_refused(tmp_path:
     assert started.stdout
     with pytest.raises(AssertionError, match="only a real process has that"):
         Forked(command, pass_fds=[0])
+
+
+USES = """
+import sys
+from tests import fork_server
+fork_server.run([sys.executable, "-c", "import os; print(os.getsid(0))"])
+"""
+
+
+def test_the_fork_server_ends_with_the_process_that_uses_it() -> None:
+    with Started([sys.executable, "-c", USES], cwd=fork_server.ROOT, stdout=subprocess.PIPE) as user:
+        leader = int(user.communicate()[0])
+    assert leader != os.getsid(0)
+    until(lambda: not _is_there(leader), "the end of the fork server")
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
