@@ -31,6 +31,8 @@ _KEY_SECONDS: Final = 0.1  # between two keys of a person
 _MAX_SOCKET: Final = 100  # characters that the path of a socket may have
 _SIZE: Final = (160, 48)  # of a terminal that is started without one
 _MIN_SIZE: Final = (80, 24)
+# What tmux writes at the bottom of a terminal whose program has ended, far below its last lines.
+_DEAD: Final = re.compile(r"\s*^Pane is dead(?: \(.*\))?\s*\Z", re.MULTILINE)
 _CONFIGURATION: Final = f"""\
 set -g default-terminal screen-256color
 set -g remain-on-exit on
@@ -148,7 +150,7 @@ class Terminals:
         if not self.socket.exists():
             return []
         done = self._run("capture-pane", "-p", "-J", "-t", f"={name}:", "-S", f"-{most}")
-        printed = done.stdout.rstrip().splitlines() if done.returncode == 0 else []
+        printed = _DEAD.sub("", done.stdout).rstrip().splitlines() if done.returncode == 0 else []
         return [line.rstrip() for line in printed[-most:]]
 
     def type_line(self, name: str, text: str) -> bool:

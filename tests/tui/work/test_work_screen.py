@@ -414,6 +414,22 @@ async def test_space_peeks_at_the_last_lines_and_enter_goes_to_the_terminal(plan
     assert attached == ["robot-1", "robot-1"]
 
 
+async def test_the_peek_of_an_agent_that_crashes_says_how_it_ended_below_its_last_lines(plan, make_app, monkeypatch):
+    work = begun(plan, 9, has_terminal=True)
+    monkeypatch.setattr(agent_terminals, "last_lines", lambda *_: [*map(str, range(99)), "the last"])
+    monkeypatch.setattr(agent_screens, "PEEK_SECONDS", 0.1)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(Peek(app.context, work.agent))
+        await until(pilot, lambda: "the last" in shown(app))
+        assert "robot-1   working" in lines(app)[0]
+        with Store(plan.path) as store:
+            store.commit(FailWork(work.uid, BOOM), actor="system", now=NOW)
+        await until(pilot, lambda: BOOM in shown(app))
+        assert "robot-1   ✗ failed   task/9" in lines(app)[0]
+        assert lines(app)[-4:-1] == ["the last", "", f" ✗ {BOOM}"]
+
+
 async def test_enter_on_an_agent_without_a_terminal_of_ours_shows_its_log_and_peeking_says_why_not(plan, make_app):
     begun(plan, 9)
     app = make_app(plan.path)

@@ -20,14 +20,14 @@ from tui_tasks.hooks import transcript_view
 from tui_tasks.hooks.programs.fields import Item
 from tui_tasks.hooks.transcript_view import Source, Transcript
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, block, wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
@@ -42,19 +42,24 @@ _MOST: Final = 200
 
 
 class LastLines(TextDrawing):
-    """Draws the last lines that fit."""
+    """Draws the last lines that fit, and below them how its work failed."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.texts: list[str] = []
+        self.failure = ""
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, cut to the width."""
-        ascii_only = self.context.ascii_only
+        ascii_only, key = self.context.ascii_only, self.context.keymap.key_of("peek_terminal")
+        mark = look("failed").mark(ascii_only=ascii_only)
+        end = [[], *block(f"{mark} {self.failure}", width - 1, "$state-failed")] if self.failure else []
         if not self.texts:
-            key = self.context.keymap.key_of("peek_terminal")
-            return [[(f" It has shown nothing yet: {key} goes to its terminal.", "$muted")]]
-        return [[(safe_line(text, max(1, width), ascii_only=ascii_only), "")] for text in self.texts[-max(1, height) :]]
+            nothing = f"It has shown nothing yet: {key} goes to its terminal."
+            why = "Nothing is kept of what it has shown." if end else nothing
+            return [[(f" {why}", "$muted")], *end]
+        texts = self.texts[-max(1, height - len(end)) :]
+        return [*([(safe_line(text, max(1, width), ascii_only=ascii_only), "")] for text in texts), *end]
 
 
 class Peek(Overlay):
@@ -71,11 +76,12 @@ class Peek(Overlay):
         self._agent = agent
         self._drawing = LastLines(context)
         self._lines = TextLines(context, self._drawing, id="last-lines")
+        self._head_line = FrameLine(context, self._head, id="peek-head")
         self._is_looking = False
 
     def compose(self) -> ComposeResult:
         """Compose head and lines."""
-        yield FrameLine(self.context, self._head, id="peek-head")
+        yield self._head_line
         yield rule(self.context)
         yield self._lines
         yield FootLine(self.context, id="foot")
@@ -88,9 +94,17 @@ class Peek(Overlay):
         self.call_later(self._look)
 
     def _head(self, width: int) -> list[tuple[str, str]]:
-        work = self._work()
-        place = f"   {work.state}   {work.branch or work.worktree}" if work is not None else ""
-        return [(f" {agent_text.who(self._agent, 40)}", "bold"), (safe_line(place, max(1, width - 44)), "$muted")]
+        work, name = self._work(), f" {agent_text.who(self._agent, 40)}"
+        if work is None:
+            return [(name, "bold")]
+        session = session_queries.find(self.context.db, self._agent)
+        is_gone = session is not None and session.state == session_queries.GONE
+        state, color = "ended" if is_gone and work.state == "working" else work.state, "$muted"
+        if state == "failed":
+            failed = look(state)
+            state, color = f"{failed.mark(ascii_only=self.context.ascii_only)} {state}", failed.color
+        place = safe_line(work.branch or work.worktree, max(1, width - cell_len(name + state) - 6))
+        return [(name, "bold"), (f"   {state}", color), (f"   {place}", "$muted")]
 
     def _work(self) -> Work | None:
         return work_queries.of_agent(self.context.db, self._agent)
@@ -110,8 +124,10 @@ class Peek(Overlay):
             )
         finally:
             self._is_looking = False
-        if lines != self._drawing.texts:
-            self._drawing.texts = lines
+        self._head_line.redraw()
+        failure = work.message or "" if work.state == "failed" else ""
+        if (lines, failure) != (self._drawing.texts, self._drawing.failure):
+            self._drawing.texts, self._drawing.failure = lines, failure
             self._lines.redraw()
 
     def do_peek_back(self) -> None:
