@@ -241,11 +241,11 @@ MAX_CHARS: Final = 30_000
 def prompt(db: Database, task: Task, work: Work, words: str = "", *, command: str = "tui-tasks") -> str:
     """Return the task with all that is known of it, the human's extra words, and how to report."""
     home = task_queries.list_by_id(db, task.list_id)
-    parts = [f"Work on task #{task.number}: {task.name}"]
+    parts = [f"{session_queries.PROMPT_OF_WORK}{task.number}: {task.name}"]
+    if words.strip():
+        parts.append(f"{session_queries.ADDED_BY_HUMAN}{words.strip()}")
     if task.description:
         parts.append(task.description)
-    if words.strip():
-        parts.append(words.strip())
     if log := task_records.logs(db, task.uid)[-MAX_LOG:]:
         parts.append("Log:\n" + "\n".join(f"- {entry.agent}: {entry.message}" for entry in log))
     if task.links:

@@ -11,6 +11,7 @@ from tests.tui.plan import MINUTE, NOW, ZONE, at
 from tests.tui.sessions import Sessions
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, NoteStuck, OpenAsk, PauseAgent, SendMessage
+from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import (
     AcceptTask,
     AddTask,
@@ -26,7 +27,9 @@ from tui_tasks.core.operations.tasks import (
     MoveTask,
     SetListReview,
 )
+from tui_tasks.core.operations.work import FailWork, RunWork, StartWork
 from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.agents.session_queries import ADDED_BY_HUMAN, PROMPT_OF_WORK
 from tui_tasks.core.read.pages import log_lines, log_pages
 from tui_tasks.core.read.pages.task_filter import Filter
 from tui_tasks.core.store import Store
@@ -440,6 +443,9 @@ def test_a_line_of_the_log_is_found_by_every_word_that_it_shows(evening):
         do("claude-1", OpenAsk("May I go on?", ()))
         do("human", SetListReview(evening.list_uid, True))
         do("claude-1", CloseAsk(do("claude-1", OpenAsk("Really?", ()))[0].uid, "withdrawn"))
+        work = do("human", StartWork(evening[9], "robot", "/repo", "/trees/9", branch="task/9", base="main"))[0]
+        do("system", RunWork(work.uid, prompt="Work on task #9: Old cookie banner\n\nYou are in /trees/9."))
+        do("system", EndSession(work.agent, "its process has ended"), FailWork(work.uid, "exit 3"))
         numbers = {job.uid: number for number, job in enumerate(job_queries.jobs(store.db), 1)}
         lines = log_pages.page(store.db, log_pages.FIRST, 1_000)
         missed = {}
@@ -601,6 +607,10 @@ def test_every_kind_of_entry_has_words(tmp_path):
         do(LogTask(one.uid, "noted"), actor="a")
         do(DeleteTask(two.uid))
         do(Undo())
+        three = do(AddTask("three", home.uid))[0]
+        work = do(StartWork(three.uid, "robot", "/repo", "/trees/1", makes_worktree=False))[0]
+        do(RunWork(work.uid, prompt=f"{PROMPT_OF_WORK}3: three\n\n{ADDED_BY_HUMAN}Be brief.\n\nYou are in /trees/1."))
+        do(EndSession(work.agent, "its process has ended"), FailWork(work.uid, "exit 3"), actor="system")
         lines = log_pages.page(store.db, log_pages.FIRST, 100)
         told = [(line.word, text_of(line)) for line in lines]
     assert told == [
@@ -616,6 +626,18 @@ def test_every_kind_of_entry_has_words(tmp_path):
         ("log", "noted"),
         ("delete", "two"),
         ("back", "undo: two"),
+        ("new", "three"),
+        ("session", "session started"),
+        ("status", "pending → in progress"),
+        ("claim", "claimed for robot-1"),
+        ("work", "work of robot-1 started"),
+        ("session", "session started"),
+        ("session", "asked for: Be brief."),
+        ("work", "work of robot-1 updated"),
+        ("session", "session of robot-1 ended"),
+        ("work", "work of robot-1 failed: exit 3"),
+        ("status", "in progress → pending"),
+        ("claim", "claim of robot-1 released"),
     ]
 
 

@@ -295,6 +295,7 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
         assert "✗ robot-1 ended with" in shown(app)
         await settle(pilot, "a")
         assert any(BOOM in line and line.strip(" >•").startswith("✗") for line in lines(app))
+        assert "session prompted" not in shown(app), "it has said nothing"
         await settle(pilot, "escape", "A")
         assert any("robot-1" in line and "failed" in line and BOOM in line for line in lines(app))
 

@@ -16,6 +16,7 @@ from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation, TakeBack
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read.agents import fleet
+from tui_tasks.core.read.agents.session_queries import own_words
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -85,7 +86,7 @@ def _states(store: Store) -> dict[str, tuple[str, str]]:
 def _line(agent: dict[str, Any], word: str, more: str) -> str:
     is_waiting = word == "waiting" and agent["waiting_for"]
     state = f"waiting ({agent['waiting_for']})" if is_waiting else ": ".join(filter(None, (word, more)))
-    at = agent["tool"] or agent["last_message"] or agent["last_prompt"] or ""
+    at = agent["tool"] or agent["last_message"] or own_words(agent["last_prompt"])
     words = [agent_names.display_name(agent["agent"]), state, agent["project"] or agent["cwd"] or "", at]
     return "  ".join(safe_line(word, _WORDS) for word in words if word)
 

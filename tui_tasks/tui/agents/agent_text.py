@@ -17,7 +17,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.read.agents.session_queries import process
+from tui_tasks.core.read.agents.session_queries import asked_for, process
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text.glyphs import look
@@ -203,7 +203,14 @@ def latest_words(word: Word | None, context: Context | None = None) -> str:
         return word.text if asked.state == "open" else f"{outcome(asked, context.clock.now())}: {word.text}"
     if word.kind == "status":
         return look(word.text).word
-    return word.text or word.kind.replace(".", " ").replace("_", " ")
+    is_of_session = word.kind.startswith("session.")  # its state says the same
+    return word.text or ("" if is_of_session else word.kind.replace(".", " ").replace("_", " "))
+
+
+def quoted_words(word: Word | None, context: Context) -> str:
+    """Return the same, what it said itself in quotes."""
+    text = latest_words(word, context)
+    return f'"{text}"' if text and word is not None and word.kind in ("logged", "asked") else text
 
 
 def where(member: Member, context: Context) -> str:
@@ -260,8 +267,8 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return f"{member.tool}{since}", ""
     if state == "working" and (said := _said_since(member)):
         return f'"{said}"', ""
-    if state == "working" and session is not None and session.last_prompt:
-        return session.last_prompt, "$muted"
+    if state == "working" and (prompt := asked_for(session)):
+        return prompt, "$muted"
     if state == "idle" and session is not None and agent_states.is_silent(session, now):
         return "not reported yet: its terminal may ask something", "$state-needs-you"
     if member.word is not None and member.word.kind == "asked" and last == latest_words(member.word, context):
@@ -317,8 +324,8 @@ def besides(member: Member, context: Context, primary: str, state: str) -> list[
         said = word.text
     if said and said not in primary:
         found.append((f'"{said}"', "$muted"))
-    elif session is not None and session.last_prompt and session.last_prompt not in primary:
-        found.append((f"asked for: {session.last_prompt}", "$muted"))
+    elif (prompt := asked_for(session)) and prompt not in primary:
+        found.append((f"asked for: {prompt}", "$muted"))
     return found
 
 

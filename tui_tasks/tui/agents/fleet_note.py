@@ -7,7 +7,7 @@ from typing import Final
 
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.read.agents.session_queries import AgentSession, process
+from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
 from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
 from tui_tasks.text import times
@@ -93,7 +93,8 @@ class FleetNote(TextDrawing):
         """Yield its words without open questions, which are shown whole, and one of runs that follow each other."""
         before = ""
         for word in self._words:
-            if not (word.kind == "ran" == before or (word.kind == "asked" and self._view is not None)):
+            is_shown = word.kind == "ran" == before or (word.kind == "asked" and self._view is not None)
+            if not is_shown and agent_text.latest_words(word):
                 yield word
             before = word.kind
 
@@ -116,8 +117,8 @@ class FleetNote(TextDrawing):
         now, room = self.context.clock.now(), max(8, width - 14)
         session = member.session
         lines: list[Drawn] = []
-        if session is not None and session.last_prompt:
-            lines.append([(" asked for  ", "$muted"), (safe_line(session.last_prompt, room), "")])
+        if prompt := asked_for(session):
+            lines.append([(" asked for  ", "$muted"), (safe_line(prompt, room), "")])
         if session is not None and session.last_message:
             lines.append([(" said last  ", "$muted"), (safe_line(session.last_message, room), "")])
         if member.tool is not None and member.tool_since is not None:

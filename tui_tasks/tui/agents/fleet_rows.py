@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
+from tui_tasks.core.read.agents.session_queries import asked_for
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import AGENT_LOOKS, Look, sign
@@ -358,7 +359,7 @@ class FleetRows(RowDrawing[FleetRow]):
         """Return number and name of an agent's task; without a task, what it was asked for."""
         if (task := self._task_of(row)) is not None:
             return f"#{task.number} {task.name}"
-        prompt = row.session.last_prompt if row.session is not None and row.state != "gone" else None
+        prompt = asked_for(row.session) if row.state != "gone" else ""
         return f'"{safe_line(prompt, _PURPOSE)}"' if prompt else ""
 
     def _task_of(self, row: Member) -> TaskLine | None:

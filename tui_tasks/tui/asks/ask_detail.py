@@ -13,6 +13,7 @@ from tui_tasks.core.decided_text import NEWLINE, decided_line, decided_lines, pr
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.activity import Word
+from tui_tasks.core.read.agents.session_queries import asked_for
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.rules.agents.request_text import (
     MAX_OPTIONS,
@@ -252,9 +253,8 @@ class AskDetail(TextDrawing):
         """Return what the agent was asked for, and what it has said and done, newest first."""
         lines: list[Drawn] = []
         member = next((one for one in self.context.state.members if one.name == ask.agent), None)
-        if member is not None and member.session is not None and member.session.last_prompt:
-            prompt = safe_line(member.session.last_prompt, max(8, room - 13))
-            lines.append([("   asked for  ", "$muted"), (prompt, "")])
+        if prompt := asked_for(member.session if member is not None else None):
+            lines.append([("   asked for  ", "$muted"), (safe_line(prompt, max(8, room - 13)), "")])
         news = [word for word in self._words if word.kind in _NEWS and agent_text.latest_words(word)]
         for word in news[:_MAX_WORDS]:
             task = agent_text.live_task(self.context.db, word.task) if word.task else None

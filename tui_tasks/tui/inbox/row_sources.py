@@ -204,9 +204,8 @@ class StuckAgents(RowSource[Member]):
 
     @override
     def more(self, row: Member) -> list[Part]:
-        said = agent_text.latest_words(row.word, self.context)
         about = f"at work on {row.task.name}" if row.task is not None else ""
-        return [(text, "$muted") for text in (about, f'"{said}"' if said else "") if text]
+        return [(text, "$muted") for text in (about, agent_text.quoted_words(row.word, self.context)) if text]
 
     @override
     def name(self, row: Member) -> str:
@@ -220,8 +219,8 @@ class StuckAgents(RowSource[Member]):
         lines += block(why or "not heard", room, color)
         if row.task is not None and not is_named:
             lines += block(f"#{row.task.number} {row.task.name}", room)
-        said = agent_text.latest_words(row.word, self.context)
-        return lines + ([[], *block(f'"{said}"', room, "$muted")] if said else [])
+        said = agent_text.quoted_words(row.word, self.context)
+        return lines + ([[], *block(said, room, "$muted")] if said else [])
 
     def do_stuck_open(self) -> None:
         """Show the agent among the others, from where Back leads to the row."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.core import vocab
+from tui_tasks.core.read.agents.session_queries import own_words
 from tui_tasks.core.read.pages import log_words
 from tui_tasks.core.read.pages.log_lines import LogLine
-from tui_tasks.core.read.pages.log_words import CLAIM_OF, EDITED, FIELD_WORDS, OK, SWITCHES, phrase
+from tui_tasks.core.read.pages.log_words import EDITED, FIELD_WORDS, OF_HOLDER, OK, SWITCHES, phrase
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.times import duration
 from tui_tasks.tui.agents import agent_text
@@ -129,7 +130,8 @@ def _of_people(line: LogLine) -> str:
     if kind == "session.failed":
         return f"{phrase(kind, new)}: {new['last_message']}" if new.get("last_message") else phrase(kind, new)
     if kind == "session.prompted" and new.get("last_prompt"):
-        return f"{phrase(kind, new)}: {new['last_prompt']}"
+        asked = own_words(str(new["last_prompt"]))
+        return f"{phrase(kind, new)}: {asked}" if asked else phrase(kind, {})
     if kind == "session.idle" and new.get("last_message"):
         return f"{phrase(kind, new)}: {new['last_message']}"
     if line.word == "stuck":
@@ -140,7 +142,11 @@ def _of_people(line: LogLine) -> str:
     if line.word == "terminal":
         return f"{new.get('command')} at {new.get('terminal')} < {' < '.join(map(str, new.get('parents') or ()))}"
     if line.holder is not None:
-        return CLAIM_OF.format(holder=agent_text.who(line.holder), end=kind.partition(".")[2])
+        if kind == "claim.taken":
+            return phrase(kind, new, lease=agent_text.who(line.holder))
+        what, _, end = kind.partition(".")
+        text = OF_HOLDER.format(what=what, holder=agent_text.who(line.holder), end=end)
+        return f"{text}: {new['message']}" if new.get("message") else text
     lease, names = duration(int(new.get("lease") or 0)), ", ".join(new.get("names") or ())
     return phrase(kind, new, lease=lease, names=names, name=new.get("name") or "a check", last=new.get("last") or 0)
 

@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.read.agents.session_queries import AgentSession
+from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
@@ -146,7 +146,7 @@ class AgentEntries:
         """Return the last word of an agent at work: its tool, else what it said, about its task if it has one."""
         session, word, task = member.session, member.word, member.task
         if session is not None:
-            said = session.last_message or (session.last_prompt if task is None else "")
+            said = session.last_message or (asked_for(session) if task is None else "")
             return one_line(member.tool) if member.tool is not None else _quoted(said)
         if task is not None and (word is None or word.task != task.uid):
             return _quoted(task_records.last_said(self.context.db, task.uid, member.name))
@@ -228,7 +228,7 @@ class AgentEntries:
         said = self.said(member)
         if member.task is not None:
             return self._entry(member, "working", said=said)
-        prompt = member.session.last_prompt if member.session is not None and member.tool is not None else None
+        prompt = asked_for(member.session) if member.tool is not None else ""
         return self._entry(member, "working", said=" ".join(filter(None, (said or "at work", _quoted(prompt)))))
 
     def _entry(

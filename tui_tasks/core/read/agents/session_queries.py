@@ -49,6 +49,24 @@ class AgentSession(msgspec.Struct, frozen=True, gc=False):
     ended_by: str | None
 
 
+PROMPT_OF_WORK: Final = "Work on task #"
+"""How the prompt begins with which `work` starts an agent."""
+ADDED_BY_HUMAN: Final = "The person adds: "
+"""What stands in it before the human's own words."""
+
+
+def asked_for(session: AgentSession | None) -> str:
+    """Return what a person asked of a session last, in their words; empty where they added none to a task."""
+    return own_words(session.last_prompt) if session is not None else ""
+
+
+def own_words(prompt: str | None) -> str:
+    """Return what a person wrote in a prompt: all of it, or what they added to the prompt of `work`."""
+    if prompt is None or not prompt.startswith(PROMPT_OF_WORK):
+        return prompt or ""
+    return prompt.partition(f"\n\n{ADDED_BY_HUMAN}")[2].partition("\n\n")[0]
+
+
 class SessionActivity(msgspec.Struct, gc=False):
     """What a session is doing, between two entries about it; `news` are columns that the next entry writes.
 

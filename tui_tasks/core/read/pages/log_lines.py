@@ -132,8 +132,8 @@ class LogLine(msgspec.Struct, frozen=True):
     `word` is its kind as in `KINDS`; `name` that of the task, list or job that it is about, a task's as it was called
     then; `number` is the task's, `list_id` its list now; `job` is the uid of the job; `reason` why a task failed or was
     skipped; `took` how long a run was, in microseconds; `is_redo` marks an undo that reverted another; `words` is how
-    many progress entries this line stands for, itself included; `holder` is the agent whose claim somebody else ended;
-    `asked` is the question that an entry is about.
+    many progress entries this line stands for, itself included; `holder` is the agent whose claim, session or work
+    somebody else has changed; `asked` is the question that an entry is about.
     """
 
     seq: int
@@ -249,8 +249,8 @@ def _line(db: Database, row: Any, fold: int | None) -> LogLine:
         more = _of_job(db, entity, uid, now)
     elif entity == "list":
         more["name"] = name or _name_of_list(db, uid)
-    elif entity == "claim" and (claim := task_records.find(db, uid)) is not None and claim.agent != actor:
-        more["holder"] = claim.agent
+    elif entity in ("claim", "session", "work") and (holder := _holder(db, entity, uid)) not in (None, actor):
+        more["holder"] = holder
     elif fold is not None and seq <= fold and kind == "task.logged" and undoes is None:
         more["words"] = max(1, len(newest_of_run(db, actor, task, seq)))
     line = LogLine(
@@ -258,6 +258,17 @@ def _line(db: Database, row: Any, fold: int | None) -> LogLine:
         list_id=list_id, number=number, gone=bool(gone), is_redo=bool(redo), **more,
     )  # fmt: skip
     return _of_ask(db, line) if entity == "ask" else line
+
+
+def _holder(db: Database, entity: str, uid: str) -> str | None:
+    """Return the agent whose claim, session or work it is; None: unknown."""
+    if entity == "session":
+        return uid
+    if entity == "work":
+        row = db.sql("SELECT agent FROM work WHERE uid = ?", (uid,)).fetchone()
+        return None if row is None else str(row[0])
+    claim = task_records.find(db, uid)
+    return claim.agent if claim is not None else None
 
 
 def _of_ask(db: Database, line: LogLine) -> LogLine:

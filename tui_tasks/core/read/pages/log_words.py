@@ -26,6 +26,7 @@ from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.record_tables import ClaimRow
 from tui_tasks.core.schema.tables import JournalRow, ListRow, TaskRow, columns
+from tui_tasks.core.schema.work_tables import WorkRow
 from tui_tasks.text.glyphs import look
 
 J = JournalRow
@@ -59,6 +60,7 @@ PHRASES: Final[dict[str, str]] = {
     "check.defined:deleted": "the configuration names {name} no more",
     "tool.failed": "{tool} failed",
     "session.failed": "its turn failed",
+    "session.prompted": "has been prompted",
     "session.prompted:last_prompt": "asked for",
     "session.idle:last_message": "says",
     "agent.unstuck": "works again",
@@ -71,8 +73,8 @@ PHRASES: Final[dict[str, str]] = {
     "journal.compacted": "earlier entries, up to {last:,}, were compacted away",
 }
 """What a line says of its entry, by the kind of the entry; by kind and value, where the entry has that value."""
-CLAIM_OF: Final = "claim of {holder} {end}"
-"""What a line says of the end of a claim that another than its holder has ended."""
+OF_HOLDER: Final = "{what} of {holder} {end}"
+"""What a line says of a claim, session or work that another than its holder has changed: `session of bob ended`."""
 
 FIELD_WORDS: Final = {
     "depends_on": "what it waits for",
@@ -102,7 +104,11 @@ _OLD_TEXTS: Final = ("name", "agent", "domain")
 _FIELDS: Final = {
     name for table in (TaskRow, ListRow, JobRow) for name in columns(table) if name not in vocab.HIDDEN
 } - {"status", "uid", "id", "list_id", "rank", "name_key", *SWITCHES}
-_HOLDER: Final = ClaimRow.select(ClaimRow.agent).where(ClaimRow.uid == J.uid)
+_HOLDER: Final = fn.COALESCE(
+    fn.IIF(J.entity == "claim", ClaimRow.select(ClaimRow.agent).where(ClaimRow.uid == J.uid), None),
+    fn.IIF(J.entity == "work", WorkRow.select(WorkRow.agent).where(WorkRow.uid == J.uid), None),
+    fn.IIF(J.entity == "session", J.uid, None),
+)
 _NUMBER_OF_JOB: Final = re.compile(r"s(\d{1,6})")
 # How many entries of an agent before its question are searched for the task that it is about, and of a task for why it
 # failed.
@@ -202,8 +208,8 @@ def _of_phrases(word: str) -> list[Any]:
         found.append(J.kind.in_(kinds))
     made = J.kind.in_([kind for word in ("new", "delete", "back", "edit") for kind in KINDS[word]])
     found += [made & (J.entity == entity) for entity in ("list", "job") if shows(entity, word)]
-    if shows(CLAIM_OF.partition("{")[0], word):
-        found.append((J.entity == "claim") & (fn.COALESCE(_HOLDER, J.actor) != J.actor))
+    if shows("of", word):
+        found.append(fn.COALESCE(_HOLDER, J.actor) != J.actor)
     if shows(OK, word):
         found.append((J.kind == "run.finished") & (_value(J.new, "outcome") == "success"))
     if shows(YOU, word):
@@ -265,7 +271,7 @@ def _of_another_row(word: str) -> Any:
     """
     asked = AskRow.select(AskRow.question).where(AskRow.uid == J.uid)
     home = ListRow.select(ListRow.name).where(ListRow.uid == J.uid)
-    named = fn.IIF(J.entity == "claim", _HOLDER, fn.IIF(J.kind.in_(KINDS["close"]), asked, None))
+    named = fn.COALESCE(_HOLDER, fn.IIF(J.kind.in_(KINDS["close"]), asked, None))
     named = fn.IIF(J.entity == "list", home, fn.IIF(J.entity.in_(["agent", "stuck"]), J.uid, named))
     return (
         contains(fn.COALESCE(named, ""), word)
