@@ -267,6 +267,16 @@ async def test_j_and_k_move_a_card_past_its_neighbour_in_the_list(plan, make_app
         assert names.index("Write integration tests") + 1 == names.index("Backup restore drill")
 
 
+async def test_marked_cards_move_within_their_column_together(plan, make_app):
+    by_agent(plan, "human", *(AddTask(f"more {each}", plan.list_uid) for each in range(2)))
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[6])
+        await settle(pilot, "v", "j", "v", "J")
+        moved = ["more 0", "Write integration tests", "Backup restore drill", "more 1"]
+        await until(pilot, lambda: columns(app)["Pending"] == moved)
+
+
 async def test_keys_typed_at_once_move_a_card_as_often_as_they_were_pressed(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(80, 24)) as pilot:

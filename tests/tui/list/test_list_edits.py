@@ -160,6 +160,18 @@ async def test_j_and_k_in_capitals_move_the_task_and_the_cursor_goes_with_it(app
         assert place_of(app, plan[2]) == 2
 
 
+@pytest.mark.parametrize(("key", "then"), [("J", [1, 3, 5, 2, 4, 6]), ("K", [2, 4, 1, 3, 5, 6])])
+async def test_marked_tasks_move_together_in_their_order_as_one_change(app, plan, key, then):
+    async with opened(app) as pilot:
+        before = order(app)
+        app.pane.row_list.mark([plan[4], plan[2]])
+        await press(app, pilot, key)
+        assert order(app)[:6] == [task(app, plan[number]).name for number in then]
+        assert set(app.pane.row_list.marks) == {plan[2], plan[4]}
+        await press(app, pilot, "u")
+        assert order(app) == before
+
+
 async def test_one_task_is_deleted_at_once_and_brought_back_by_u(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, "j", "d")

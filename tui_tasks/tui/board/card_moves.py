@@ -10,7 +10,6 @@ from textual.geometry import Offset
 from typing_extensions import override
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.tasks import MoveTask
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.vocab import OPEN
@@ -21,6 +20,7 @@ from tui_tasks.tui.board.card_column import Column
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.tasks.task_actions import in_order_with_next, moves_beside
 
 if TYPE_CHECKING:
     from tui_tasks.tui.board.board_pane import BoardPane
@@ -137,12 +137,11 @@ class CardMoves(Controller):
         await self._step(-1)
 
     async def _step(self, by: int) -> None:
-        uid, source = self._pane.row_list.cursor, self._pane.row_list.source
+        source = self._pane.row_list.source
         async with self._lock:
-            card = self._card(uid)
-            if card is not None and source is not None:
-                near = source.after(card, 1) if by > 0 else source.before(card, 1)
-                await self._pass(card, next(iter(near), None), after=by > 0)
+            if source is not None:
+                cards, near = in_order_with_next(source, self._find(self._pane.selection()).values(), by)
+                await self._pass(cards, near, after=by > 0)
 
     def _card(self, uid: str | None) -> Card | None:
         return self._find([uid or ""]).get(uid or "")
@@ -154,19 +153,16 @@ class CardMoves(Controller):
     def _is_asked(self, card: Card) -> bool:
         return card.part == NEEDS_YOU and card.uid in self._context.state.asking
 
-    async def _pass(self, card: Card, other: Card | None, *, after: bool) -> None:
-        """Put a card right after or before another of its column."""
-        if other is None or other.uid == card.uid:
+    async def _pass(self, cards: Sequence[Card], other: Card | None, *, after: bool) -> None:
+        """Put cards right after or before another of their column."""
+        if other is None or other.uid in [card.uid for card in cards]:
             return
         if why := self._pane.sort_actions.why_not_move():
             self._context.say(f"Moving a card: {why}")
-            return
-        if other.part != card.part:
+        elif any(card.part != other.part for card in cards):
             self._context.say(f"The {look(other.part).word} ones are a separate part of this column")
-        elif after:
-            await self._context.link.commit(MoveTask(card.uid, after=other.uid))
         else:
-            await self._context.link.commit(MoveTask(card.uid, before=other.uid))
+            await self._context.link.commit(*moves_beside(cards, other, after=after))
 
     # By mouse
 
@@ -204,7 +200,7 @@ class CardMoves(Controller):
             card = self._card(event.key)
             if card is not None and isinstance(cards.source, CardsOfColumn):
                 order = cards.source.order
-                await self._pass(card, other, after=order(other) > order(card))
+                await self._pass([card], other, after=order(other) > order(card))
 
     def _column_at(self, at: Offset) -> Column | None:
         columns = self._pane.columns

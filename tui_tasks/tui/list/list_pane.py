@@ -24,6 +24,7 @@ from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
+from tui_tasks.tui.tasks.task_actions import in_order_with_next, moves_beside
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
@@ -45,7 +46,7 @@ def _most_detail(height: int) -> int:
 
 
 class ListMoves(Controller):
-    """Moves the task under the cursor, or the dragged one, in the list of a pane."""
+    """Moves the marked tasks of a pane, else the one under the cursor, or the dragged one, in the list."""
 
     def __init__(self, pane: ListPane) -> None:
         self._pane = pane
@@ -58,16 +59,19 @@ class ListMoves(Controller):
         return self._pane.sort_actions.why_not_move()
 
     async def do_move_down(self) -> None:
-        """Move the task one place down."""
-        below = self._rows.neighbour(1)
-        if below is not None and self._rows.cursor is not None:
-            await self._move(MoveTask(self._rows.cursor, after=below.uid))
+        """Move below the next task."""
+        await self._step(1)
 
     async def do_move_up(self) -> None:
-        """Move the task one place up."""
-        above = self._rows.neighbour(-1)
-        if above is not None and self._rows.cursor is not None:
-            await self._move(MoveTask(self._rows.cursor, before=above.uid))
+        """Move above the previous task."""
+        await self._step(-1)
+
+    async def _step(self, by: int) -> None:
+        source = self._rows.source
+        if source is not None:
+            tasks, near = in_order_with_next(source, source.find(self._pane.selection()).values(), by)
+            if near is not None:
+                await self._context.link.commit(*moves_beside(tasks, near, after=by > 0))
 
     def drop(self, event: VirtualList.Dropped) -> None:
         """Move the dragged task to where it was dropped."""

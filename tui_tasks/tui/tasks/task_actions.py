@@ -6,15 +6,16 @@ appear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from typing_extensions import override
 
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read import overview, work_queries
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, RESERVED_AGENTS
@@ -24,6 +25,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.rows.row_cache import Source
 from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF, Landing
 from tui_tasks.tui.tasks import task_text
 
@@ -232,8 +234,7 @@ class TaskActions(Controller):
         """
         if not action.writes or action.needs != "task" or action.id == "delete":
             return ""
-        is_for_cursor = action.id in ("move_down", "move_up")
-        uids = [self._pane.target()] if is_for_cursor else self._pane.selection()
+        uids = self._pane.selection()
         uid = uids[0] if len(uids) == 1 else None
         if uid is None:
             return ""
@@ -323,6 +324,23 @@ class TaskActions(Controller):
             text = "\n".join(task.uid if key == "i" else safe_copy(task.name, one_line=True) for task in tasks)
         context.copy(text)
         context.say(f"Copied {count(len(text), 'character')}.")
+
+
+Row = TypeVar("Row", bound=TaskLine)
+
+
+def in_order_with_next(source: Source[Row], rows: Iterable[Row], by: int) -> tuple[list[Row], Row | None]:
+    """Return rows in their order, and the one after the last or before the first; None: there is none."""
+    in_order = sorted(rows, key=source.order)
+    near = (source.after(in_order[-1], 1) if by > 0 else source.before(in_order[0], 1)) if in_order else ()
+    return in_order, next(iter(near), None)
+
+
+def moves_beside(tasks: Sequence[TaskLine], other: TaskLine, *, after: bool) -> list[Operation]:
+    """Return what puts tasks right after or before another, in their order."""
+    if after:
+        return [MoveTask(task.uid, after=other.uid) for task in reversed(tasks)]
+    return [MoveTask(task.uid, before=other.uid) for task in tasks]
 
 
 def _agent_of(tasks: Sequence[Task]) -> str | None:
