@@ -63,6 +63,21 @@ async def test_what_is_named_has_a_meaning_there(jobs, make_app, place):
                 assert all(keys.get(each.split()[0], each.split()[0]) in app.screen.active_bindings for each in names)
 
 
+@pytest.mark.parametrize("place", ["D", "S"])
+async def test_words_after_the_key_of_a_filter_press_no_key_where_there_is_no_filter(app, plan, place):
+    async with opened(app) as pilot:
+        await settle(pilot, place)
+        screen = app.screen
+        await settle(pilot, "slash")
+        assert said(app) == "/ finds nothing here: there is no filter.  ? Help"
+        await settle(pilot, *"qwu")
+        assert app.screen is screen
+        assert said(app) == "/ finds nothing here: there is no filter. What you typed was dropped."
+        app.key_queue.clock = lambda: 1e9
+        await settle(pilot, "q")
+        assert app.screen is not screen
+
+
 async def test_in_a_menu_a_letter_that_chooses_nothing_says_so(app, plan):
     async with opened(app) as pilot:
         await settle(pilot, "s", "z")

@@ -99,6 +99,23 @@ async def test_a_file_whose_name_is_no_utf_8_is_shown_commented_on_and_sent_back
         assert "\n\na\\xff.py\nWhy?\n\n" in sent.message.text
 
 
+async def test_slash_finds_a_file_by_its_name_and_words_in_the_diff(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "slash", *"TEST_K", "enter")
+        assert app.screen.change.name == "tests/test_keys.py"
+        await settle(pilot, "slash", *"src", "enter", "enter")
+        await until(pilot, lambda: "store.put(fresh)" in shown(app))
+        await settle(pilot, "slash", *"Fresh", "enter")
+        assert app.screen.line.text == "    fresh = key.new()"
+        await settle(pilot, "slash", "enter")
+        assert "store.put(fresh)" in app.screen.line.text
+        await settle(pilot, "slash", *"yes", "enter")
+        assert said(app) == "No line of this diff has “yes”."
+
+
 async def test_every_text_of_the_repository_is_safe_and_nothing_of_it_is_hidden(plan, place, make_app):
     bad = "x\x1b[31mred\u202e\u200b\r\n"
     (place.tree / "a\nb\x1b]52;c;aGk=\x07.txt").write_text(bad)

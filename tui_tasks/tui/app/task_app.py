@@ -212,8 +212,11 @@ class TaskApp(Actor, ResilientApp):
             self.exit()
 
     def _say_unbound(self, key: str) -> None:
-        """Say what helps after a key that does nothing here."""
-        self.frame.say(unbound_message(key, self.actions_here.can, self.context.keymap))
+        """Say what helps after a key that does nothing here; words typed after the key of a filter press no keys."""
+        message = unbound_message(key, self.actions_here.can, self.context.keymap)
+        if self.context.keymap.means(key, "filter"):
+            self.key_queue.expect_words(message.partition("  ")[0])
+        self.frame.say(message)
 
     @property
     def pane(self) -> Pane:

@@ -64,7 +64,7 @@ _TAKES_WORDS: Final = frozenset(
     (
         *("palette", "help", "search_all", "projects", "new_list", "filter", "new", "new_above", "edit", "note"),
         *("log_filter", "agent_message", "agent_pause", "agent_stop", "ask_deny", "ask_reply"),
-        *("review_decline", "review_filter", "job_filter", "job_new", "job_edit", "work_comment"),
+        *("review_decline", "review_filter", "job_filter", "job_new", "job_edit", "work_comment", "work_find"),
     )
 )
 
@@ -599,6 +599,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("work", "work_part", "tab", "Files, or the diff", "Diff", verb="part"),
         _a("work", "work_left", "h,left", "Back to the files", verb="left"),
         _a("work", "work_right", "l,right", "Into the diff", verb="column_right"),
+        _a("work", "work_find", "slash", "Find a file by its name, or words in the diff", "Find", verb="filter"),
         _w(
             "work",
             "work_accept",

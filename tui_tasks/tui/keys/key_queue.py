@@ -171,7 +171,8 @@ class KeyQueue:
         if has_opened or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
-        if not self._has_dropped and (self._goes_on_looking(event.key) or self._action(event.key) == self._tried):
+        is_again = bool(self._tried) and self._action(event.key) == self._tried
+        if not self._has_dropped and (self._goes_on_looking(event.key) or is_again):
             return False
         self._typed_at = now
         if self._opens_again:

@@ -103,6 +103,10 @@ class Keymap:
         """Return whether an action has a key; if not, the palette has it."""
         return bool(self.own.get(id, ACTIONS[id].keys))
 
+    def means(self, key: str, verb: str) -> bool:
+        """Return whether a key means a verb anywhere."""
+        return any(action.verb == verb and key in self._keys(action.id) for action in ACTIONS.values())
+
     def _keys(self, id: str) -> list[str]:
         return self.own.get(id, ACTIONS[id].keys).split(",")
 
@@ -155,9 +159,10 @@ def unbound_message(key: str, can_do: Callable[[str], bool], keymap: Keymap) -> 
     """Return `o does nothing here.  n New  ? Help`; `can_do` returns whether an action can be performed now."""
     if key in _TIME:
         return f"{show_key(key)} moves in time in `tui-tasks watch --at 8h`, which shows the past."
+    does = "does nothing here" if not keymap.means(key, "filter") else "finds nothing here: there is no filter"
     wanted = next((name for name in _WANTED.get(key, ()) if keymap.has_key(name) and can_do(name)), "help")
     hints = [
         f"{keymap.key_of(name)} {ACTIONS[name].short or ACTIONS[name].title}"
         for name in dict.fromkeys((wanted, "help"))
     ]
-    return f"{show_key(key)} does nothing here.  {'  '.join(hints)}"
+    return f"{show_key(key)} {does}.  {'  '.join(hints)}"

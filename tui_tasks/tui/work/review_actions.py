@@ -19,7 +19,7 @@ from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inputs.dialogs import confirm
+from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
 from tui_tasks.tui.inputs.text_dialog import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
@@ -94,7 +94,7 @@ def review_hints(screen: ReviewScreen) -> list[Hint]:
         first = [*accept, *first]
     there = hint_of("work_diff", "Files" if screen.is_on_diff else "Diff")
     first += [hint_of("work_discard"), hint_of("work_pull_request")]
-    others = [hint_of("work_terminal"), hint_of("work_next", "Other work")]
+    others = [hint_of("work_find"), hint_of("work_terminal"), hint_of("work_next", "Other work")]
     if screen.small:
         hints = [there, *first, *others, hint_of("back")]
     else:
@@ -108,6 +108,7 @@ class SideMoves(RowMoves):
     def __init__(self, screen: ReviewScreen) -> None:
         super().__init__(lambda: screen.diff if screen.is_on_diff else screen.files)
         self._screen = screen
+        self._words = ""
 
     def do_page_down(self) -> None:
         """A page of the diff, wherever the cursor is."""
@@ -116,6 +117,26 @@ class SideMoves(RowMoves):
     def do_page_up(self) -> None:
         """A page back."""
         self._screen.diff.move_page(-1)
+
+    async def do_work_find(self) -> None:
+        """Move to the next file, or line of the diff, that contains some words; then from the top."""
+        # While the dialog is open, neither has the focus.
+        context, row_list, texts = self._screen.context, self._row_list(), self._screen.texts_to_find()
+        is_on_diff = self._screen.is_on_diff
+        title = "Find in this diff:" if is_on_diff else "Find a file:"
+        hint = f"Enter finds “{safe_line(self._words, 30)}” again" if self._words else ""
+        typed = await context.ask(LineDialog(context, title, draft=f"find {is_on_diff:d}", done="Find", hint=hint))
+        self._words = (typed or "").strip() or self._words
+        if typed is None or not self._words:
+            return
+        at = next((at for at, (key, _) in enumerate(texts) if key == row_list.cursor), -1)
+        around = [*texts[at + 1 :], *texts[: at + 1]]
+        found = next((key for key, text in around if self._words.casefold() in text.casefold()), None)
+        if found is not None:
+            row_list.move_to(found)
+            return
+        what = "line of this diff has" if is_on_diff else "name of a file has"
+        context.say(f"No {what} “{safe_line(self._words, 40)}”.")
 
 
 _NEED_REVIEW = ("work_accept", "work_comment", "work_pull_request")

@@ -190,6 +190,19 @@ class ReviewScreen(Overlay):
         """Whether the diff has the focus instead of the files."""
         return self.diff.has_focus
 
+    def texts_to_find(self) -> list[tuple[str, str]]:
+        """Return the rows of the diff, or of the files, by their keys; a long line is whole at its first row."""
+        if not self.is_on_diff:
+            return [(row.key, row.change.path if row.change is not None else "") for row in self._file_rows.rows]
+        diff = self._texts.get(self.files.cursor or "")
+        texts = []
+        for row in self._side_rows.rows:
+            is_begin = diff is not None and row.key == f"{row.line}.0"
+            is_rest = row.line >= 0 and row.comment < 0 and not is_begin
+            text = diff.lines[row.line].text if diff is not None and is_begin else "".join(text for text, _ in row.parts)
+            texts.append((row.key, "" if is_rest else text))
+        return texts
+
     # Reading
 
     def read_again(self) -> None:
