@@ -184,7 +184,7 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
         rows = rows[rows.index("the same failure") :]
         assert "Which one?" in rows[: rows.index("claude-2")]
         assert counts_line(app).startswith(" ? 2 questions   ✗ 1 failed   ! 1 stuck ")
-        assert shown(app).splitlines()[-1].startswith(" a Choose  . Seen  m Message")
+        assert shown(app).splitlines()[-1].startswith(" a Answer  . Seen  m Message")
 
 
 async def test_an_agent_whose_work_is_ready_is_not_at_work(plan, make_app):
@@ -206,8 +206,8 @@ async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(
         await settle(pilot, "A")
         await go_to(pilot, _waits_for_permission(app))
         text = shown(app)
-        assert "y Allow" in text and "x Deny" in text and "Approve" not in text.split("Clean the build")[-1]
-        assert "1 Allow" not in text and "a 2 Allow always" in text and "a Choose" in text
+        assert lines(app)[-1].startswith(" y Approve  x Deny  a Answer ")
+        assert "a 1 Allow   a 2 Allow always" in text
         assert text.count("Allow Bash?") == 1
 
 
@@ -243,7 +243,7 @@ async def test_seven_agents_have_lines_beside_a_permission_that_stands_there_who
         await go_to(pilot, name)
         assert len(app.screen.window.rows_on_screen) == 7
         drawn = [line.strip() for line in lines(app)]
-        assert "y Allow   a 2 Allow always: Bash(make:*) (localSettings)   x Deny" in drawn
+        assert "a 1 Allow   a 2 Allow always: Bash(make:*) (localSettings)   a 3 Deny" in drawn
         for part in ("│ rm -rf build/⏎", "│ make all", "description: Clean the build"):
             assert part in drawn
         await settle(pilot, "y")
@@ -275,7 +275,7 @@ async def test_one_that_does_not_stand_there_whole_is_answered_in_the_inbox_alon
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
         await go_to(pilot, _waits_for_permission(app))
-        assert lines(app)[-1].startswith(" a Read it ") and not re.search("Allow|Approve|Deny", lines(app)[-1])
+        assert lines(app)[-1].startswith(" a Answer ") and not re.search("Allow|Approve|Deny", lines(app)[-1])
         for key in "yx" if size == (40, 12) else "y":
             await settle(pilot, key)
             assert said(app) == "Not answered: a shows the whole question."

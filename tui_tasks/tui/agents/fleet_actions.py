@@ -291,14 +291,11 @@ def fleet_hints(fleet: Fleet) -> Sequence[Hint]:
 
 
 def _answer_hints(fleet: Fleet, view: AskView, keys: Sequence[str]) -> Sequence[Hint]:
-    """Return the keys that answer a question from here; the last way is the inbox, for other options."""
+    """Return the keys that answer a question from here, as the inbox names them, then the key that opens it there, as
+    in the list.
+    """
     hint = fleet.hint_of
-    if view.why_closed is not None:
-        return [hint("agent_ask")]
-    if view.takes_several or not keys:
-        return [hint("agent_ask", "Choose" if view.options else "Answer")]
-    if fleet.offers_to_open:
-        return [hint("agent_ask", "Read it")]
-    allow = "Allow" if view.is_permission else ""
-    hints = [hint(each, answer_word(view, each) or allow * (each == "ask_approve")) for each in keys]
-    return [*hints, *([hint("agent_ask", "Choose")] if len(view.options) > len(keys) else [])]
+    answer = hint("agent_ask", "Answer" if view.why_closed is None else "")
+    if view.takes_several or fleet.offers_to_open:
+        return [answer]
+    return [*(hint(each, answer_word(view, each)) for each in keys), answer]

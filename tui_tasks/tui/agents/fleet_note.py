@@ -157,7 +157,7 @@ class FleetNote(TextDrawing):
         options: list[Drawn] = []
         texts = view.shown_options(ascii_only=self.context.ascii_only)
         for number, option in enumerate(texts):
-            key = self._keys_of(view, number)
+            key = self._keys_of(number)
             for at, line in enumerate(wrapped(option, max(8, width - 5 - cell_len(key)))):
                 options.append([(f"   {key if at == 0 else ' ' * cell_len(key)} ", "$key bold"), (line, "")])
         in_one = [part for option in options for part in option]
@@ -176,16 +176,10 @@ class FleetNote(TextDrawing):
         closed = block(view.why_closed, max(8, width - 2), "$state-needs-you") if view.why_closed is not None else []
         return [*lines[:2], [(f" … {key} shows all of it", "$key")], *closed]
 
-    def _keys_of(self, view: AskView, number: int) -> str:
-        """Return the key of the option that approves or denies, else the two that choose an option in the inbox: here
-        numbers show panes.
-        """
-        key_of = self.context.keymap.key_of
-        action = {view.approving: "ask_approve", view.denying: "ask_deny"}.get(view.options[number])
-        if action and not view.takes_several:
-            return key_of(action)
-        inbox = key_of("agent_ask")
-        return f"{inbox} {key_of(f'ask_{number + 1}')}" if number < MAX_OPTIONS else inbox
+    def _keys_of(self, number: int) -> str:
+        """Return the two keys that choose an option in the inbox: here numbers show panes."""
+        inbox = self.context.keymap.key_of("agent_ask")
+        return f"{inbox} {self.context.keymap.key_of(f'ask_{number + 1}')}" if number < MAX_OPTIONS else inbox
 
     def _messages(self, width: int) -> list[Drawn]:
         """Return recent messages to it, newest last, each with whether it was delivered."""

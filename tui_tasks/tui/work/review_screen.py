@@ -197,10 +197,10 @@ class ReviewScreen(Overlay):
         diff = self._texts.get(self.files.cursor or "")
         texts = []
         for row in self._side_rows.rows:
-            is_begin = diff is not None and row.key == f"{row.line}.0"
-            is_rest = row.line >= 0 and row.comment < 0 and not is_begin
-            text = diff.lines[row.line].text if diff is not None and is_begin else "".join(text for text, _ in row.parts)
-            texts.append((row.key, "" if is_rest else text))
+            text = "".join(text for text, _ in row.parts)
+            if diff is not None and row.line >= 0 and row.comment < 0:
+                text = diff.lines[row.line].text if row.key == f"{row.line}.0" else ""
+            texts.append((row.key, text))
         return texts
 
     # Reading
