@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import by_agent, lines, opened, press, shown, until
-from tests.tui.plan import NOW
+from tests.tui.plan import MINUTE, NOW
 from tests.tui.work.test_work_screen import begun
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.operations.work import CountWork, WorkReady
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 
 COUNTS = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
@@ -84,6 +86,26 @@ async def test_below_a_list_an_empty_line_parts_the_log_and_the_words_of_a_task_
         await press(app, pilot)
         at = next(y for y, line in enumerate(lines(app)) if "JWT middleware, login" in line)
         assert lines(app)[at - 1].strip() == "" and "started" in lines(app)[at - 2]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_an_answered_question_stays_in_the_detail_with_its_answer_whose_that_is_and_its_age(plan, make_app, size):
+    with Store(plan.path) as store:
+        named = next(ask for ask in ask_queries.open_asks(store.db) if ask.task_uid == plan[4])
+        store.commit(AnswerAsk(named.uid, "pyjwt, as it is in the lockfile"), actor="human", now=NOW - 2 * MINUTE)
+        (at_work,) = store.commit(OpenAsk("Merge main first?", ("yes", "no")), actor="claude-1", now=NOW - 2 * MINUTE)
+        store.commit(CloseAsk(at_work.uid, "timeout"), actor="claude-1", now=NOW - MINUTE)
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        for number, asked, became in (
+            (4, "claude-1 asked: jose is maintained", 'you answered 2m ago: "pyjwt, as it is in the lockfile"'),
+            (5, "claude-1 asked: Merge main first?", "no answer in time; claude-1 went on 1m ago"),
+        ):
+            app.navigation.go_to(plan[number])
+            await press(app, pilot, "enter")
+            detail = shown(app)[shown(app).index(f" #{number} ") :]
+            assert detail.index("Questions  newest first") < detail.index(asked) < detail.index(became), detail
+            await press(app, pilot, "escape")
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])

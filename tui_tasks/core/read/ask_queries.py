@@ -43,6 +43,17 @@ _WAITING_AS = Statement(
         .limit(2)
     )
 )
+_CLOSED = Statement(
+    lambda: (
+        AskRow.select(*_COLUMNS)
+        .where(
+            (AskRow.id > _OLDEST_LOOKED_AT)
+            & (AskRow.state != SQL("'open'"))
+            & ((AskRow.task_uid == slot("task")) | (AskRow.task_uid.is_null() & (AskRow.agent == slot("agent"))))
+        )
+        .order_by(AskRow.id.desc())
+    )
+)
 _ANSWERED: Final = "ask.answered"
 _LAST_OF_HUMAN = Statement(
     lambda: (
@@ -136,6 +147,13 @@ def answered_permissions(db: Database) -> list[Ask]:
         (_NEWEST,),
     )
     return [_read(row) for row in rows.fetchall()]
+
+
+def closed(db: Database, task: str, agent: str | None) -> list[Ask]:
+    """Return questions of late that wait no more, newest first: those that name a task, and those of an agent that name
+    none.
+    """
+    return [_read(row) for row in db.all(_CLOSED, task=task, agent=agent)]
 
 
 def waiting_as(db: Database, name: str) -> str | None:

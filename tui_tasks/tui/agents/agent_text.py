@@ -99,8 +99,8 @@ def ask_word(ask: Ask) -> str:
     return "too late" if ask.state == "timeout" else ask.state
 
 
-def closed(ask: Ask, now: int) -> str:
-    """Return what became of a closed question."""
+def closed(ask: Ask, now: int, most: int = 60) -> str:
+    """Return what became of a closed question, with an answer of at most so many cells."""
     when = ""
     if ask.answered_at is not None:
         when = f" {ago(ask.answered_at, now)}" if now - ask.answered_at >= SECOND else " just now"
@@ -108,7 +108,7 @@ def closed(ask: Ask, now: int) -> str:
         edited = ", with the input as you edited it" if (ask.request or {}).get("updated_input") is not None else ""
         answer = in_one_line(ask.answer or "")
         by_rule = f", by rule: {safe_line(ask.rule, 60)}" if ask.rule else ""
-        return f'answered{when}: "{safe_line(answer, 60)}"{edited}{by_rule}'
+        return f'{"" if ask.rule else "you "}answered{when}: "{safe_line(answer, most)}"{edited}{by_rule}'
     if ask.state == "timeout":
         return f"no answer in time; {who(ask.agent, 20)} went on{when}"
     if ask.reason:

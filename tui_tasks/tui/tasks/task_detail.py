@@ -10,7 +10,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.read import overview, work_queries
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import ask_queries, overview, work_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -36,6 +37,11 @@ MAX_LOG = 100
 MAX_OF_ENTRY = 500
 # The most lines of a title and the most tags, so that the text after them stays visible.
 TITLE_LINES = 4
+# How many questions that wait no more are shown, and how many are compared with the task.
+MAX_CLOSED = 5
+_COMPARED = 20
+# Of a question that waits no more, and of its answer.
+_LINES_OF_CLOSED = 3
 MAX_TAGS = 20
 
 
@@ -57,6 +63,7 @@ class TaskDetails:
         self.ready_since = work_queries.ready_since(db, works[-1]) if works else 0
         self.counts = work_queries.counts_text(db, works[-1].uid) if works else ""
         self.asks: list[Ask] = [ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid]
+        self.closed_asks: list[Ask] = _closed_asks(db, line)
 
     def is_outdated_by(self, changes: StateChanges) -> bool:
         """Return whether changes touch a task shown here."""
@@ -108,6 +115,9 @@ class DetailText(TextDrawing):
             lines += [(), _line("Result", "$muted"), *_block(_as_text(details.task.result), room, "")]
         lines += self._neighbours("After", details.after, room)
         lines += self._neighbours("Blocks", details.blocks, room)
+        if details.closed_asks:
+            lines += [(), _line("Questions  newest first", "$muted")]
+            lines += [line for ask in details.closed_asks for line in self._closed(ask, room)]
         if details.log:
             lines += [(), _line(f"Log ({details.log_count:,})  newest first", "$muted")]
             lines += self._log(details, details.log, room)
@@ -121,7 +131,8 @@ class DetailText(TextDrawing):
         log = self._log(details, details.log[:8], room)
         words = self._words(details.task, details.task.description, room)[:8] if details.task.description else []
         around = [*self._neighbours("After", details.after, room), *self._neighbours("Blocks", details.blocks, room)]
-        parts = [waits + self._standstill(details, room), log, words, [line for line in around if line]]
+        closed = [line for ask in details.closed_asks[:1] for line in self._closed(ask, room)]
+        parts = [waits + self._standstill(details, room), closed, log, words, [line for line in around if line]]
         parts = [part for part in parts if part]
         has_room = sum(map(len, parts)) + len(parts) - 1 <= height
         return [line for at, part in enumerate(parts) for line in ([(), *part] if at and has_room else part)]
@@ -155,6 +166,14 @@ class DetailText(TextDrawing):
 
         head = f"{agent_text.who(ask.agent, 40)} asks: "
         return asked_lines(ask, room, "$state-needs-you", head=head, ascii_only=self.context.ascii_only)
+
+    def _closed(self, ask: Ask, room: int) -> list[Drawn]:
+        """Return the beginning of a question that waits no more, then its answer, whose that is, and its age."""
+        now, who = self.context.clock.now(), agent_text.who(ask.agent, 40)
+        if ask.answered_at is not None:
+            self.lasts(age_lasts(ask.answered_at, now))
+        asked = _block(f"{who} asked: {agent_text.request_line(ask)}", room, "$muted")[:_LINES_OF_CLOSED]
+        return [*asked, *_block(agent_text.closed(ask, now, MAX_OF_ENTRY), room, "")[:_LINES_OF_CLOSED]]
 
     def _words(self, task: Task, text: str, room: int, style: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""
@@ -331,6 +350,16 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
             self._read()
         else:
             self.redraw()
+
+
+def _closed_asks(db: Database, task: TaskLine) -> list[Ask]:
+    """Return the newest questions about a task that wait no more, newest first."""
+    recent = ask_queries.closed(db, task.uid, task.who)[:_COMPARED]
+    if not recent:
+        return []
+    from tui_tasks.core.read.agents import asked_tasks  # most tasks go without
+
+    return asked_tasks.about_task(db, recent, task.uid)[:MAX_CLOSED]
 
 
 def _line(text: str, style: str) -> Drawn:

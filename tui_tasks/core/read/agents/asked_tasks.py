@@ -62,6 +62,12 @@ def task_of(db: Database, ask: Ask) -> str | None:
     return _task_of(db, ask, None, _States(db))
 
 
+def about_task(db: Database, asks: Iterable[Ask], task: str) -> list[Ask]:
+    """Return those of some questions that are about a task."""
+    states = _States(db)
+    return [ask for ask in asks if _task_of(db, ask, None, states) == task]
+
+
 def name_when_asked(db: Database, ask: Ask, task: str) -> str | None:
     """Return the name that a task had when a question about it was asked; None where that was compacted away."""
     seq = journal.seq_of(db, "ask.opened", ask.uid, ask.opened_at)
