@@ -74,7 +74,7 @@ def held_lines(context: Context, row: HeldTask, room: int, when: str) -> tuple[l
     lines: list[Drawn] = []
     if when:
         what = "made this job" if row.is_job else "filed it"
-        place = "" if row.is_job else f", for {row.list_name}"
+        place = "" if row.is_job else f", for the list {row.list_name}"
         shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
         lines += shown(item.name, style="bold") + shown(
             f"{safe_line(row.maker, 40)} {what} {when}{place}", style="$muted"
@@ -190,7 +190,7 @@ class HeldTasks(RowSource[HeldTask]):
         for need in needs:
             if (row := need.row) is None:
                 continue  # too many to list each
-            title = f"held: {decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)}"
+            title = f"accept? {decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)}"
             number = "" if row.is_job else f"#{row.id}"
             yield InboxItem(need, self.KIND, row, "held", title, number, row.maker, row.list_name)
 
@@ -198,8 +198,8 @@ class HeldTasks(RowSource[HeldTask]):
     def more(self, row: HeldTask) -> list[Part]:
         db, ascii_only = self.context.db, self.context.ascii_only
         why = held_queries.why_job(db, row) if row.is_job else held_queries.why(db, row.uid)
-        waiting = f", {row.waiting} wait{'s' if row.waiting == 1 else ''} for it" if row.waiting else ""
-        place = "a job" if row.is_job else f"for {safe_line(row.list_name, 40)}{waiting}"
+        number = f", {count(row.waiting, 'task')} wait{'s' * (row.waiting == 1)} for it" if row.waiting else ""
+        place = "a job" if row.is_job else f"for the list {safe_line(row.list_name, 40)}{number}"
         shown = f"   why: {' '.join(decided_lines(why, is_prose=True, ascii_only=ascii_only))}" if why else ""
         return [(f"{place}{shown}", "$muted")]
 

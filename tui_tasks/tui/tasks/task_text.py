@@ -209,13 +209,15 @@ def standstill_lasts(context: Context, uid: str) -> int | None:
 
 
 def reason(context: Context, task: TaskLine, state: str) -> Part | None:
-    """Return why a task stands still or needs the human: its agent is gone or suspended, a question, or why it or the
-    agent that was started on it failed; None if it does not.
+    """Return why a task stands still or needs the human: its agent is gone or suspended, it is held, a question, or why
+    it or the agent that was started on it failed; None if it does not.
 
     It has a colour of its own only where the mark of the state does not call the human.
     """
     if (why := stands_still(context, task.uid)) is not None:
         return why, "$muted" if state in _ATTENTION else "$state-overdue"
+    if state == "held":
+        return "accept?", "$muted"
     ask = ask_of(context, task) if state == "needs_you" else None
     if ask is not None:
         who = "" if ask.agent == task.who else f"{safe_ends(agent_text.who(ask.agent), 16)}: "
