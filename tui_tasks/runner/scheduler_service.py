@@ -33,7 +33,8 @@ from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search_index
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import run_heartbeats, schedulers
+from tui_tasks.core.unjournaled.schedulers import Scheduler
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.checks.check_host import CheckHost
@@ -41,6 +42,7 @@ from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.holder_check import Leases, continue_stopped, end_supervisor
 from tui_tasks.runner.runner_settings import Runners
+from tui_tasks.runner.scheduler_check import has_ended
 from tui_tasks.runner.supervisor_launch import Launcher, clear_away
 
 EVERY: Final = 15_000_000
@@ -153,6 +155,9 @@ class SchedulerService:
         self._stopped = False
         self._refused_until = 0.0
         self._refusal = ""
+        # Why it starts nothing for now, and the record that says so.
+        self._waits = ""
+        self._recorded: Scheduler | None = None
 
     def stop(self) -> None:
         """Make `run` return soon; callable from any thread. Runs continue."""
@@ -174,12 +179,18 @@ class SchedulerService:
                 while not self._stopped:
                     times = [
                         at
-                        for at in (self._guarded(store, self.turn), self._guarded(store, self._watch_stuck_agents))
+                        for at in (
+                            self._guarded(store, self.turn),
+                            self._guarded(store, self._watch_stuck_agents),
+                            self._guarded(store, self._record),
+                        )
                         if at
                     ]
                     self._sleep(watch, min(times, default=None))
             finally:
                 watch.close()
+                if self._recorded is not None:
+                    self._guarded(store, self._drop_record)
                 self._db = None
 
     def _now(self) -> int:
@@ -188,6 +199,21 @@ class SchedulerService:
 
     def _watch_stuck_agents(self, store: Store) -> int | None:
         return self._stuck.look(store, self._now())
+
+    def _record(self, store: Store) -> None:
+        """Record that this process hosts the scheduler, and what keeps it from starting jobs, where that is new."""
+        path, machine = schedulers.real_path(store.db), store.db.machine
+        one = Scheduler(*processes.identity(machine=machine), path, self._waits)
+        if one == self._recorded:
+            return
+        if self._recorded is None:
+            schedulers.drop(store.db, *(each for each in schedulers.recorded(store.db) if has_ended(each, machine)))
+        schedulers.put(store.db, one)
+        self._recorded = one
+
+    def _drop_record(self, store: Store) -> None:
+        if self._recorded is not None:
+            schedulers.drop(store.db, self._recorded)
 
     def _guarded(self, store: Store, step: Callable[[Store], int | None]) -> int | None:
         """Run a step, log what it raises, and return when to run it next; None if only a commit can require it."""
@@ -244,6 +270,7 @@ class SchedulerService:
         continue_stopped(child.pid for child in self._children.values())
         held = self._clock_check.look(store.db) if self._clock_check is not None else 0
         runs_jobs = self._run_jobs(store, held)
+        self._waits = self._refusal if not runs_jobs else "it does not trust the clock yet" if held else ""
         if search_index.catch_up(store.db):
             return self._now()
         if not runs_jobs:

@@ -9,7 +9,7 @@ import pytest
 from tests.tui.driving import SIZES, below, by_agent, lines, named, said, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import MINUTE, NOW, ZONE, at
-from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, DisableJob, EditJob, FinishRun, RunJob
+from tui_tasks.core.operations.jobs import CreateJob, DecideDue, DeleteJob, DisableJob, EditJob, FinishRun, RunJob
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
@@ -86,7 +86,7 @@ async def test_what_is_overdue_has_the_cursor_and_can_be_run_and_each_reason_is_
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         assert app.pane.line.job.uid == jobs[3]
-        assert "late 25m: no scheduler has started it" in shown(app)
+        assert "late 25m: no scheduler runs" in shown(app)
         assert "then: Sat 19 Dec 19:50, Sat 16 Jan 19:50" in shown(app)
         assert "r Run now" in shown(app)
         assert "smtp: 535 authentication failed" in shown(app)
@@ -224,7 +224,7 @@ async def test_only_the_marks_of_the_schedule_are_coloured(jobs, make_app):
         rows = [app.pane._drawing.draw(line, RowLook(*[False] * 5, 120), 0) for line in app.pane.listed.rows]
         parts = [part for line in (*rows, *app.pane._detail._shown) for part in line]
         assert {text.strip() for text, style in parts if style.startswith("$state")} == {"◐", "○", "◷", "✗", "–", "✓"}
-        assert ("late 25m: no scheduler has started it", "") in parts
+        assert ("late 25m: no scheduler runs", "") in parts
 
 
 def test_what_runs_often_has_a_bar_for_each_hour_as_high_as_it_has_runs():
@@ -572,3 +572,26 @@ async def test_the_input_of_a_run_takes_several_lines_and_comes_back_for_that_jo
         assert app.screen.query_one("#answer").value == "one\ntwo"
         await settle(pilot, "enter")
         assert next(job_queries.each_run(app.link.db, jobs[2], 1)).context == "one\ntwo"
+
+
+def test_a_job_that_failures_switched_off_and_one_whose_run_still_goes_on_say_so(plan):
+    every = dict.fromkeys(DAILY, "*")
+    with Store(plan.path) as store:
+
+        def story(job):
+            return job_text.story(
+                job_lines.line_of(store.db, job_queries.job(store.db, job.uid)), NOW + 130_000_000, lambda: "why"
+            )
+
+        settings = {"pause_after": 1}
+        fields = {"dedicated_context": False, "schedule": every}
+        job, other = (
+            store.commit(CreateJob(name, "scheduled", "", "x", "UTC", **fields, settings=own), actor="bob", now=NOW)[0]
+            for name, own in (("Fails", settings), ("Long", {}))
+        )
+        for minute in (1, 2):
+            store.commit(DecideDue(job.uid), DecideDue(other.uid), actor="system", now=NOW + minute * 60_000_000)
+        assert story(other)[0].endswith(" to answer; why; times that come meanwhile are skipped")
+        (run,) = job_queries.open_runs(store.db, job.uid)
+        store.commit(FinishRun(run.uid, "error", "no such host"), actor="bob", now=NOW + 130_000_000)
+        assert story(job) == ("off after 1 failure in a row: failed now: no such host", "failed")

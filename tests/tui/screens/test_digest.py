@@ -192,7 +192,7 @@ async def test_late_jobs_and_tasks_are_named_in_the_digest_and_enter_goes_there(
     async with opened(make_app(evening.path)) as pilot:
         await press(pilot.app, pilot, "D")
         job, task = (line for line in lines(pilot.app) if line[2:].startswith("◷ late"))
-        assert "Restore test" in job and "no scheduler has started" in job and job.split()[-1] == "25m"
+        assert "Restore test" in job and "no scheduler runs" in job and job.split()[-1] == "25m"
         assert "#8 Backup restore drill" in task and "due Fri 2026-11-20" in task and task.split()[-1] == "20h"
         at = [row.line.part for row in pilot.app.screen.listed.rows].index("late")
         await press(pilot.app, pilot, *"j" * (at + 1), "enter")
@@ -216,4 +216,4 @@ async def test_a_job_has_its_number_and_failures_come_in_the_order_of_the_inbox(
         await until(pilot, lambda: "smtp: 535" in shown(app))
         failed = [line for line in lines(app) if "✗ failed" in line]
         assert "#3 Fix flaky" in failed[0] and "S4 Digest mail" in failed[1]
-        assert re.search(r"◷ late +S3 Restore test +due 19:50, no scheduler has started it", shown(app))
+        assert re.search(r"◷ late +S3 Restore test +due 19:50, no scheduler runs", shown(app))

@@ -18,7 +18,7 @@ from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 from tui_tasks.tui.widgets.open_needs import FAILED, HELD, Need
 
 PLACES = ("1", "2", "3", "4", "a", "A", "D", "S")
-LATE = "◷ S3 Restore test: due 19:50, no scheduler has started it"
+LATE = "◷ S3 Restore test: due 19:50, no scheduler runs"
 
 
 async def heads(app, pilot) -> list[list[str]]:

@@ -7,7 +7,6 @@ from typing import Final
 
 from typing_extensions import override
 
-from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.job_lines import JobLine
@@ -22,6 +21,7 @@ from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.schedule import job_text
+from tui_tasks.tui.widgets.needs_entries import late_words
 from tui_tasks.tui.widgets.open_needs import FAILED, JOBS, LATE, LATE_JOBS, Need
 from tui_tasks.tui.work import work_actions
 
@@ -118,8 +118,7 @@ class FailedJobs(RowSource[JobLine]):
         return row.failure.why if row.failure is not None else ""
 
     def _late(self, when: int) -> str:
-        why = ", no scheduler has started it" if self.context.clock.now() - when >= ON_TIME else ""
-        return f"due {self.context.clock.time_of(when)}{why}"
+        return late_words(self.context, when)
 
     @override
     def more(self, row: JobLine) -> list[Part]:

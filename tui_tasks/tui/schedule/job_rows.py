@@ -16,6 +16,7 @@ from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, HOUR, SECOND, clock, count
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import WIDE
 from tui_tasks.tui.painting import charts
 from tui_tasks.tui.painting.line_painter import rule_parts
@@ -35,6 +36,8 @@ _WIDEST: Final = 400
 # In cells: the longest words for a schedule, and the least for the last run.
 _WHEN: Final = 30
 _LAST: Final = 18
+# In cells: by how much the words for the last run may grow while they age, with two spaces after them.
+_GROWS: Final = 6
 # In cells: the least for the words for a schedule where a job has failed, with two spaces after them.
 _LEAST_WHEN: Final = 15
 # In cells: in less, a line has only the name and the next time.
@@ -51,21 +54,21 @@ class Columns(NamedTuple):
     history: int
 
 
-def columns(width: int, name: int, when: int, failure: int = 0) -> Columns:
-    """Divide a width into columns; `name`, `when` and `failure` are the widths of the longest ones.
+def columns(width: int, name: int, when: int, failure: int = 0, last: int = 0) -> Columns:
+    """Divide a width into columns; `name`, `when`, `failure` and `last` are the widths of the longest ones.
 
-    What they leave is for the last run. The words for the schedule give way where the whole reason of a failure fits
-    then.
+    The last run takes what it needs of what the others leave. The words for the schedule give way where the whole
+    reason of a failure fits then.
     """
     history, next_ = (job_lines.HISTORY + 1, 14) if width >= 100 else (0, 12)
     rest = width - _HEAD - next_ - history
     task = min(max(name, 4) + 2, rest * 2 // 5)
     when = min(max(when, 4) + 2, _WHEN)
-    last = max(failure + 2, _LAST)
-    if last > rest - task - min(when, _LEAST_WHEN):
-        last = _LAST
-    when = min(when, max(_LEAST_WHEN, rest - task - last))
-    return Columns(task, when, rest - task - when, next_, history)
+    least = max(failure + 2, _LAST)
+    if least > rest - task - min(when, _LEAST_WHEN):
+        least = _LAST
+    when = min(when, max(_LEAST_WHEN, rest - task - least))
+    return Columns(task, when, min(rest - task - when, max(least, last + _GROWS)), next_, history)
 
 
 class JobRows(RowDrawing[JobLine]):
@@ -74,17 +77,20 @@ class JobRows(RowDrawing[JobLine]):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._numbers: dict[str, int] = {}
-        self._longest = (0, 0, 0)
+        self._longest = (0, 0, 0, 0)
 
     def fit(self, lines: Iterable[JobLine]) -> bool:
         """Make room for the names, schedules and failures of these jobs; return whether columns have moved."""
         before, names, whens, failures, now = self._longest, [0], [0], [0], self.context.clock.now()
+        lasts = [0]
         for line in lines:
             names.append(cell_len(safe_line(line.job.name, _WIDEST)))
             whens.append(cell_len(safe_line(job_text.when(line.job), _WIDEST)))
+            last = job_text.last(line, now, with_reason=True)
+            lasts.append(cell_len(safe_line(last, _WIDEST)))
             if _is_failure(line):
-                failures.append(cell_len(_in_short(job_text.last(line, now, with_reason=True))))
-        self._longest = max(names), max(whens), max(failures)
+                failures.append(cell_len(_in_short(last)))
+        self._longest = max(names), max(whens), max(failures), max(lasts)
         return before != self._longest
 
     def titles(self, width: int) -> list[Part]:
@@ -134,7 +140,7 @@ class JobRows(RowDrawing[JobLine]):
             *head,
             (fit(job.name, sizes.task - 2) + "  ", quiet),
             *self._last(row, sizes, now),
-            (fit(next_, sizes.next - 1) + " ", quiet),
+            (fit(next_, sizes.next - 1) + " ", "" if state == "overdue" else "$muted"),
             *(self._history(row) if sizes.history else ()),
         )
 
@@ -214,7 +220,7 @@ class JobDetail(TextDrawing):
         return lines[:height]
 
     def _short(self, line: JobLine, now: int, width: int) -> Drawn:
-        story, state = job_text.story(line, now)
+        story, state = job_text.story(line, now, lambda: self._why(line, now))
         if state == "failed" and line.failure is not None and line.failure.why:
             story = line.failure.why
         number, look = f" S{self._number} ", job_text.job_look(state)
@@ -222,13 +228,29 @@ class JobDetail(TextDrawing):
         return [(number, "$muted"), (mark, look.color), (safe_line(story, width - len(number + mark)), "")]
 
     def _story(self, line: JobLine, now: int, width: int, titled: bool) -> list[Drawn]:
-        story, state = job_text.story(line, now)
+        story, state = job_text.story(line, now, lambda: self._why(line, now))
         look = job_text.job_look(state)
         head: list[Part] = [(f" S{self._number} " if titled else " ", "bold")]
         head.append((f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color))
         indent = sum(len(text) for text, _ in head)
         lines = _wrapped_at_most(story, width - indent - 1, 2)
         return [[*(head if at == 0 else [(" " * indent, "")]), (text, "")] for at, text in enumerate(lines)]
+
+    def _why(self, line: JobLine, now: int) -> str:
+        """Return why nothing has started it, or its run; or what keeps the agent of its run from it."""
+        # Imported here, as most jobs are on time.
+        from tui_tasks.core.read.agents import fleet
+        from tui_tasks.runner import scheduler_check
+
+        run, db, is_past = line.running, self.context.db, self.context.link.as_of is not None
+        if run is None:
+            return "not started" if is_past else scheduler_check.why_late(db)
+        if run.state == "running":
+            asked = line.job.created_by
+            return f"{agent_text.who(asked)} is paused" if not run.dedicated and asked in fleet.paused(db) else ""
+        if run.not_before is not None and run.not_before > now:
+            return run.why or "later, as its settings say"
+        return "not started" if is_past else scheduler_check.why_waits(db, run)
 
     def _times(self, line: JobLine, now: int, width: int, *, brief: bool) -> list[Drawn]:
         job = line.job

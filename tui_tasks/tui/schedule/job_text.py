@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Final
 
@@ -27,6 +27,7 @@ _LOOKS: Final = {
     "coalesced": LOOKS["skipped"]._replace(glyph="·", word="coalesced", letter="."),
 }
 _FAR: Final = 100 * YEAR
+_OVERLAPS: Final = "times that come meanwhile are skipped"
 
 
 def is_overdue(job: Job, now: int) -> bool:
@@ -206,19 +207,26 @@ def settings(job: Job) -> str:
     return " ".join(f"{name}={value}" for name, value in job.settings.items() if value != "") if job.settings else ""
 
 
-def story(line: JobLine, now: int) -> tuple[str, str]:
-    """Return how a job is doing in a sentence, and the state that gives its colour."""
+def story(line: JobLine, now: int, why: Callable[[], str]) -> tuple[str, str]:
+    """Return how a job is doing in a sentence, and the state that gives its colour.
+
+    `why` returns why nothing has started it, or its run; or what keeps the agent of its run from it.
+    """
     now_state, failure = state(line, now), line.failure
     if now_state == "running" and line.running is not None:
-        return _running(line.running, now), "running"
+        said = [_running(line.running, now), why(), *(_OVERLAPS for mark in line.history[-1:] if mark == "skipped")]
+        return "; ".join(filter(None, said)), "running"
     if now_state == "waits":
-        return f"{last(line, now)}; a scheduler starts it", "running"
+        return f"{last(line, now)}: {why()}", "running"
     if now_state == "overdue" and line.job.next_run is not None:
-        return f"{due_words(line.job.next_run, now)}: no scheduler has started it", "overdue"
+        return f"{due_words(line.job.next_run, now)}: {why()}", "overdue"
+    limit = policy.read_settings(line.job.settings).pause_after
+    if now_state == "disabled" and 0 < limit <= line.in_a_row:
+        return f"off after {count(line.in_a_row, 'failure')} in a row: {last(line, now, with_reason=True)}", "failed"
     if failure is not None and failure.ended_at is not None:
         in_a_row = f", {line.in_a_row} in a row" if line.in_a_row > 1 else ""
-        why = f":  {failure.why}" if failure.why else ""
-        return f"failed {ago(failure.ended_at, now)}{in_a_row}{why}", "failed"
+        reason = f":  {failure.why}" if failure.why else ""
+        return f"failed {ago(failure.ended_at, now)}{in_a_row}{reason}", "failed"
     if line.last is None:
         return f"{job_look(now_state).word}; it has never run", now_state
     if now_state == "interrupted":

@@ -33,6 +33,7 @@ from tui_tasks.tui.screens.digest_rows import LOUD, DigestRow, DigestRows
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine, Group
+from tui_tasks.tui.widgets.needs_entries import late_words
 from tui_tasks.tui.widgets.open_needs import FAILED, FAILURES, JOBS
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
@@ -193,8 +194,7 @@ class DigestScreen(Overlay):
         context = self.context
         for name, when, _ in context.state.next_jobs:
             if when < context.clock.now():
-                text = f"due {context.clock.time_of(when)}, no scheduler has started it"
-                yield DigestLine("late", "job", name, name, "", text, when)
+                yield DigestLine("late", "job", name, name, "", late_words(context, when), when)
         now = task_fields.local_time(context.clock.now(), context.clock.zone)
         late = [(uid, due) for uid, due in context.state.due if due_dates.is_overdue(due, now)]
         for uid, due in late[:_MAX_LATE]:

@@ -148,10 +148,9 @@ class NeedsEntries:
 
     def _late_job(self, need: Need) -> Entry:
         job, now = need.row, self.context.clock.now()
-        why = ", no scheduler has started it" if now - job.when >= ON_TIME else ""
-        if not why:
+        if now - job.when < ON_TIME:
             self.lasts(job.when + ON_TIME - now)
-        text = f"{one_line(job.name, _NAME)}: due {self.context.clock.time_of(job.when)}{why}"
+        text = f"{one_line(job.name, _NAME)}: {late_words(self.context, job.when)}"
         return self._entry(need, _of_job(job.number), text, "")
 
     def _late(self, need: Need) -> Entry:
@@ -166,6 +165,18 @@ class NeedsEntries:
         """Return the number and the name of a task."""
         task = self._line(uid)
         return (f"#{task.number}", one_line(task.name, _SHORT_NAME)) if task is not None else ("", "")
+
+
+def late_words(context: Context, when: int) -> str:
+    """Return `due 19:50, no scheduler runs` for a job whose time has come."""
+    words = f"due {context.clock.time_of(when)}"
+    if context.clock.now() - when < ON_TIME:
+        return words
+    if context.link.as_of is not None:
+        return f"{words}, not started"
+    from tui_tasks.runner import scheduler_check  # most jobs are on time
+
+    return f"{words}, {scheduler_check.why_late(context.db)}"
 
 
 @lru_cache(128)
