@@ -54,12 +54,10 @@ class Seen:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.tables: dict[int, object] = {}
-        self.hashes: dict[int, bytes] = {}
         self.note()
 
     def note(self) -> None:
-        seq, self.hashes[seq] = journal.head(self.store.db)[0], journal.head(self.store.db)[1]
-        self.tables[seq] = tables(self.store.db)
+        self.tables[journal.head(self.store.db)[0]] = tables(self.store.db)
 
 
 MOVES = st.lists(st.integers(0, 60), min_size=3, max_size=8)
@@ -98,7 +96,6 @@ def test_the_past_has_the_rows_and_the_hash_that_were(
                 past.move_to(seq)
                 assert past.seq == seq
                 assert tables(reader) == seen.tables[seq]
-                assert moments.after(source.db, seq).hash == seen.hashes[seq]
                 assert journal.newest(reader) == (seq if seq >= journal.oldest(store.db) else 0)
             reader.close()
 
@@ -176,14 +173,14 @@ def test_an_instant_and_the_number_of_an_entry_each_mean_a_state(store: Store) -
     fill(store, 3)
     entries = list(all_entries(store.db))
     for entry in entries:
-        assert parse(store, str(entry.seq)) == moments.Moment(entry.seq, entry.at, entry.hash)
+        assert parse(store, str(entry.seq)) == moments.Moment(entry.seq, entry.at)
     last = entries[-1]
     assert parse(store, "1h").seq == last.seq
     assert parse(store, "1h").instant == START + 99 * HOUR
     done = next(entry for entry in entries if entry.kind == "task.updated")
     between = f"{(done.at + SECOND) // SECOND}"
     found = moments.at(store.db, int(between) * SECOND)
-    assert (found.seq, found.instant, found.hash) == (done.seq, done.at + SECOND, done.hash)
+    assert (found.seq, found.instant) == (done.seq, done.at + SECOND)
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,33 @@ from pathlib import Path
 import pytest
 
 from tests.started import DEADLINE
-from tests.tui.driving import SIZES, by_agent, lines, named, opened, press, said, settle, shown, write
+from tests.tui.driving import (
+    SIZES,
+    agents_line,
+    by_agent,
+    counts_line,
+    lines,
+    named,
+    opened,
+    press,
+    said,
+    settle,
+    shown,
+    until,
+    write,
+)
 from tests.tui.evening import Jobs, with_agents
-from tests.tui.plan import NOW, ZONE, Plan
+from tests.tui.plan import MINUTE, NOW, ZONE, Plan
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.maintenance import moments
 from tui_tasks.core.operations.asks import PauseAgent
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.app.past_actions import past_app
 from tui_tasks.tui.app.task_app import TaskApp
@@ -67,14 +83,16 @@ def head(app: TaskApp) -> str:
     return lines(app)[0]
 
 
-async def test_the_panes_show_what_was_with_its_instant_seq_and_hash(plan: Plan, look: Look) -> None:
+async def test_the_panes_show_what_was_with_the_name_of_the_database_its_instant_and_entry(
+    plan: Plan, look: Look
+) -> None:
     seq = newest(plan)
     with Store(plan.path) as store:
-        was, hashed = rows(store.db), journal.head(store.db)[1].hex()
+        was = rows(store.db)
     by_agent(plan, "claude-1", EditTask(plan[5], {"status": "failed", "name": "Sink auth flow"}))
     by_agent(plan, "claude-1", AddTask("Written later", plan.list_uid))
     async with opened(look(seq)) as pilot:
-        assert f"as it was Sat 21 Nov 20:15:02  entry {seq} {hashed[:8]}" in head(pilot.app)
+        assert f"{Path(plan.path).name}  as it was Sat 21 Nov 20:15:02, journal entry {seq}" in head(pilot.app)
         assert rows(pilot.app.link.db) == was
         for pane in "1234":
             await press(pilot.app, pilot, pane)
@@ -100,13 +118,13 @@ async def test_less_and_greater_go_back_and_on_by_a_change_and_say_which(plan: P
         app = pilot.app
         assert "◐ Backup restore drill" in shown(app)
         await press(app, pilot, "less_than_sign")
-        assert f"entry {before} " in head(app)
+        assert head(app).endswith(f" entry {before}")
         assert "○ Backup restore drill" in shown(app)
         await press(app, pilot, "less_than_sign")
         earlier = app.link.as_of.seq
         assert earlier < before
         await press(app, pilot, "greater_than_sign", "greater_than_sign")
-        assert f"entry {before + 2} " in head(app)
+        assert head(app).endswith(f" entry {before + 2}")
         assert rows(app.link.db) == now
         assert "claude-1  log  Backup restore drill: begun  (and 1 more)" in said(app)
         await press(app, pilot, "greater_than_sign")
@@ -194,10 +212,24 @@ async def test_who_was_there_is_told_by_what_each_had_open_and_by_no_process_of_
         states = {member.name: member.state for member in screen.listed.rows}
         assert states["claude-1"] in ("waiting", "working")
         assert "gone" not in states.values()
-        assert "who was connected is not recorded" in head(app)
+        assert "of connections only the last is known" in head(app)
         assert f"entry {seq}" in head(app), "the moment is told in the same place"
         await press(app, pilot, "greater_than_sign")
         assert {member.name: member.state for member in screen.listed.rows}["claude-1"] == "paused"
+
+
+async def test_an_agent_whose_last_connection_had_ended_is_gone_and_the_line_of_counts_says_so(
+    plan: Plan, look: Look
+) -> None:
+    with Store(plan.path) as store, store.db.transaction(write=True):
+        connections.end(store.db, "claude-1", Process(), NOW + MINUTE)
+    by_agent(plan, "human", LogTask(plan[8], "later"), now=NOW + 2 * MINUTE)
+    async with opened(look(newest(plan))) as pilot:
+        app = pilot.app
+        await until(pilot, lambda: "! 1 gone" in counts_line(app))
+        assert "· claude-1 gone 1m #5" in agents_line(app)
+        await press(app, pilot, "less_than_sign")
+        assert "! 0 stuck" in counts_line(app) and "◐ claude-1 #5" in agents_line(app)
 
 
 async def test_a_small_screen_tells_the_moment_in_its_first_line(plan: Plan, look: Look) -> None:
@@ -244,7 +276,7 @@ async def test_the_palette_and_the_foot_have_the_keys_where_the_past_is_shown(pl
         await press(app, pilot, "colon")
         await write(pilot, "time b")
         await press(app, pilot, "enter")
-        assert "entry 11 " in head(app)
+        assert head(app).endswith(" entry 11")
 
 
 async def test_every_screen_stands_a_leap_to_the_beginning_and_back(plan: Plan, look: Look) -> None:

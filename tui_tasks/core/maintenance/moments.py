@@ -22,12 +22,10 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
         seq: the entry after which it was; 0: before the first.
         instant: from when it is seen, in microseconds since the epoch: that of the entry, or a later one before the
             next entry.
-        hash: the chain's hash of the entry; empty before the first.
     """
 
     seq: int
     instant: int
-    hash: bytes
 
 
 def parse(db: Database, text: str, now: int, zone: tzinfo | None = None) -> Moment:
@@ -84,11 +82,10 @@ def _instant_of(db: Database, seq: int) -> int:
 
 def after(db: Database, seq: int, instant: int | None = None) -> Moment:
     """Return the moment after an entry that can be shown, at `instant` or at the entry's own instant."""
-    row = db.sql("SELECT at, hash FROM journal WHERE seq = ?", (seq,)).fetchone()
-    if row is None:
-        base = compaction.base(db)
-        row = _begins(db), base.hash if base is not None and base.last == seq else b""
-    return Moment(seq, row[0] if instant is None else instant, bytes(row[1]))
+    if instant is None:
+        row = db.sql("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()
+        instant = int(row[0]) if row is not None else _begins(db)
+    return Moment(seq, instant)
 
 
 def at(db: Database, instant: int) -> Moment:

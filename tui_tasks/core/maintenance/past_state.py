@@ -294,6 +294,8 @@ _VIEWS: Final = (
     # The output of a run that had ended has not changed since.
     "CREATE TEMP VIEW run_log AS SELECT * FROM live.run_log "
     "WHERE run_uid IN (SELECT uid FROM main.run WHERE state = 'final')",
+    # The end of an agent's last connection is known; of earlier ones nothing is.
+    "CREATE TEMP VIEW connection AS SELECT * FROM live.connection WHERE closed_at IS NOT NULL",
     "CREATE TEMP VIEW view AS SELECT * FROM live.view WHERE key GLOB 'filter:*'",
 )
 
@@ -301,8 +303,8 @@ _VIEWS: Final = (
 class PastReader(Database):
     """A read-only connection to a `PastState`; the journal is read from the live database.
 
-    Saved filters are the current ones. What is not in the journal is absent: who was connected, and what each agent was
-    doing between two entries.
+    Saved filters are the current ones. What is not in the journal is absent: what each agent was doing between two
+    entries, and who was connected, but for when the last connection of an agent ended.
     """
 
     def __init__(self, path: str, live: str) -> None:

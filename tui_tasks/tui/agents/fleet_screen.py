@@ -350,7 +350,7 @@ class Fleet(Overlay):
             parts += self.context.state.projects.alone_parts()
         # In the past, an agent's presence is known only from what it had open.
         is_past = self.context.link.as_of is not None
-        more = "who was connected is not recorded" if is_past else agent_text.spent_by_all(self.members)
+        more = "of connections only the last is known" if is_past else agent_text.spent_by_all(self.members)
         taken = cell_len(self._waiting_out_of_sight()) or _NEXT
         if more and sum(cell_len(text) for text, _ in parts) + cell_len(more) + taken + 4 <= width:
             parts.append((f"   {more}", "$muted"))

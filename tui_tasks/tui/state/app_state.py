@@ -216,7 +216,7 @@ class AppState:
             known,
             last=self._last_look,
             seen_at=self.seen.put_away_at,
-            knows_presence=not self._is_past,
+            past=now if self._is_past else None,
         )
         self.present = [member for member in self.members if not member.is_plain]
         left = left_tasks.of_gone_agents(self._db, self.present, now, self._grace)

@@ -89,6 +89,11 @@ class PastLink(DatabaseLink):
 
     @property
     @override
+    def name(self) -> str:
+        return self._source.name
+
+    @property
+    @override
     def as_of(self) -> Moment | None:
         return self._moment
 

@@ -135,7 +135,7 @@ class Counts:
             # Lists count them all the same.
             shown = shown._replace(forms=(_PUT_AWAY,))
         yield shown
-        if is_known and self._context.state.members:
+        if self._context.state.members:
             yield self._stuck(of[open_needs.AGENTS])
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
             looks, several = look("overdue"), late_number(late)

@@ -80,19 +80,19 @@ class GroupLine(FrameLine):
 
 
 def as_of_words(context: Context, as_of: Moment, room: int) -> str:
-    """Return the moment of the past that is shown, its last entry and the journal's hash, as far as there is room.
+    """Return the moment of the past that is shown and its last entry, as far as there is room.
 
-    From `auth.db  as it was Sun 22 Nov 18:00:03  entry 114 a3f9c2d1` down to `18:00 entry 114`.
+    From `auth.db  as it was Sun 22 Nov 18:00:03, journal entry 114` down to `18:00 entry 114`.
     """
-    when, entry, hashed = moment(as_of.instant, context.clock.zone), f"entry {as_of.seq}", as_of.hash.hex()[:8]
+    when, entry = moment(as_of.instant, context.clock.zone), f"entry {as_of.seq:,}"
     seconds = f"{when}:{as_of.instant // SECOND % 60:02}"
+    name = safe_line(context.link.name, 24)
     words = [
-        f"{safe_line(context.link.name, 24)}  as it was {seconds}  {entry} {hashed}",
-        f"as it was {seconds}  {entry} {hashed}",
-        f"was {seconds} {entry} {hashed}",
-        f"was {when} {entry} {hashed}",
-        f"was {when.partition(' ')[2]} {entry} {hashed}",
-        f"was {when} {entry}",
+        f"{name}  as it was {seconds}, journal {entry}",
+        f"{name}  as it was {seconds}, {entry}",
+        f"{name} was {when}, {entry}",
+        f"as it was {when}, {entry}",
+        f"was {when}, {entry}",
         f"{when.rpartition(' ')[2]} {entry}",
     ]
     return next((one for one in words if cell_len(one) <= room), words[-1])

@@ -182,16 +182,16 @@ def everyone(
     *,
     last: LastLook | None = None,
     seen_at: int = 0,
-    knows_presence: bool = True,
+    past: int | None = None,
 ) -> list[Member]:
     """Return every agent, except those last heard before an instant that are gone and have left nothing open.
 
     Of the agents in `known`, and since the `last` look, only what is new is read. `seen_at`: when the human said last
-    that all was seen. `knows_presence`: whether it is known who is connected to the channel; otherwise an agent's state
-    follows from what it has open.
+    that all was seen. `past`: the instant of the past that `db` shows, at which it is known only of the last connection
+    of an agent whether it had ended; otherwise an agent's state follows from what it had open.
     """
     before = {member.name: member for member in known}
-    seen = _Found(db, since, last or LastLook(), seen_at, knows_presence=knows_presence)
+    seen = _Found(db, since, last or LastLook(), seen_at, past=past)
     members = []
     for name in sorted(seen.names(since)):
         was = before.get(name)
@@ -212,8 +212,8 @@ def left_now(db: Database, now: int, grace: int) -> dict[str, LeftTask]:
 class _Found:
     """What is read for all agents at once."""
 
-    def __init__(self, db: Database, since: int, last: LastLook, seen_at: int, *, knows_presence: bool) -> None:
-        self._knows_presence = knows_presence
+    def __init__(self, db: Database, since: int, last: LastLook, seen_at: int, *, past: int | None) -> None:
+        self._past = past
         self._seen_at = seen_at
         self.speakers = last.speakers.look(db)
         self._db = db
@@ -223,6 +223,8 @@ class _Found:
         self._opened: dict[str, int] = {}
         open_connections: dict[str, list[AgentConnection]] = {}
         for one in connections.everyone(db):
+            if past is not None and not self._had_ended(one, past):
+                continue
             self._opened[one.agent] = one.opened_at
             if one.project is not None:
                 self._projects.setdefault(one.agent, set()).add(one.project)
@@ -233,7 +235,7 @@ class _Found:
         self._stopped = {name: connections.stopped_since(each) for name, each in open_connections.items()}
         self._paused = paused(db)
         # Who waits is not recorded for the past.
-        self._signs = connections.signs(db) if knows_presence else {}
+        self._signs = connections.signs(db) if past is None else {}
         self._near = work_queries.near_limits(db)
         self._ready = {one.agent: one.task_uid for one in work_queries.ready(db)}
         self._failed = {one.agent: one for one in work_queries.failed(db) if one.at > seen_at}
@@ -258,7 +260,8 @@ class _Found:
                 yield name
         for name in self._known & {*self.speakers, *self._sessions, *self._connected, *self._paused}:
             is_open = any(name in each for each in (self._tasks, self._asks, self._paused, self._failed, self._ready))
-            if is_open or self._is_there(name) or self._last_seen(name) >= since:
+            is_there = self._is_there(name) and (self._past is None or name in self._sessions)
+            if is_open or is_there or self._last_seen(name) >= since:
                 yield name
 
     def is_past(self, was: Member) -> bool:
@@ -273,7 +276,17 @@ class _Found:
         seen = self._sessions.get(name)
         if seen is not None:
             return seen.session.state != GONE
-        return self._knows_presence and self._connected.get(name, 0) is None
+        return not self._has_no_connection(name)
+
+    def _has_no_connection(self, name: str) -> bool:
+        """Return whether an agent has no open connection to the channel; of the past, whether that is known."""
+        if self._past is not None:
+            return name in self._connected
+        return self._connected.get(name, 0) is not None
+
+    def _had_ended(self, one: AgentConnection, past: int) -> bool:
+        """Return whether a connection had ended by an instant of the past, and nothing was heard since."""
+        return one.closed_at is not None and self.speakers.get(one.agent, (0, 0))[1] <= one.closed_at <= past
 
     def _last_seen(self, name: str) -> int:
         seen = self._sessions.get(name)
@@ -315,7 +328,7 @@ class _Found:
             pulse=tuple(seen.activity.pulse) if seen is not None else newest.pulse,
             newest=newest,
             projects=self._projects_of(name, seen),
-            is_there=self._is_there(name) or not self._knows_presence,
+            is_there=self._is_there(name),
             calls_alone=seen is None and name not in self._connected,
             no_task=seen.activity.no_task if seen is not None else None,
             questions=len(self._open_asks.get(name, ())),
@@ -357,7 +370,7 @@ class _Found:
         return tuple(sorted(self._projects.get(name, ())))
 
     def _state_on_channel(self, name: str, ask: Ask | None, task: TaskLine | None) -> str:
-        if self._knows_presence and self._connected.get(name, 0) is not None:
+        if self._has_no_connection(name):
             return GONE
         if self._stopped.get(name) is not None:
             return STOPPED
