@@ -21,6 +21,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.work import BeginMerge, DiscardWork, GiveUpMerge, MergeWork, RestoreWork, SetWork
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.rules.redo import is_back
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.runner import git, git_trees, processes
@@ -269,15 +270,12 @@ class TakenBack(NamedTuple):
 def taken_back(db: Database, work: Work) -> TakenBack | None:
     """Return the merge or the discard that was taken back of a work last; None: neither was, or a later one stands."""
     seq = work_queries.last_entry(db, work, "work.restored")
-    ends = (work_queries.last_entry(db, work, f"work.{end}") for end in ("merged", "discarded", "failed"))
-    if seq is None or work.state not in LIVE_WORK or any(end is not None and end > seq for end in ends):
+    if seq is None or not is_back(db, work.uid):
         return None
     old = journal.entry(db, seq).old or {}
     state, kept = old.get("state"), old.get("kept") or {}
     if state == "discarded":
         return TakenBack("discarded", goes_on=False, merge=None, files=kept.get(_FILES))
-    if state == "failed":
-        return None
     return TakenBack("merged", state is None, msgspec.convert(kept[MERGE], Merge) if MERGE in kept else None)
 
 

@@ -1,4 +1,4 @@
-"""Undo and redo: an undo is a new change, the inverse of the old one. Compaction drops what can no more be undone.
+"""Undo: a new change, the inverse of the old one. Compaction drops what can no more be undone.
 
 Compaction of the journal is the human's alone (docs: protocol, section 3, `cursor_expired`).
 """
@@ -18,7 +18,7 @@ from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden, NotFound, NotProven
-from tui_tasks.core.operations import CompactJournal, Redo, TakeBack, Undo
+from tui_tasks.core.operations import CompactJournal, TakeBack, Undo
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -97,7 +97,7 @@ def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
     elif not stands(tx.db, change):
         raise Conflict(f"change {change} has been undone already", seq=change)
     try:
-        return _take_back(tx, change)
+        return take_back_change(tx, change)
     except NotProven:
         # It is answered as any other way to set the task done: the checks are started, and a later try succeeds.
         raise
@@ -115,10 +115,10 @@ def _before(tx: Transaction, op: Undo, change: int) -> int | None:
 
 
 def _own_entries(tx: Transaction) -> Iterator[Any]:
-    return _entries_of(tx.db, tx.actor, tx.seq + 1, tx.pause)
+    return entries_of(tx.db, tx.actor, tx.seq + 1, tx.pause)
 
 
-def _entries_of(db: Database, actor: str, below: int, pause: Callable[[], None]) -> Iterator[Any]:
+def entries_of(db: Database, actor: str, below: int, pause: Callable[[], None]) -> Iterator[Any]:
     """Yield change, kind and what it undoes of an actor's entries, newest first; the one wanted is seldom far."""
     while page := db.all(_BY_ACTOR, actor=actor, below=below, limit=_PAGE):
         for below, *entry in page:  # noqa: B007 - the next page begins below the last of this one
@@ -128,7 +128,7 @@ def _entries_of(db: Database, actor: str, below: int, pause: Callable[[], None])
 
 def next_to_undo(db: Database, actor: str, op: Undo) -> int | None:
     """Return the change that `op`, which names none, would undo; None if there is none."""
-    entries = _entries_of(db, actor, journal.newest(db) + 1, lambda: None)
+    entries = entries_of(db, actor, journal.newest(db) + 1, lambda: None)
     return _newest_standing(db, actor, op, entries, None)
 
 
@@ -144,7 +144,7 @@ def is_revert(db: Database, change: int) -> bool:
 
 def goes_on(db: Database, actor: str, now: int) -> bool:
     """Return whether an actor is going back: its newest change is an undo, made in the last minute."""
-    for change, kind, undoes in _entries_of(db, actor, journal.newest(db) + 1, lambda: None):
+    for change, kind, undoes in entries_of(db, actor, journal.newest(db) + 1, lambda: None):
         if undoes is not None and not is_revert(db, change):
             return now - journal.entry(db, change).at < MINUTE
         if kind in vocab.UNDOABLE:
@@ -190,9 +190,15 @@ def _is_reported_by_hooks(db: Database, change: int) -> bool:
 
 
 def _is_brought_back(db: Database, change: int) -> bool:
-    """Return whether a change has ended work that git has brought back since, or has brought work back itself."""
+    """Return whether a change has ended work that git has brought back since, or has brought work back itself, or has
+    ended it again: that counts as its first end.
+    """
     if not work_queries.has_any(db):
         return False
+    from tui_tasks.core.rules.redo import ends_again  # it is built upon this module
+
+    if ends_again(db, change):
+        return True
     parts = [part for parts in journal.of_change(db, change) for part in parts]
     if any(part.kind == "work.restored" for part in parts):
         return True
@@ -245,19 +251,6 @@ def take_back(tx: Transaction, op: TakeBack) -> tuple[int, tuple[tuple[int, str]
     return taken, tuple(kept)
 
 
-@rule(Redo)
-def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
-    """Take back the newest undo that stands, unless something was changed after it."""
-    reverts = cache(partial(is_revert, tx.db))
-    for change, kind, undoes in _own_entries(tx):
-        if undoes is None or reverts(change):
-            if kind in vocab.UNDOABLE:
-                break
-        elif stands(tx.db, change) and (journal.undoes(tx.db, undoes) is None or reverts(undoes)):
-            return _take_back(tx, change)
-    raise Conflict(f"{_who_has(tx)} no undo to redo")
-
-
 def _who_has(tx: Transaction) -> str:
     return "you have" if tx.actor == vocab.HUMAN else f"{tx.actor} has"
 
@@ -271,7 +264,8 @@ class _Parts(NamedTuple):
     places: Places
 
 
-def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
+def take_back_change(tx: Transaction, change: int) -> tuple[int, int]:
+    """Take back a change; return the seq of its last entry and its own."""
     parts = _parts_of(tx, change)
     if tx.in_steps and len(parts.seqs) > _SOON_DONE:
         # Refuse before the first step is committed, which others would see.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.operations import Redo, Undo
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.tasks import task_queries
@@ -244,10 +244,12 @@ class GlobalActions(Controller):
     async def do_redo(self) -> None:
         """Take back the newest undo; work that it has brought back is merged or discarded again."""
         if self._context.state.has_work:
+            from tui_tasks.core.rules.redo import next_redo
             from tui_tasks.tui.work import work_undo
 
-            if (work := work_undo.newest_restored(self._context.db)) is not None:
-                await work_undo.redo(self._context, work)
+            found = next_redo(self._context.db, HUMAN)
+            if found is not None and found.work is not None:
+                await work_undo.redo(self._context, work_queries.find(self._context.db, found.work))
                 return
         (_, change), *_rest = await self._context.link.commit(Redo())
         self._select_restored(change)

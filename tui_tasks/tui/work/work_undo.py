@@ -13,6 +13,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules import redo as redo_rules
 from tui_tasks.core.rules import undo
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
@@ -20,13 +21,12 @@ from tui_tasks.text.times import ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.work.review_actions import decide
-from tui_tasks.work import merge_steps
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 _ENDED: Final = ("work.merged", "work.discarded")
-_RESTORED: Final = ("work.restored",)
+_RESTORED: Final = "work.restored"
 # So many of the human's newest changes are looked at; one may have any number of entries, which are read by pages.
 _LOOKED_AT: Final = 200
 _PAGE: Final = 1_000
@@ -36,26 +36,17 @@ SELECT seq, kind, uid, change, undoes FROM journal WHERE actor = ? AND seq < ? O
 
 
 def newest_ended(db: Database) -> tuple[Work, Entry] | None:
-    """Return the work that the human merged or discarded last, with the entry; None if they changed something since."""
+    """Return the work that the human merged or discarded last, with the newest entry of that; None if they changed
+    something since. An end that was redone has the place of the first one.
+    """
+    newest: dict[str, int] = {}
     for seq, kind, uid, change, undoes in _newest_entries(db):
         if kind in _ENDED:
+            newest.setdefault(uid, seq)
             work = work_queries.find(db, uid)
-            if work_queries.stands(work, kind):
-                return work, journal.entry(db, seq)
+            if work_queries.stands(work, kind) and not redo_rules.ends_again(db, change):
+                return work, journal.entry(db, newest[uid])
         elif kind in vocab.UNDOABLE and _is_newer(db, change, undoes):
-            return None
-    return None
-
-
-def newest_restored(db: Database) -> Work | None:
-    """Return the work whose merge or discard the human took back last, unless they have changed something since, or
-    have undone another change.
-    """
-    for _, kind, uid, change, undoes in _newest_entries(db):
-        if kind in _RESTORED:
-            work = work_queries.find(db, uid)
-            return work if merge_steps.taken_back(db, work) is not None else None
-        if (undoes is not None or kind in vocab.UNDOABLE) and _stands_alone(db, change, *_RESTORED):
             return None
     return None
 
@@ -63,7 +54,7 @@ def newest_restored(db: Database) -> Work | None:
 def _is_newer(db: Database, change: int, undoes: int | None) -> bool:
     """Return whether the human has made a change for itself, or has reverted another's, which stands."""
     if undoes is None:
-        return _stands_alone(db, change, *_ENDED, *_RESTORED)
+        return _stands_alone(db, change)
     return undo.is_revert(db, change) and undo.stands(db, change)
 
 
@@ -79,10 +70,10 @@ def _newest_entries(db: Database) -> Iterator[Any]:
             yield entry
 
 
-def _stands_alone(db: Database, change: int, *kinds: str) -> bool:
-    """Return whether a change stands, and follows for a task from no entry of one of these kinds."""
+def _stands_alone(db: Database, change: int) -> bool:
+    """Return whether a change stands, and follows for a task from neither the end nor the return of a work."""
     rows = db.sql("SELECT kind FROM journal WHERE change = ?", (change,)).fetchall()
-    return not any(kind in kinds for (kind,) in rows) and undo.stands(db, change)
+    return not any(kind in (*_ENDED, _RESTORED) for (kind,) in rows) and undo.stands(db, change)
 
 
 async def agrees_to_undo(context: Context, work: Work, entry: Entry) -> bool:

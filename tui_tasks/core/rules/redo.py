@@ -1,0 +1,134 @@
+"""Redo: which undo is taken back next. Git undoes the end of a work, a merge or a discard, and ends the work again:
+here it is only found which of all undos is the newest that stands.
+
+A work that ends again is redone if neither its agent nor the human has done something about it since it was brought
+back. It keeps the place of its first end among the changes to undo.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tui_tasks.core import vocab
+from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import Redo
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.rules import rule, undo
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.transaction import Transaction
+
+_RESTORED: Final = "work.restored"
+_ENDS: Final = ("work.merged", "work.discarded")
+_OF_CHANGE: Final = f"""
+SELECT seq, kind, uid, task, actor FROM journal
+WHERE change = ? AND entity = 'work' AND kind IN {(_RESTORED, *_ENDS)} ORDER BY seq
+"""
+_BEFORE: Final = f"""
+SELECT kind FROM journal WHERE task = ? AND uid = ? AND seq < ?
+AND kind IN {(_RESTORED, *_ENDS, "work.ready", "work.commented", "work.failed")} ORDER BY seq DESC LIMIT 2
+"""
+
+
+class NextRedo(NamedTuple):
+    """What a redo does next: take back the undo `change`, or end the work `work` again."""
+
+    change: int | None = None
+    work: str | None = None
+
+
+class _WorkEnd(NamedTuple):
+    """What a change did to works: it ended them, for the first time or again, or brought them back."""
+
+    kind: str
+    uids: tuple[str, ...]
+    is_again: bool
+
+
+def next_redo(
+    db: Database, actor: str, below: int | None = None, pause: Callable[[], None] = lambda: None
+) -> NextRedo | None:
+    """Return what a redo of an actor does next; None if nothing was undone since its newest change.
+
+    `below`: the seq above its newest entry that counts; None: all do.
+    """
+    found = _next(db, actor, below or journal.newest(db) + 1, pause)
+    if found is None:
+        return None
+    is_open = undo.stands(db, found.change) if found.change is not None else is_back(db, found.work or "")
+    return found if is_open else None
+
+
+def _next(db: Database, actor: str, below: int, pause: Callable[[], None] = lambda: None) -> NextRedo | None:
+    """Return what a redo did next when the newest entry was below a seq."""
+    reverts, seen = cache(partial(undo.is_revert, db)), set[int]()
+    # Undos that were taken back later, and how often works were ended again.
+    redone, again = set[int](), Counter[str]()
+    has_work = work_queries.has_any(db)
+    for change, kind, undoes in undo.entries_of(db, actor, below, pause):
+        if change in seen:
+            continue
+        end = _work_end(db, change) if has_work and undoes is None else None
+        if end is not None:
+            seen.add(change)
+            if end.kind in _ENDS and not end.is_again:
+                return None
+            for uid in end.uids:
+                if end.kind in _ENDS:
+                    again[uid] += 1
+                elif again[uid]:
+                    again[uid] -= 1
+                else:
+                    return NextRedo(work=uid)
+        elif undoes is None or reverts(change):
+            if kind in vocab.UNDOABLE:
+                return None
+        elif journal.undoes(db, undoes) is not None and not reverts(undoes):
+            redone.add(undoes)
+        elif change not in redone:
+            return NextRedo(change=change)
+    return None
+
+
+def ends_again(db: Database, change: int) -> bool:
+    """Return whether a change has redone the end of works, a merge or a discard."""
+    end = _work_end(db, change)
+    return end is not None and end.is_again
+
+
+def is_back(db: Database, uid: str) -> bool:
+    """Return whether the last end of a work, a merge or a discard, was taken back, and none has followed."""
+    work = work_queries.find(db, uid)
+    seq = work_queries.last_entry(db, work, _RESTORED)
+    ends = (work_queries.last_entry(db, work, kind) for kind in (*_ENDS, "work.failed"))
+    if seq is None or work.state not in vocab.LIVE_WORK or any(end is not None and end > seq for end in ends):
+        return False
+    return (journal.entry(db, seq).old or {}).get("state") != "failed"
+
+
+def _work_end(db: Database, change: int) -> _WorkEnd | None:
+    """Return what a change did to works; None if it did nothing to any."""
+    entries = db.sql(_OF_CHANGE, (change,)).fetchall()
+    if not entries:
+        return None
+    # A merge discards the other works of its task: it comes last.
+    seq, kind, uid, task, actor = entries[-1]
+    before = [row[0] for row in db.sql(_BEFORE, (task, uid, seq)).fetchall()] if kind in _ENDS else []
+    is_again = before == [_RESTORED, kind] and _next(db, actor, change) == NextRedo(work=uid)
+    return _WorkEnd(kind, tuple(entry[2] for entry in entries), is_again)
+
+
+@rule(Redo)
+def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
+    """Take back the newest undo that stands, unless something was changed after it."""
+    found = next_redo(tx.db, tx.actor, tx.seq + 1, tx.pause)
+    if found is None:
+        raise Conflict(f"{'you have' if tx.actor == vocab.HUMAN else f'{tx.actor} has'} no undo to redo")
+    if found.change is None:
+        raise Conflict("the end of a work was undone last: redo that on the screen, or end it by its review")
+    return undo.take_back_change(tx, found.change)
