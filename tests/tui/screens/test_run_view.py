@@ -53,7 +53,7 @@ async def test_a_run_that_ends_says_how(jobs, make_app):
         await settle(pilot, "g", "enter")
         end = EndRun(jobs.running, "error", exit_code=3, result="the end", reason="no route to host")
         by_agent(jobs.plan, "system", end, now=NOW + 1_000_000)
-        await until(pilot, lambda: "failed after 42s exit 3" in shown(app))
+        await until(pilot, lambda: "failed after 42s  exit 3" in shown(app))
         assert "failed 20:15 · no route to host" in shown(app)
         await settle(pilot, "x")
         assert "it has ended" in shown(app)

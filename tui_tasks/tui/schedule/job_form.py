@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +26,8 @@ from tui_tasks.tui.inputs.choice_line import ChoiceLine, Option
 from tui_tasks.tui.inputs.dialogs import WordLine
 from tui_tasks.tui.inputs.editor import LongText
 from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen
-from tui_tasks.tui.painting.line_painter import rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.database_link import StateChanges
@@ -98,9 +99,13 @@ class Preview(TextDrawing):
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the times in words, then dates."""
-        style = "$state-failed" if self.is_wrong else "$key"
-        lines: list[Drawn] = [[(f" {line}", style)] for line in wrapped(self.text, max(8, width - 2))]
-        return lines[: max(1, height)]
+        first, _, rest = self.text.partition("\n")
+        room = max(8, width - 2)
+        shown: list[tuple[str, str]] = [
+            (line, "$state-failed" if self.is_wrong else "") for line in wrapped(first, room)
+        ]
+        shown += [(line, "$muted") for line in wrapped(rest, room)] if rest else []
+        return [[(f" {line}", style)] for line, style in shown[: max(1, height)]]
 
 
 class FormLine(WordLine):
@@ -118,7 +123,6 @@ class JobForm(FormScreen[str]):
 
     AUTO_FOCUS = "FormLine"
     DEFAULT_CSS = """
-    JobForm #job-head { height: 1; }
     JobForm #job-fields { height: 1fr; }
     JobForm TextArea { height: 1fr; min-height: 3; width: 1fr; }
     JobForm #system_prompt { height: 3; }
@@ -134,11 +138,13 @@ class JobForm(FormScreen[str]):
         self._preview_text = Preview(context)
         self._job = job
         self._was = form_of(job) if job is not None else Typed()
+        self._warning = ""
+        self._head = FrameLine(context, self._head_parts, id="job-head", is_bar=True)
 
     def compose(self) -> ComposeResult:
         """Compose a line for each field, the prompts below, then the preview."""
         with Vertical(classes="whole"):
-            yield Static(plain(f" {self._title}", "bold"), id="job-head")
+            yield self._head
             yield rule(self.context)
             with VerticalScroll(id="job-fields", can_focus=False):
                 for name, label in _LABELS.items():
@@ -159,6 +165,9 @@ class JobForm(FormScreen[str]):
             keys = {"tab": onwards, "enter": onwards, "down": onwards, "shift+tab": back, "up": back}
             return ChoiceLine(_RUNS, value, id=name, keys=keys)
         return FormLine(value, id=name, placeholder=_HINTS.get(name, ""))
+
+    def _head_parts(self, width: int) -> Sequence[Part]:
+        return [(f" {self._title}", "bold"), (f"   {self._warning}", "$state-overdue")]
 
     @property
     def _title(self) -> str:
@@ -245,8 +254,8 @@ class JobForm(FormScreen[str]):
             self._warn("changed meanwhile")
 
     def _warn(self, text: str) -> None:
-        head = plain(f" {self._title}   ", "bold") + plain(f"! {text}", "$state-overdue")
-        self.query_one("#job-head", Static).update(head)
+        self._warning = f"! {text}"
+        self._head.redraw()
 
     # Saving and leaving
 

@@ -75,26 +75,29 @@ class RunRows(RowDrawing[RunLine]):
     """Draws runs, one in each line."""
 
     def draw(self, row: RunLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`>✗ Sat 21 Nov 08:00  schedule  failed 41s  exit 1  smtp: 535 ...`."""
+        """`>✗ failed after 41s  by hand  exit 1  smtp: 535 ...   Sat 21 Nov 08:00`."""
         context, width = self.context, look_.width
         now, ascii_only = context.clock.now(), context.ascii_only
         shown = job_text.run_look(row)
-        at = context.clock.time_of(row.at) if row.at is not None else "-"
+        at = context.clock.time_of(row.at) if row.at is not None else ""
         if row.started_at is not None and row.ended_at is None:
             self.lasts(age_lasts(row.started_at, now))
-        words = [job_text.went(row, now)] if width < 70 else [f"{row.trigger:<8}", job_text.went(row, now)]
+        words = [job_text.went(row, now)]
+        if row.trigger == "manual":
+            words.append("by hand")
         if row.attempt > 1:
             words.append(f"attempt {row.attempt}")
         if row.exit_code and not (row.reason or "").startswith("exit"):
             words.append(f"exit {row.exit_code}")
-        head = f" {at:>16}  {' '.join(words)}" if width >= 60 else f" {at}  {' '.join(words)}"
+        room = max(0, width - cell_len(at) - 6)
+        head = safe_line(f" {'  '.join(words)}", room, ascii_only=ascii_only)
         why = f"  {row.why}" if row.why else ""
-        room = max(0, width - 2 - cell_len(head) - 1)
         return (
             look_.cursor_sign(),
             (shown.mark(ascii_only=ascii_only), shown.color),
-            (safe_line(head, width - 3), ""),
-            (fit(why, room) if room > 4 else "", "$muted"),
+            (head, ""),
+            (fit(why, room - cell_len(head), ascii_only=ascii_only), "$muted"),
+            (f"  {at} ", "$muted"),
         )
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:

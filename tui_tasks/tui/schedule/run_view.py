@@ -64,7 +64,7 @@ class RunView(Overlay):
         super().__init__(context)
         self.window = VirtualList(context, RunRows(context), id="runs")
         self.output = RunOutput(context, id="output")
-        self._head = FrameLine(context, self._job_parts, id="runs-head")
+        self._head = FrameLine(context, self._job_parts, id="runs-head", is_bar=True)
         self._output_head = FrameLine(context, self._run_parts, self._length_parts, id="output-head")
         self.controllers = (RunMoves(self),)
         self._job_uid = job_uid

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Final
 
@@ -129,8 +130,10 @@ class DigestRows(RowDrawing[DigestRow]):
         parts += [(f"{fit(agent_text.who(line.who), self.longest_who, ascii_only=ascii_only)} ", "$muted")]
         if not name or not text:
             return [*parts, (name or text, style)]
+        if width < WIDE:
+            return [*parts, (f"{name}: {text}", "")]
         room = width - sum(cell_len(part) for part, _ in parts) - _WHEN
-        column = min(self.longest_name, room * (2 if width >= WIDE else 3) // 5)
+        column = min(self.longest_name, room * 2 // 5)
         return [*parts, (f"{fit(name, column, ascii_only=ascii_only)}  ", ""), (text, style)]
 
     def _entry(self, entry: LogLine, width: int) -> list[Part]:
@@ -142,22 +145,24 @@ class DigestRows(RowDrawing[DigestRow]):
         head = f"{self.context.clock.time_of(entry.at)}  {fit(who_of(entry), _WHO, ascii_only=ascii_only)} "
         return [(" " * (self.longest_word + 2), ""), (f"{mark} ", style), (head, "$muted"), (text, "$muted")]
 
-    def counts(self, lines: Sequence[DigestLine], before: int, width: int) -> Iterator[Group]:
-        """Yield `? 3 need you`, `✗ 2 failed`, and so on: how many lines there are of each part, as far as they fit.
+    def counts(self, lines: Sequence[DigestLine], before: int, width: int) -> list[Group]:
+        """Return `? 3 need you`, `✗ 2 failed`, and so on: how many lines there are of each part, as far as they fit.
 
         `before`: how much needs the human since before.
         """
-        numbers, left = Counter(map(_look, lines)), width - 2
+        numbers, groups = Counter(map(_look, lines)), []
         for look in dict.fromkeys((*_ALWAYS, *numbers)):
-            number = numbers[look]
-            words = f"{number:,} {'need you' if look == _ALWAYS[0] and number != 1 else look.word}"
-            more = f", {before:,} more since before" if look == _ALWAYS[0] and before else ""
+            number, needs = numbers[look], look == _ALWAYS[0]
+            words = f"{number:,} {'need you' if needs and number != 1 else look.word}"
+            words += f", {before:,} more since before" if needs and before else ""
             mark: Part = (f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color if number else "$muted")
-            groups = (Group([mark, (way, "" if number else "$muted")]) for way in dict.fromkeys((words + more, words)))
-            group = next((group for group in groups if group.size <= left), None)
-            if group is not None:
-                left -= group.size + len(group.gap)
-                yield group
+            groups.append(Group([mark, (words, "" if number else "$muted")]))
+        for gap in ("   ", "  "):
+            ends = list(accumulate(group.size + len(gap) for group in groups))
+            if ends[-1] - len(gap) <= width - 2:
+                break
+        fitting = sum(end - len(gap) <= width - 2 for end in ends)
+        return [group._replace(gap=gap) for group in groups[: max(1, fitting)]]
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw the text for a digest without lines."""
