@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import fork_server
 
 ROOT = Path(__file__).parent.parent
 
@@ -14,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 def soak(name: str) -> str:
     """What the soak told at its end; it fails where a promise does not hold."""
     command = [sys.executable, "-m", "tests.soak", name, "--quick"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = fork_server.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     if "not done here" in done.stdout:
         pytest.skip(done.stdout)

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests import fork_server
 from tests.soak.budget import Budget
 from tests.soak.load import Load
 from tests.soak.soundness import found
@@ -34,7 +35,7 @@ def rows(path: Path, up_to: int) -> list[Any]:
 def taken(load: Load, database: Path, target: Path) -> int:
     """Back up; return the newest entry that the copy is said to hold."""
     told = load.seq
-    done = subprocess.run(program("backup", "--db", database, target), capture_output=True, text=True, check=False)
+    done = fork_server.run(program("backup", "--db", database, target), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     newest = int(done.stdout.rpartition("entry ")[2].replace(",", "").rstrip(".\n"))
     assert newest >= told, f"entry {told} was acknowledged before, and the copy ends at {newest}"
@@ -55,7 +56,7 @@ def restored(copy: Path, folder: Path, newest: int) -> None:
     folder.mkdir()
     folder.chmod(0o700)
     database = Path(shutil.copy2(copy, folder / "tasks.db"))
-    checked = subprocess.run(program("doctor", "--db", database), capture_output=True, text=True, check=False)
+    checked = fork_server.run(program("doctor", "--db", database), capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     with serve(database) as speaker:
         reply = speaker.ask("tasklist:add_task", name="after the restore")

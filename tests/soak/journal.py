@@ -7,12 +7,12 @@ that leaves every entry as it was is none, and counts for nothing.
 from __future__ import annotations
 
 import random
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from tests import fork_server
 from tests.soak.budget import Budget
 from tests.soak.load import Load
 from tests.soak.speaking import program
@@ -99,7 +99,7 @@ class Changer:
         """Whether `doctor` tells of it."""
         if by_command:
             command = program("doctor", "--db", self.database)
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = fork_server.run(command, capture_output=True, text=True, check=False)
             assert "Traceback" not in done.stderr, done.stderr
             return done.returncode == 1
         try:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tests import fork_server
 from tests.soak.budget import Budget
 from tests.soak.soundness import found
 from tests.soak.speaking import program, serve
@@ -65,7 +66,7 @@ class Work:
     def back_up(self) -> set[str]:
         """Take a new backup; return what is in it."""
         self.copy.unlink(missing_ok=True)
-        subprocess.run(program("backup", "--db", self.database, self.copy), check=True, stdout=subprocess.DEVNULL)
+        fork_server.run(program("backup", "--db", self.database, self.copy), check=True, stdout=subprocess.DEVNULL)
         # What is looked at is another file, so that the backup stays without a log.
         return _names(Path(shutil.copy(self.copy, self.folder / "looked-at.db")))
 
@@ -95,7 +96,7 @@ class Work:
             speaker.kill()
         held = self.folder / "by-hand.db"
         shutil.copy(self.copy, held).replace(self.database)
-        refused = subprocess.run(program("ls", "--db", self.database), capture_output=True, text=True, check=False)
+        refused = fork_server.run(program("ls", "--db", self.database), capture_output=True, text=True, check=False)
         assert refused.returncode == 1, "the log of another database was written into the backup"
         assert "tui-tasks restore" in refused.stderr
         self.restore()

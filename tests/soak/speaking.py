@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.fork_server import Forked
+
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 60.0
 
@@ -33,7 +35,9 @@ class Speaker:
         self, *command: str | Path, env: Mapping[str, str] | None = None, ends_with: int = 0, **how: Any
     ) -> None:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "cwd": ROOT, "bufsize": 0}
-        self.process = subprocess.Popen([str(word) for word in command], env=env, **(pipes | how))
+        # A library is preloaded as a program starts, not as it is forked.
+        start = Forked if env is None else subprocess.Popen
+        self.process = start([str(word) for word in command], env=env, **(pipes | how))
         self._ends_with = ends_with
         self._held = b""
         self._numbers = itertools.count(1)

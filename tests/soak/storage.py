@@ -15,6 +15,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+from tests import fork_server
 from tests.core.engine import databases
 from tests.soak.budget import Budget
 from tests.soak.ledger import Author, Tally
@@ -221,7 +222,7 @@ def vanished(folder: Path) -> list[str]:
         gone = refused("a folder that was moved away")
         away.rename(database.parent)
         speaker.ok("tasklist:add_task", name="two")
-        subprocess.run(program("backup", "--db", database, copy), check=True, capture_output=True)
+        fork_server.run(program("backup", "--db", database, copy), check=True, capture_output=True)
         shutil.rmtree(database.parent)
         refused("a folder that was removed")
         database.parent.mkdir()
@@ -256,7 +257,7 @@ def unfit(folder: Path, budget: Budget) -> int:
         make(place / "tasks.db")
         before = databases.contents(place)
         for command in commands[: budget.of(len(commands))]:
-            done = subprocess.run(
+            done = fork_server.run(
                 program(*command, "--db", place / "tasks.db"), stdin=subprocess.DEVNULL, capture_output=True, text=True
             )
             assert done.returncode == 1, f"{command} took {what}: {done}"
