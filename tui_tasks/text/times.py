@@ -106,7 +106,7 @@ def size(number_of_bytes: int) -> str:
     """Return a number of bytes for a person: `1.4 MB`."""
     import humanize  # only here: every command imports this module
 
-    return humanize.naturalsize(number_of_bytes)
+    return humanize.naturalsize(number_of_bytes).replace("Byte", "byte")
 
 
 def spent(tokens: int | None, cost_usd: float | None) -> str:

@@ -17,6 +17,7 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, Ensur
 from tui_tasks.core.operations.work import DiscardWork, MergeWork, RestoreWork, StartWork, WorkReady
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules import undo
 from tui_tasks.core.rules.redo import next_redo
 from tui_tasks.core.store import Store
 from tui_tasks.tui.work import work_undo
@@ -159,6 +160,7 @@ def test_redo_goes_on_after_a_merge_was_done_again(store: Store, clock: Clock) -
         for wanted in states[-2::-1]:
             human.undo()
             assert human.state() == wanted
+            assert undo.goes_on(store.db, "human", clock.now), "the next one is not asked about"
         for wanted in states[1:]:
             human.redo()
             assert human.state() == wanted

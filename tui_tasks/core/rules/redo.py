@@ -101,6 +101,11 @@ def ends_again(db: Database, change: int) -> bool:
     return end is not None and end.is_again
 
 
+def brings_back(db: Database, change: int) -> bool:
+    """Return whether a change has brought works back."""
+    return work_queries.has_any(db) and (end := _work_end(db, change)) is not None and end.kind == _RESTORED
+
+
 def is_back(db: Database, uid: str) -> bool:
     """Return whether the last end of a work, a merge or a discard, was taken back, and none has followed."""
     work = work_queries.find(db, uid)

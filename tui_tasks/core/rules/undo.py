@@ -143,9 +143,13 @@ def is_revert(db: Database, change: int) -> bool:
 
 
 def goes_on(db: Database, actor: str, now: int) -> bool:
-    """Return whether an actor is going back: its newest change is an undo, made in the last minute."""
+    """Return whether an actor is going back: its newest change is an undo, or has brought work back, made in the last
+    minute.
+    """
+    from tui_tasks.core.rules.redo import brings_back  # it is built upon this module
+
     for change, kind, undoes in entries_of(db, actor, journal.newest(db) + 1, lambda: None):
-        if undoes is not None and not is_revert(db, change):
+        if brings_back(db, change) or (undoes is not None and not is_revert(db, change)):
             return now - journal.entry(db, change).at < MINUTE
         if kind in vocab.UNDOABLE:
             return False

@@ -89,7 +89,7 @@ class RunRows(RowDrawing[RunLine]):
             words.append(f"attempt {row.attempt}")
         if row.exit_code and not (row.reason or "").startswith("exit"):
             words.append(f"exit {row.exit_code}")
-        room = max(0, width - cell_len(at) - 6)
+        room = max(0, width - cell_len(at) - 5)
         head = safe_line(f" {'  '.join(words)}", room, ascii_only=ascii_only)
         why = f"  {row.why}" if row.why else ""
         return (

@@ -101,12 +101,14 @@ def drawn(figures: Figures, width: int, height: int, *, ascii_only: bool) -> lis
 def _more_charts(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     """Return how long tasks and questions took, and when jobs ran."""
     half = (width - _GAP - 2) // 2
-    took = _spans("tasks by time to done", figures.tally.took, half, ascii_only) or [[(" no task was done", "$muted")]]
     waited = [
         wait.answered_at - wait.opened_at for wait in figures.waits if wait.answered_at and wait.state == "answered"
     ]
+    took = _spans("tasks by time to done", figures.tally.took, half, ascii_only)
     answered = _spans("questions by time to your answer", waited, half, ascii_only)
-    lines = _beside(took, answered or [[(" nothing was answered", "$muted")]], half)
+    lines: list[Drawn] = []
+    if took or answered:
+        lines += _beside(took or _titled("no task was done"), answered or _titled("no question was answered"), half)
     lines += _runs(figures, width - 2, ascii_only)
     if figures.cut:
         lines += [[], [(f" Only the newest {statistics.MAX:,} journal entries are counted.", "$muted")]]
