@@ -557,6 +557,18 @@ async def test_a_number_shows_a_pane_and_answers_nothing_whatever_the_agent_asks
         assert len(ask_queries.open_asks(app.link.db)) == waiting
 
 
+async def test_a_key_that_moves_acts_after_one_that_was_refused(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        app.screen.window.move_to("watcher")
+        await settle(pilot, "x")
+        assert said(app) == "watcher has no turn to end: pause it, or write to it."
+        first = app.screen.listed.rows[0].name
+        await settle(pilot, "g")
+        await until(pilot, lambda: app.screen.agent_here() == first)
+
+
 async def test_an_answered_agent_keeps_its_place_and_its_answer_until_the_cursor_leaves_it(plan, make_app):
     for number, question in enumerate(("push it?", "rm -rf /srv/backups/2025?")):
         by_agent(with_agents(plan), "claude-3", OpenAsk(question, ("allow", "deny")), now=at(19, number))

@@ -131,10 +131,26 @@ async def test_an_agent_that_is_stuck_stands_in_the_inbox_until_it_goes_on(plan,
         await settle(pilot, "a")
         assert app.screen.item.kind == "stuck"
         assert "the same failure 3 times: pytest" in shown(app) and "#5 Ship auth flow" in shown(app)
-        assert "m Message  P Pause  Enter Agents  . Hide" in lines(app)[-1]
+        assert lines(app)[-1].startswith(" s Give back  m Message  P Pause  Enter Agents  . Hide")
         by_agent(plan, "system", NoteStuck("claude-1", None))
         await until(pilot, lambda: "the same failure" not in shown(app))
         assert {row.kind for row in items(app)} == {"task"}, "the one that has failed"
+
+
+async def test_the_task_of_an_agent_that_is_stuck_says_so_in_its_row_and_is_given_back_in_the_inbox(plan, make_app):
+    with Store(plan.path) as store:
+        store.commit(NoteStuck("claude-1", "silent", "gives no sign of life", NOW), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        (row,) = (line for line in lines(app) if "Ship auth flow" in line and " ! Ship" in line)
+        assert "claude-1 stuck: gives no sign of life" in row
+        await settle(pilot, "2")
+        assert "claude-1 stuck:" in shown(app)
+        app.context.navigation.show_need(app.context, "stuck:claude-1")
+        await settle(pilot, "s", "p")
+        task = task_queries.task(app.link.db, plan[5])
+        assert (task.status, task.agent) == ("pending", None)
 
 
 def test_the_shell_says_which_task_was_left(plan, left, capsys):

@@ -36,7 +36,8 @@ def begun(plan: Any, number: int, program: str = "robot", now: int = NOW, **more
     """Start an agent on a task, in the state alone."""
     named = {"branch": f"task/{number}", **more}
     with Store(plan.path) as store:
-        operation = StartWork(plan[number], program, "/repo", f"/trees/{number}", base="main", **named)
+        place = named.pop("worktree", f"/trees/{number}")
+        operation = StartWork(plan[number], program, "/repo", place, base="main", **named)
         (work,) = store.commit(operation, actor="human", now=now)
         store.commit(RunWork(work.uid, prompt="Do it"), actor="system", now=now)
         return work
@@ -346,7 +347,12 @@ async def test_a_crash_stays_in_sight_whatever_another_agent_makes_of_the_task(e
         visit(app.context, need)
         await settle(pilot)
         if end == "delete":
-            assert isinstance(app.screen, Inbox) and app.screen.row.name == "robot-1"
+            assert isinstance(app.screen, Inbox) and app.screen.item.row.name == "robot-1"
+            assert lines(app)[-1].startswith(" W Work  s Give back  Space Peek  Enter Agents  . Hide")
+            await settle(pilot, "W")
+            assert said(app) == "#8 is deleted: s brings it back."
+            await settle(pilot, "s", "y")
+            await until(pilot, lambda: any(line.rstrip("│ ").endswith(BOOM) for line in lines(app)))
         else:
             assert app.pane.target() == plan[8]
 
@@ -429,6 +435,26 @@ async def test_the_peek_of_an_agent_that_crashes_says_how_it_ended_below_its_las
         await until(pilot, lambda: BOOM in shown(app))
         assert "robot-1   ✗ failed   task/9" in lines(app)[0]
         assert lines(app)[-4:-1] == ["the last", "", f" ✗ {BOOM}"]
+
+
+async def test_a_race_names_all_its_agents_in_the_list_the_detail_and_where_another_is_started(plan, make_app):
+    works = [begun(plan, 9, worktree=f"/trees/{name}", branch=f"task/{name}", is_race=True) for name in "ab"]
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot)
+        assert any(line.startswith("> #9 ") and "2 works: robot-1, robot-2" in line for line in lines(app))
+        assert "robot-1 · task/a" in shown(app) and "robot-2 · task/b" in shown(app)
+        await settle(pilot, "W")
+        assert "a new worktree, in a race with robot-1, robot-2" in shown(app)
+        await settle(pilot, "escape")
+        with Store(plan.path) as store:
+            store.commit(WorkReady(works[0].uid), actor="system", now=NOW)
+        await until(pilot, lambda: "Enter reviews them" in shown(app))
+        await until(pilot, lambda: "1 work to review: robot-1; robot-2 works" in shown(app))
+        with Store(plan.path) as store:
+            store.commit(WorkReady(works[1].uid), actor="system", now=NOW)
+        await until(pilot, lambda: "2 works to review: robot-1, robot-2" in shown(app))
 
 
 async def test_enter_on_an_agent_without_a_terminal_of_ours_shows_its_log_and_peeking_says_why_not(plan, make_app):

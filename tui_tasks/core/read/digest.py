@@ -65,8 +65,11 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
         entries = _entries_of_task(db, uid, "task.updated")[-1:]
         yield _line("left", uid, abandoned.name, left[uid].agent, "is gone", left[uid].at, entries, uid)
     for work in work_queries.ready(db):
-        named = task_queries.task(db, work.task_uid)
+        named = task_queries.any_task(db, work.task_uid)
+        if named is None:
+            continue
         what = "conflicts with its base branch" if work.state == "conflict" else "waits for your review"
+        what += ", its task is deleted" * named.deleted
         text = ": ".join(filter(None, (what, work_queries.counts_text(db, work.uid))))
         at = work_queries.ready_since(db, work)
         entries = _entries_of_task(db, named.uid, f"work.{work.state}")[-1:]

@@ -113,6 +113,29 @@ def live(db: Database) -> list[Work]:
     return _where(db, f"state IN ({_LIVE})")
 
 
+def races(db: Database) -> dict[str, list[Work]]:
+    """Return the works of each task that has several such ones, oldest first, by the uid of the task."""
+    several = f"SELECT task_uid FROM work WHERE state IN ({_LIVE}) GROUP BY task_uid HAVING count(*) > 1"
+    found: dict[str, list[Work]] = {}
+    for work in _where(db, f"state IN ({_LIVE}) AND task_uid IN ({several})"):
+        found.setdefault(work.task_uid, []).append(work)
+    return found
+
+
+def agents_text(works: Sequence[Work]) -> str:
+    """Return `2 works: bob, carol`, or `1 work to review: bob; carol works`."""
+    is_ready = [work.state in ("ready", "conflict") for work in works]
+    ready, others = (
+        ", ".join(display_name(work.agent) for work, is_so in zip(works, is_ready, strict=True) if is_so is wanted)
+        for wanted in (True, False)
+    )
+    if not ready:
+        return f"{len(works)} works: {others}"
+    number = sum(is_ready)
+    text = f"{number} work{'s' * (number > 1)} to review: {ready}"
+    return f"{text}; {others} work{'s' * (len(works) - number == 1)}" if others else text
+
+
 def live_here(db: Database) -> list[Work]:
     """Return those of them whose worktrees this machine has."""
     return _where(db, f"state IN ({_LIVE}) AND machine = ?", (db.machine,))

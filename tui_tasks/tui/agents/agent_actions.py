@@ -1,4 +1,6 @@
-"""The human's actions on an agent, the same wherever one is shown: a message, a pause, an undo of its changes."""
+"""The human's actions on an agent, the same wherever one is shown: its last lines, a message, a pause, an undo of its
+changes.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +39,15 @@ def why_not_yet(name: str) -> Sentence:
 
 
 _STATUS: Final = {"p": "pending", "d": "done", "f": "failed"}
+
+
+async def give_back(context: Context, task: TaskLine) -> None:
+    """Ask for the status of a task that its agent does not go on with; bring one back that was deleted."""
+    if task.deleted:
+        change = change_summaries.deletion_of(context.db, task.uid)
+        await take_back(context, [change] if change is not None else [])
+    else:
+        await ask_status(context, task.uid, f"#{task.number} “{safe_line(task.name, 40)}”")
 
 
 async def ask_status(context: Context, uid: str, name: str) -> None:
@@ -121,7 +132,7 @@ async def write(
 
 
 class AgentActions(Controller):
-    """Writes to the agent that `agent_here` names, or pauses it; None: there is no agent here.
+    """Shows the agent that `agent_here` names, writes to it, or pauses it; None: there is no agent here.
 
     Nothing that writes acts on an agent that has come under the cursor just now.
     """
@@ -147,6 +158,8 @@ class AgentActions(Controller):
         name = self._agent_here()
         if action.needs == "agent" and name is None:
             return "no agent here"
+        if action.id in ("agent_peek", "agent_record") and name is not None:
+            return self._why_no_peek(name, action.id)
         # A message is typed first, and then asks by itself.
         if name is not None and action.writes and action.id != "agent_message" and not self._has_stood():
             return why_not_yet(name)
@@ -170,6 +183,35 @@ class AgentActions(Controller):
         name = self._agent_here()
         agent = ask_queries.agent(self._context.db, name) if name is not None else None
         return agent is not None and agent.paused
+
+    def _why_no_peek(self, agent: str, action: str) -> str | None:
+        from tui_tasks.hooks import transcript_view  # for those who look at an agent alone
+
+        is_ours = work_queries.of_agent(self._context.db, agent) is not None
+        has_record = isinstance(transcript_view.source(self._context.db, agent), transcript_view.Source)
+        if has_record or (is_ours and action == "agent_peek"):
+            return None
+        shown = agent_text.who(agent, 30)
+        if is_ours:
+            return Sentence(f"The program of {shown} keeps no record.")
+        return f"{shown} was not started here, so it has no terminal and no record to show"
+
+    def do_agent_peek(self) -> None:
+        """Show the agent's last lines; of one that was started elsewhere, its record."""
+        from tui_tasks.tui.work.agent_screens import Peek
+
+        name = self._agent_here()
+        if name is not None and work_queries.of_agent(self._context.db, name) is not None:
+            self._context.push(Peek(self._context, name))
+        else:
+            self.do_agent_record()
+
+    def do_agent_record(self) -> None:
+        """Show the agent's own record."""
+        from tui_tasks.tui.work.agent_screens import TranscriptScreen
+
+        if (name := self._agent_here()) is not None:
+            self._context.push(TranscriptScreen(self._context, name))
 
     async def do_agent_message(self) -> None:
         """Write to the agent; it gets it with the next reply, or as an event."""

@@ -10,15 +10,14 @@ from typing_extensions import override
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import job_queries, work_queries
 from tui_tasks.core.read.pages import change_summaries
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.rules.agents.request_text import allows
-from tui_tasks.hooks import transcript_view
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
-from tui_tasks.hooks.transcript_view import Source
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_actions import ask_status, take_back, why_not_yet
+from tui_tasks.tui.agents.agent_actions import give_back, take_back, why_not_yet
 from tui_tasks.tui.asks.answer_keys import answer_keys, answer_word, no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import READ_FIRST
@@ -28,7 +27,6 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.work import attaching, work_actions
-from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
 
 if TYPE_CHECKING:
     from tui_tasks.tui.agents.fleet_screen import Fleet
@@ -54,10 +52,6 @@ class FleetActions(Controller):
         if member is None:
             return None if action.id == "agent_log" and self._fleet.is_on_gone else "no agent here"
         name = agent_text.who(member.name, 30)
-        if action.id in ("agent_peek", "agent_record") and not self._can_peek(member.name, action.id):
-            if work_queries.of_agent(self._context.db, member.name) is not None:
-                return Sentence(f"The program of {name} keeps no record.")
-            return f"{name} was not started here, so it has no terminal and no record to show"
         if action.id == "agent_stop":
             if member.session is None:
                 return Sentence(f"{name} has no turn to end: pause it, or write to it.")
@@ -67,7 +61,7 @@ class FleetActions(Controller):
                 return f"{name} is suspended: continue its process first (fg, or kill -CONT)"
             if member.state in NO_TURN:
                 return Sentence(f"{name} is {member.state}: it has no turn to end.")
-        if action.id == "agent_give_back" and member.task is None:
+        if action.id == "agent_give_back" and self._task_to_give_back() is None:
             return f"{name} has no task"
         return why_not_yet(member.name) if action.writes and not self._fleet.has_stood() else None
 
@@ -90,10 +84,13 @@ class FleetActions(Controller):
         self._context.say(f"Sent to {name}. {how}")
 
     async def do_agent_give_back(self) -> None:
-        """Ask for the status of the agent's current task."""
+        """Ask for the status of the agent's current task, or of the one at which it failed."""
+        if (task := self._task_to_give_back()) is not None:
+            await give_back(self._context, task)
+
+    def _task_to_give_back(self) -> TaskLine | None:
         member = self._fleet.member
-        assert member is not None and member.task is not None
-        await ask_status(self._context, member.task.uid, f"#{member.task.number} “{safe_line(member.task.name, 40)}”")
+        return member.failed_task or member.task if member is not None else None
 
     async def do_agent_take_back(self) -> None:
         """Take back all that it did since a moment, which is asked for."""
@@ -127,26 +124,6 @@ class FleetActions(Controller):
         else:
             self._context.navigation.show_log(member.name, self._fleet.made_again)
             self._context.say("No terminal; showing its log.")
-
-    def do_agent_peek(self) -> None:
-        """Show the agent's last lines; of one that was started elsewhere, its record."""
-        member = self._fleet.member
-        assert member is not None
-        if work_queries.of_agent(self._context.db, member.name) is not None:
-            self._context.push(Peek(self._context, member.name))
-        else:
-            self.do_agent_record()
-
-    def do_agent_record(self) -> None:
-        """Show the agent's own record."""
-
-        member = self._fleet.member
-        assert member is not None
-        self._context.push(TranscriptScreen(self._context, member.name))
-
-    def _can_peek(self, agent: str, action: str) -> bool:
-        has_lines = action == "agent_peek" and work_queries.of_agent(self._context.db, agent) is not None
-        return has_lines or isinstance(transcript_view.source(self._context.db, agent), Source)
 
 
 class FleetAnswers(Controller):
@@ -279,7 +256,8 @@ def fleet_hints(fleet: Fleet) -> Sequence[Hint]:
     if fleet.small:
         return *hints, *map(hint, ("seen", "back", "agent_message", "help"))
     is_stuck = member is not None and (member.stuck is not None or member.name in fleet.have_left)
-    back = ("agent_give_back",) if member is not None and member.task is not None and is_stuck else ()
+    has_task = member is not None and (member.failed_task is not None or (member.task is not None and is_stuck))
+    back = ("agent_give_back",) if has_task else ()
     has_turn = member is not None and member.session is not None and member.state not in ("gone", *NO_TURN)
     stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
     pause = hint("agent_pause", "Resume" if fleet.agent_actions.is_paused else "")

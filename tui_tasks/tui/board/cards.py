@@ -104,7 +104,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
     standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans, *_of_standstill(context, card)])
-    first = card.part in ("failed", NEEDS_YOU) or card.uid in context.state.stopped
+    first = card.part in ("failed", NEEDS_YOU) or card.uid in context.state.stuck
     asked = ask_of(context, card) if card.part == NEEDS_YOU else None
     is_question = asked is not None and not agent_text.is_permission(asked)
     is_quiet = card.part in _QUIET

@@ -43,7 +43,7 @@ def _hints_here(inbox: Inbox) -> Sequence[Hint]:
     if inbox.folded is not None:
         return hint("ask_open", "List"), *map(hint, ("ask_all", "agent_message", "back"))
     if inbox.item is not None:
-        ids = inbox.sources[inbox.item.kind].FOOT
+        ids = inbox.sources[inbox.item.kind].foot(inbox.item.row)
         return [*map(hint, ids[:3] if inbox.small else ids), hint("back")]
     if ask is None:
         return [hint("back")]

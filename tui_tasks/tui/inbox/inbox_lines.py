@@ -75,7 +75,7 @@ class RowSource(Controller, Generic[R]):
     - KIND: its name; the actions of the scope `inbox` that need it are its own.
     - KINDS: the kinds of needs (see `open_needs`) that it may list.
     - ONE: what a row is called.
-    - OPEN: the action of Enter. FOOT: the actions that the foot shows, in the order of use.
+    - OPEN: the action of Enter. FOOT: the actions that the foot may show, in the order of use.
     """
 
     KIND: ClassVar[str]
@@ -128,6 +128,10 @@ class RowSource(Controller, Generic[R]):
     def found_by(self, row: R) -> Iterable[str]:
         """Return the texts by which a filter finds a row beside its title."""
         return (text for text, _ in self.more(row))
+
+    def foot(self, row: R) -> Sequence[str]:
+        """Return the actions that the foot shows for a row."""
+        return self.FOOT
 
     def has_verb(self, verb: str) -> bool:
         """Return whether a key with this meaning acts on its rows."""

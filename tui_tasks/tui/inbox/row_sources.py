@@ -29,9 +29,11 @@ from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.output_lines import error_line, failed_test
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_actions import ask_status
+from tui_tasks.tui.agents.agent_actions import give_back
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Sentence
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
@@ -175,9 +177,8 @@ class LeftTasks(RowSource[TaskLine]):
 
     async def do_left_give_back(self) -> None:
         """Ask for the status of the task that the agent left."""
-        row = self.row
-        if row is not None:
-            await ask_status(self.context, row.uid, f"#{row.number} “{safe_line(row.name, 40)}”")
+        if self.row is not None:
+            await give_back(self.context, self.row)
 
     def do_left_open(self) -> None:
         """Show the task in full."""
@@ -193,7 +194,15 @@ class StuckAgents(RowSource[Member]):
     KINDS = (AGENTS,)
     ONE = "agent in trouble"
     OPEN = "stuck_open"
-    FOOT = ("agent_message", "agent_pause", "stuck_open", "hide")
+    FOOT = ("stuck_start", "stuck_give_back", "agent_message", "agent_pause", "agent_peek", "stuck_open", "hide")
+
+    @override
+    def foot(self, row: Member) -> Sequence[str]:
+        """Leave out what this agent cannot do, or has no task for."""
+        without = {"agent_message", "agent_pause"} if row.failed_work is not None else {"stuck_start"}
+        without |= set() if row.last_task is not None else {"stuck_give_back"}
+        without |= set() if work_queries.of_agent(self.context.db, row.name) is not None else {"agent_peek"}
+        return [name for name in self.FOOT if name not in without]
 
     @override
     def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
@@ -217,10 +226,35 @@ class StuckAgents(RowSource[Member]):
         why, color = agent_text.matter(row, self.context, row.state)
         lines = [] if is_named else block(agent_text.who(row.name, 40), room, "bold")
         lines += block(why or "not heard", room, color)
-        if row.task is not None and not is_named:
-            lines += block(f"#{row.task.number} {row.task.name}", room)
+        if (task := row.last_task) is not None and not is_named:
+            lines += block(f"#{task.number} {task.name}", room)
+        if task is not None and task.deleted:
+            key = self.context.keymap.key_of("stuck_give_back")
+            lines += [[], *block(f"{key} brings the task back.", room, "$muted")]
         said = agent_text.quoted_words(row.word, self.context)
         return lines + ([[], *block(said, room, "$muted")] if said else [])
+
+    @override
+    def why_not(self, action: Action) -> str | None:
+        """Some of these agents have no task; that of others is deleted."""
+        task = self.row.last_task if self.row is not None else None
+        if self.row is not None and action.id in ("stuck_start", "stuck_give_back"):
+            if task is None:
+                return f"{agent_text.who(self.row.name, 30)} has no task"
+            if task.deleted and action.id == "stuck_start":
+                key = self.context.keymap.key_of("stuck_give_back")
+                return Sentence(f"#{task.number} is deleted: {key} brings it back.")
+        return super().why_not(action)
+
+    async def do_stuck_give_back(self) -> None:
+        """Ask for the status of the agent's task; bring one back that was deleted."""
+        if self.row is not None and (task := self.row.last_task) is not None:
+            await give_back(self.context, task)
+
+    async def do_stuck_start(self) -> None:
+        """Start another agent on the task."""
+        if self.row is not None and (task := self.row.last_task) is not None:
+            await work_actions.start(self.context, [task.uid], lambda: self.row is not None)
 
     def do_stuck_open(self) -> None:
         """Show the agent among the others, from where Back leads to the row."""

@@ -541,6 +541,8 @@ ACTIONS: Final[dict[str, Action]] = {
         _w("inbox", "left_give_back", "s", "Give the task back", "Give back", needs="left", verb="status"),
         _a("inbox", "work_review", "enter", "Review the work", "Review", help="diff merge", needs="work", verb="open"),
         _a("inbox", "stuck_open", "enter", "Show it in Agents", "Agents", needs="stuck", verb="open"),
+        _w("inbox", "stuck_give_back", "s", "Give the task back", "Give back", needs="stuck", verb="status"),
+        _w("inbox", "stuck_start", "W", "Start another agent on the task", "Work", needs="stuck", verb="work_start"),
         _a("inbox", "wanted_open", "enter", "Show the task in full", "Open", needs="task", verb="open"),
         _w("inbox", "wanted_status", "s", "Set the status of the task", "Status", needs="task", verb="status"),
         _w("inbox", "wanted_start", "W", "Start an agent on the task", "Work", needs="task", verb="work_start"),

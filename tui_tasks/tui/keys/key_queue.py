@@ -147,7 +147,8 @@ class KeyQueue:
 
     def expect_words(self, refused: str, action: str = "") -> None:
         """Note that an action opens an input, or why not. If none opens, what is typed until a pause or Esc is
-        dropped, but not the key of the `action` when it comes again.
+        dropped, but neither the key of the `action` when it comes again nor one key alone that moves the cursor: that
+        acts after a pause, or at once where nobody can write.
         """
         self._refused, self._opens_again, self._has_dropped, self._tried = refused, "", False, action
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
@@ -171,8 +172,9 @@ class KeyQueue:
         if has_opened or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
+        moves = self._moves(event.key)
         is_again = bool(self._tried) and self._action(event.key) == self._tried
-        if not self._has_dropped and (self._goes_on_looking(event.key) or is_again):
+        if not self._has_dropped and ((self._link.read_only and moves) or is_again):
             return False
         self._typed_at = now
         if self._opens_again:
@@ -183,6 +185,8 @@ class KeyQueue:
                 return True
         elif event.key == "enter":
             self._expects_words_on = None
+        elif not self._has_dropped and (moves or self._held is not None) and self._hold(event):
+            return True
         self._has_dropped = True
         self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed was dropped.")
         return True
@@ -227,10 +231,10 @@ class KeyQueue:
         action = ACTIONS.get(self._action(key))
         return action is not None and not action.writes and not action.takes_words
 
-    def _goes_on_looking(self, key: str) -> bool:
-        """Return whether a key moves the cursor where nobody can write: the key before it was a slip."""
+    def _moves(self, key: str) -> bool:
+        """Return whether a key moves the cursor, or scrolls."""
         action = ACTIONS.get(self._action(key))
-        return self._link.read_only and action is not None and action.moves
+        return action is not None and action.moves
 
     @contextlib.asynccontextmanager
     async def pasting(self) -> AsyncIterator[None]:

@@ -70,7 +70,8 @@ class TaskRows(RowDrawing[TaskLine]):
         ascii_only, state = self.context.ascii_only, self.context.state
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.seen.new else " "
         number = f"{f'#{row.number}':<{max(3, state.number_width + 1)}}"
-        status = look(state.status_of(row))
+        shown = state.status_of(row)
+        status = look("stuck" if shown == "in_progress" and row.uid in state.stuck else shown)
         style = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
         room = look_.width - cell_len(number) - 8
         facts = self._facts(row, f"{style} underline".strip() if look_.drop else style)

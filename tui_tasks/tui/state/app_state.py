@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
@@ -12,7 +11,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
 from tui_tasks.core.read.agents import activity, fleet, left_tasks
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.read.agents.left_tasks import LeftTask
+from tui_tasks.core.read.agents.left_tasks import LeftTask, StuckTask
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -58,11 +57,12 @@ class AppState:
     - `members`: every agent, without those that are gone for a day and have left nothing open. `present`: those of them
       that did more than single calls, or have something open.
     - `left`: the tasks in progress whose agent is gone, by uid. `lapsed`: the tasks that are pending again since a
-      claim on them lapsed, whose agent is gone or silent.
+      claim on them lapsed, whose agent is gone or silent. `stuck`: the tasks in progress whose agent is stuck, by uid.
     - `failing_checks`: since when tasks need the human because a check of theirs has failed, by uid, oldest first.
     - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review. `reviews`: the
       same by the agents of the works.
-      `to_review`: these works, each with the instant since when it waits, oldest first.
+      `to_review`: these works, each with the instant since when it waits, oldest first. `races`: the unfinished works
+      of each task that has several, by its uid.
     - `work_failed`: the uid of each task on which an agent has failed that the human has not dealt with, and why.
     - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
     - `has_work`: whether an agent was ever started on a task.
@@ -110,10 +110,11 @@ class AppState:
         self.left: dict[str, LeftTask] = {}
         self.lapsed: dict[str, LeftTask] = {}
         self._last_look = fleet.LastLook()
-        self.stopped: dict[str, str] = {}
+        self.stuck: dict[str, StuckTask] = {}
         self.failing_checks: dict[str, int] = {}
         self.reviewable: dict[str, str] = {}
         self.reviews: dict[str, str] = {}
+        self.races: dict[str, list[Work]] = {}
         self.to_review: list[tuple[Work, int]] = []
         self.work_failed: dict[str, FailedWork] = {}
         self.not_merged: dict[int, int] = {}
@@ -226,7 +227,7 @@ class AppState:
             uid: one for uid, one in left.items() if uid not in self.reviewable and (uid, one.agent) not in failed
         }
         self.lapsed = left_tasks.of_lapsed_claims(self.present, now, self._grace)
-        self.stopped = left_tasks.of_suspended_agents(self._db, self.present)
+        self.stuck = left_tasks.of_stuck_agents(self._db, self.present)
         tasks = {member.name: member.task for member in self.present if member.task is not None}
         self.asked_about = self._read_asked_about(tasks)
         self.asking = set(self.asked_about.values())
@@ -256,8 +257,8 @@ class AppState:
 
     @property
     def standing_still(self) -> frozenset[str]:
-        """The tasks whose agent is gone, quiet or suspended, or has lost its claim."""
-        return frozenset((*self.left, *self.lapsed, *self.stopped))
+        """The tasks whose agent is gone, quiet, stuck or suspended, or has lost its claim."""
+        return frozenset((*self.left, *self.lapsed, *self.stuck))
 
     @property
     def unproven(self) -> list[str]:
@@ -355,9 +356,10 @@ class AppState:
         self.to_review = work_queries.to_review(self._db)
         texts = [work.message or work_queries.counts_text(self._db, work.uid) for work, _ in self.to_review]
         self.reviews = {work.agent: text for (work, _), text in zip(self.to_review, texts, strict=True)}
-        of_task = Counter(work.task_uid for work, _ in self.to_review)
+        self.races = work_queries.races(self._db) if self.has_work else {}
+        of_races = {uid: work_queries.agents_text(works) for uid, works in self.races.items()}
         self.reviewable = {
-            work.task_uid: text if of_task[work.task_uid] == 1 else f"{of_task[work.task_uid]} works to review"
+            work.task_uid: of_races.get(work.task_uid, text)
             for (work, _), text in zip(self.to_review, texts, strict=True)
         }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, overview, work_queries
@@ -58,10 +59,11 @@ class TaskDetails:
         self.log_count = len(self.log) if len(self.log) < MAX_LOG else task_records.log_count(db, task.uid)
         self.after = [before for uid in task.depends_on if (before := list_pages.line(db, uid)) and not before.deleted]
         self.blocks = overview.dependents(db, task.uid)
-        works = work_queries.of_task(db, task.uid) if task.uid in context.state.reviewable else []
-        self.to_review = works[-1] if works else None
-        self.ready_since = work_queries.ready_since(db, works[-1]) if works else 0
-        self.counts = work_queries.counts_text(db, works[-1].uid) if works else ""
+        has_works = task.uid in context.state.reviewable or task.uid in context.state.races
+        works = work_queries.of_task(db, task.uid) if has_works else []
+        self.works = [work for work in works if work.state in vocab.LIVE_WORK]
+        self.ready_since = {work.uid: work_queries.ready_since(db, work) for work in self.works}
+        self.counts = {work.uid: work_queries.counts_text(db, work.uid) for work in self.works}
         self.asks: list[Ask] = [ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid]
         self.closed_asks: list[Ask] = _closed_asks(db, line)
 
@@ -98,8 +100,8 @@ class DetailText(TextDrawing):
         lines += self._more_facts(details.task, room)
         for ask in details.asks:
             lines += [*self._asked(ask, room), ()]
-        why = task_text.reason(self.context, details.line, details.state) if details.state == "failed" else None
-        if why is not None:
+        has_failed = details.state == "failed" or details.task.uid in self.context.state.failed_work
+        if has_failed and (why := task_text.reason(self.context, details.line, details.state)) is not None:
             lines += [*_block(why[0], room, "$state-failed"), ()]
         lines += self._standstill(details, room)
         lines += self._to_review(details, room)
@@ -146,19 +148,25 @@ class DetailText(TextDrawing):
         return _block(text, room, "$state-overdue") if text is not None else []
 
     def _to_review(self, details: TaskDetails, room: int) -> list[Drawn]:
-        """Return what there is to review, whose work it is and since when it waits, and the key that shows it."""
-        work, shown = details.to_review, look("reviewable")
-        if work is None:
-            return []
-        what = "  ".join(dict.fromkeys(filter(None, (details.counts, work.message)))) or shown.word
-        facts = [agent_text.who(work.agent, 20), *([work.branch] if work.branch else [])]
-        facts.append(f"ready {self._age(details.ready_since, short=False)}")
-        key = self.context.keymap.key_of("open")
-        return [
-            *_block(f"{shown.mark(ascii_only=self.context.ascii_only)} {what}", room, shown.color),
-            _line(safe_line(" · ".join(facts), room), "$muted"),
-            [(f" {key}", "$key"), (" reviews it: files, diff, checks", "$muted")],
-        ]
+        """Return what there is to review, whose work it is and since when it waits, and the key that shows it; of a
+        race also the works that are not ready.
+        """
+        lines: list[Drawn] = []
+        for work in details.works:
+            is_ready = work.state in ("ready", "conflict")
+            shown = look("reviewable" if is_ready else "in_progress")
+            texts = (details.counts[work.uid], work.message)
+            what = "  ".join(dict.fromkeys(filter(None, texts))) or (shown.word if is_ready else work.state)
+            since = details.ready_since[work.uid] if is_ready else work.started_at
+            facts = [agent_text.who(work.agent, 20), *([work.branch] if work.branch else [])]
+            facts.append(f"{'ready' if is_ready else 'started'} {self._age(since, short=False)}")
+            lines += _block(f"{shown.mark(ascii_only=self.context.ascii_only)} {what}", room, shown.color)
+            lines.append(_line(safe_line(" · ".join(facts), room), "$muted"))
+        if details.task.uid in self.context.state.reviewable and lines:
+            key = self.context.keymap.key_of("open")
+            what = "them" if len(details.works) > 1 else "it"
+            lines.append([(f" {key}", "$key"), (f" reviews {what}: files, diff, checks", "$muted")])
+        return lines
 
     def _asked(self, ask: Ask, room: int) -> list[Drawn]:
         """Return a question about the task, with who asks it."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.read import check_queries
+from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.change_summaries import Deletion, last_deletion
@@ -142,8 +142,12 @@ def after_text(context: Context, task: TaskLine) -> str:
 
 
 def last_word(context: Context, task: TaskLine, state: str) -> str:
-    """Return what its worker said last: quoted for a task in progress; the reason for a failed or cancelled one."""
+    """Return what its worker said last: quoted for a task in progress, of a race who is at it; the reason for a failed
+    or cancelled one.
+    """
     if state == "in_progress":
+        if (works := context.state.races.get(task.uid)) is not None:
+            return work_queries.agents_text(works)
         said = task_records.last_said(context.db, task.uid, task.who)
         return quoted(said) if said else ""
     if state in ("failed", "skipped", "cancelled"):
@@ -192,13 +196,13 @@ def late_mark(context: Context, task: TaskLine) -> Part | None:
 
 def stands_still(context: Context, uid: str) -> str | None:
     """Return `claude-1 gone 5m` of a task whose agent is gone, or why else nobody is at work on it (`left_text`), and
-    `claude-1 stuck: suspended` where its process is; None of other tasks.
+    `claude-1 stuck: suspended` where its agent is stuck; None of other tasks.
     """
     if (left := context.state.without_agent(uid)) is not None:
         name, now = safe_ends(agent_text.who(left.agent), 16), context.clock.now()
         return agent_states.left_text(left, name, now)
-    if uid in context.state.stopped:
-        return f"{safe_ends(context.state.stopped[uid], 16)} stuck: suspended"
+    if (stuck := context.state.stuck.get(uid)) is not None:
+        return f"{safe_ends(agent_text.who(stuck.agent), 16)} stuck: {safe_line(stuck.why, _NOTE_CHARS)}"
     return None
 
 
@@ -209,8 +213,8 @@ def standstill_lasts(context: Context, uid: str) -> int | None:
 
 
 def reason(context: Context, task: TaskLine, state: str) -> Part | None:
-    """Return why a task stands still or needs the human: its agent is gone or suspended, it is held, a question, or why
-    it or the agent that was started on it failed; None if it does not.
+    """Return why a task stands still or needs the human: its agent is gone or stuck, it is held, a question, or why it
+    or the agent that was started on it failed; None if it does not.
 
     It has a colour of its own only where the mark of the state does not call the human.
     """

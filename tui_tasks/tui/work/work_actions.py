@@ -132,7 +132,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     from tui_tasks.work import program_commands, starting
 
     tasks = task_queries.live_tasks(context.db, uids)
-    claimed = next((one for one in tasks if one.claimed_by is not None and _other(context, [one]) is None), None)
+    claimed = next((one for one in tasks if one.claimed_by is not None and not _others(context, [one])), None)
     if claimed is not None:
         who, key = agent_text.who(str(claimed.claimed_by), 30), context.keymap.key_of("status")
         context.say(f"{who} has claimed #{claimed.number}: set it pending first ({key}).")
@@ -149,7 +149,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     while tasks:
         named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
         title, draft = f"Start an agent on {named}", _draft_of(tasks)
-        form = StartForm(context, title, offered, first, _other(context, tasks), before=answer, draft=draft)
+        form = StartForm(context, title, offered, first, _others(context, tasks), before=answer, draft=draft)
         answer = await context.ask(form.with_problem(problem))
         if answer is None:
             return False
@@ -170,10 +170,10 @@ def _draft_of(tasks: Sequence[Task]) -> str:
     return f"start {' '.join(sorted(task.uid for task in tasks))}"
 
 
-def _other(context: Context, tasks: Sequence[Task]) -> str | None:
-    """Return the agent that is at work on the task already, if it is one task."""
+def _others(context: Context, tasks: Sequence[Task]) -> Sequence[str]:
+    """Return the agents that are at work on the task already, if it is one task; the newest comes last."""
     works = work_queries.of_task(context.db, tasks[0].uid) if len(tasks) == 1 else []
-    return works[-1].agent if works and works[-1].state in LIVE_WORK else None
+    return [agent_text.who(work.agent, 30) for work in works if work.state in LIVE_WORK]
 
 
 def _start(context: Context, tasks: Sequence[Task], request: Request) -> _Done:

@@ -67,11 +67,12 @@ class StartAnswer:
         return _BASES.sub("", self.typed).strip()
 
 
-def places(other: str | None) -> list[tuple[str, str]]:
-    """Return the places to choose from, with their texts; `other` is the agent that is at work on the task."""
-    if other is None:
+def places(others: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the places to choose from, with their texts; `others` are the agents that are at work on the task."""
+    if not others:
         return [("new", "a new worktree"), ("here", "this checkout")]
-    return [("race", f"a new worktree, in a race with {other}"), ("beside", f"the worktree of {other}")]
+    race = ", ".join(others)
+    return [("race", f"a new worktree, in a race with {race}"), ("beside", f"the worktree of {others[-1]}")]
 
 
 R = TypeVar("R")
@@ -151,20 +152,20 @@ class StartForm(_FootForm[StartAnswer]):
         title: str,
         programs: Mapping[str, bool],
         first: str,
-        other: str | None = None,
+        others: Sequence[str] = (),
         before: StartAnswer | None = None,
         *,
         draft: str,
     ) -> None:
-        """`programs`: whether each is installed; `other` is the agent that is at work on the task already; `before` is
-        the choice that could not be done.
+        """`programs`: whether each is installed; `others` are the agents that are at work on the task already; `before`
+        is the choice that could not be done.
         """
         hint = "more for the agent, base:BRANCH, or nothing"
         super().__init__(context, draft=draft, words="", hint=hint, done="Start")
         self._title = title
         self._programs = [Option(name, note="" if programs[name] else "not installed") for name in programs]
         self._first = first
-        self._places = [Option(*place) for place in places(other)]
+        self._places = [Option(*place) for place in places(others)]
         self._place = before.place if before is not None else ""
 
     def compose(self) -> ComposeResult:

@@ -51,6 +51,13 @@ class LeftTask(msgspec.Struct, frozen=True, gc=False):
     is_quiet: bool = False
 
 
+class StuckTask(msgspec.Struct, frozen=True, gc=False):
+    """A task in progress whose agent is there and does not go on: the agent, and why."""
+
+    agent: str
+    why: str
+
+
 class LapsedClaim(msgspec.Struct, frozen=True, gc=False):
     """A claim that lapsed at an instant, in microseconds, as is its lease; `task` is as it is now.
 
@@ -138,9 +145,19 @@ def _lapsed(member: Member, claim: LapsedClaim, *, is_quiet: bool) -> LeftTask:
     return LeftTask(member.name, at, is_gone=is_gone, has_lapsed=True, is_quiet=is_quiet and not is_gone)
 
 
-def of_suspended_agents(db: Database, members: Iterable[Member]) -> dict[str, str]:
-    """Return the tasks in progress whose agent's process is suspended, each with the agent."""
-    return _tasks_of(db, {member.name for member in members if member.task is not None and member.state == STOPPED})
+def of_stuck_agents(db: Database, members: Iterable[Member]) -> dict[str, StuckTask]:
+    """Return the tasks in progress whose agent is stuck, or whose agent's process is suspended, by uid."""
+    why = {member.name: _why_stuck(member) for member in members if member.task is not None and not member.paused}
+    stuck = {name: text for name, text in why.items() if text}
+    return {uid: StuckTask(agent, stuck[agent]) for uid, agent in _tasks_of(db, stuck.keys()).items()}
+
+
+def _why_stuck(member: Member) -> str:
+    """Return why an agent that is there does not go on; empty where it does, or waits for the human."""
+    if member.state == STOPPED:
+        return "suspended"
+    is_stuck = member.is_there and member.stuck is not None and member.stuck.cause not in (None, "human")
+    return member.stuck.text if is_stuck and member.stuck is not None else ""
 
 
 def _tasks_of(db: Database, agents: Collection[str]) -> dict[str, str]:

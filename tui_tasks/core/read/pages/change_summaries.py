@@ -237,6 +237,13 @@ def last_deletion(db: Database, list_id: int) -> Deletion | None:
     return Deletion(change, actor, at, summary(db, [change]).deleted)
 
 
+def deletion_of(db: Database, task: str) -> int | None:
+    """Return the change that deleted a task last; None if the journal has it no more."""
+    query = "SELECT change FROM journal WHERE task = ? AND kind = 'task.deleted' ORDER BY seq DESC LIMIT 1"
+    row = db.sql(query, (task,)).fetchone()
+    return None if row is None else int(row[0])
+
+
 def of_agent(db: Database, agent: str, since: int) -> list[int]:
     """Return an agent's changes since an instant (microseconds), newest first, without undos."""
     rows = db.all(_OF_AGENT, actor=agent, since=since, limit=_OF_LATE)
