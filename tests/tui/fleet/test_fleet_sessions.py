@@ -129,7 +129,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert counts_line(app).startswith(" ? 3 questions   ✗ 2 failed (1 agent)   ! 0 stuck ")
+        assert counts_line(app).startswith(" ? 3 questions   ✗ 2 failed, 1 of them an agent   ! 0 stuck ")
         assert any(line.startswith("•✗     failed: overloaded ") for line in lines(app))
         with Store(people.path) as store:
             for number in range(20):

@@ -130,7 +130,8 @@ class Counts:
         failed = [need for need in found if need.word == "failed"]
         shown = self._count(sum(need.count for need in failed), "failed", "failed", "asks")
         if failed:
-            shown = shown._replace(forms=(_failed(failed),), act=self._visit(failed))
+            whole = _failed(failed)
+            shown = shown._replace(forms=(whole, whole, *shown.forms), act=self._visit(failed))
         elif self._context.state.failed or self._context.state.failing or any(need.word == "failed" for need in every):
             # Lists count them all the same.
             shown = shown._replace(forms=(_PUT_AWAY,))
@@ -312,12 +313,13 @@ class Counts:
 
 
 def _failed(found: Sequence[Need]) -> str:
-    """Return `3 failed (1 agent)`, or `1 agent failed` where nothing else has."""
+    """Return `3 failed, 1 of them an agent`, or `1 agent failed` where nothing else has."""
     number, agents = sum(need.count for need in found), sum(need.kind == open_needs.AGENTS for need in found)
     if not agents:
         return f"{number:,} failed"
-    of_agents = times.count(agents, "agent")
-    return f"{of_agents} failed" if agents == number else f"{number:,} failed ({of_agents})"
+    if agents == number:
+        return f"{times.count(agents, 'agent')} failed"
+    return f"{number:,} failed, {agents:,} of them {'an agent' if agents == 1 else 'agents'}"
 
 
 def _word(entry: AgentEntry) -> str:
