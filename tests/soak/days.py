@@ -135,7 +135,7 @@ class Household:
         words = {"name": "job", "system_prompt": "be brief", "prompt": "do it", "dedicated_context": True}
         self.job = self.agent.ok("scheduler:create_scheduled_task", schedule=fields, **words)["uuid"]
         screen = program("--db", self.database, "--no-scheduler")
-        self.screen = QuietTerminal(screen, lines=24, columns=80, environment=env)
+        self.screen = QuietTerminal(screen, lines=24, columns=120, environment=env)
         stack.callback(self.screen.close)
         self.screen.wait_for(lambda: self.screen.shows("job") or self.screen.shows("No tasks yet"))
         self._numbers = itertools.count()
@@ -283,7 +283,7 @@ class Times:
     def _log(self) -> bool:
         """The newest entry stands with the time of day that it is now in Berlin."""
         shown = "\n".join(self._screen.screen.display)
-        told = re.findall(r"(\d\d:\d\d) .*what time is it\?", shown)
+        told = re.findall(r"(\d\d:\d\d)(?::\d\d)? .*what time is it\?", shown)
         return bool(told) and told[-1] in (
             self._clock.time_of_day(),
             self._clock.time_of_day(self._clock.now - 30 * SECOND),
