@@ -80,6 +80,29 @@ def test_a_reviewer_that_reports_in_the_worktree_of_another_is_not_ready_before_
     assert state() == "ready"
 
 
+def test_work_that_came_to_conflict_with_its_base_says_so_in_the_files_until_it_merges_again(
+    store, clock, repo, task, tmp_path
+):
+    tree = tmp_path / "tree"
+    git(repo, "worktree", "add", "-q", "-b", "task", str(tree))
+    (tree / "a.txt").write_text("mine\n")
+    git(tree, "commit", "-qam", "Mine")
+    started = StartWork(task, "claude", str(repo), str(tree), branch="task", base="main", base_commit="c")
+    (work,) = store.commit(started, actor="human", now=clock())
+    store.commit(RunWork(work.uid), ReportWork(task, "Done"), actor="human", now=clock())
+
+    def obstacle() -> str:
+        work_outcomes.look(store, clock.forward(1))
+        return work_queries.obstacle(store.db, work_queries.find(store.db, work.uid))
+
+    assert obstacle() == ""
+    (repo / "a.txt").write_text("theirs\n")
+    git(repo, "commit", "-qam", "Theirs")
+    assert obstacle() == "conflicts with main: a.txt"
+    git(repo, "revert", "--no-edit", "HEAD")
+    assert obstacle() == ""
+
+
 def test_near_a_limit_the_fleet_shows_it_and_at_the_limit_the_human_is_asked(store, clock, work):
     found = work()
     limits = LimitSettings(tokens=1_000)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +29,7 @@ from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
 from tui_tasks.work import clean_up, comments, merge_steps, program_commands
 from tui_tasks.work.agent_terminals import last_lines
+from tui_tasks.work.git.reviewing import merge_trees
 from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0
@@ -36,6 +38,8 @@ _START: Final = 60 * 1_000_000
 # The end of what an agent printed that is searched for an error, in lines, and the most characters of it.
 _SEARCHED_LINES: Final = 40
 _MAX_REASON: Final = 200
+# So many files in conflict are named.
+_MAX_FILES: Final = 3
 # So many microseconds a launcher has, once its program has ended, to record that with its exit status.
 _LAUNCHER: Final = 5 * 1_000_000
 # A shell's exit status of a program that was killed by signal N is this much more than N.
@@ -66,6 +70,27 @@ def count(work: Work) -> dict[str, Any]:
     except (GitFailed, OSError, ValueError):
         pass
     return counts
+
+
+def _conflicts(work: Work) -> str | None:
+    """Return in which files a work does not merge into its base branch now, for people; None: it does, or unknown."""
+    folder, base = Path(work.worktree), f"refs/heads/{work.base}"
+    try:
+        ids = [
+            git.read(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
+            for name in (base, "HEAD")
+        ]
+        files = _merged(folder, *ids)
+    except (GitFailed, OSError):
+        return None
+    more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
+    return f"conflicts with {work.base}: {', '.join(files[:_MAX_FILES])}{more}" if files else None
+
+
+@lru_cache(64)
+def _merged(folder: Path, ours: str, theirs: str) -> tuple[str, ...]:
+    """Return the paths in which two commits conflict; that never changes."""
+    return merge_trees(folder, ours, theirs)[1]
 
 
 def _base(work: Work, folder: Path) -> str | None:
@@ -117,6 +142,8 @@ def look_at(
         counts["near"] = near_limit(use) or _first_question(store, work, now)
         if (stop := reached_limit(work, use)) is not None:
             operations.append(stop)
+    elif work.state == "ready" and counts["ahead"] and counts["behind"]:
+        counts["near"] = _conflicts(work)
     known = work_queries.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))

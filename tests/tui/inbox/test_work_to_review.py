@@ -93,6 +93,20 @@ async def test_a_list_shows_it_as_to_be_reviewed_though_its_agent_has_set_it_don
         assert "3 files +41 -7" in row
 
 
+async def test_rows_say_that_it_conflicts_with_its_base(plan, ready, make_app):
+    why = "conflicts with main: a.py"
+    with Store(plan.path) as store:
+        store.commit(CountWork(ready.uid, {"ahead": 1, "behind": 1, "near": why}), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert sum(why in line for line in lines(app)) == 2, "above the panes and in the list"
+        await settle(pilot, "a")
+        assert why in shown(app)
+        await settle(pilot, "escape", "A")
+        assert why in shown(app)
+
+
 def test_the_digest_lists_it(plan, ready):
     with Store(plan.path) as store:
         (line,) = [line for line in needs_you(store.db, {}) if line.kind == "work"]

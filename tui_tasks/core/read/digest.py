@@ -68,7 +68,8 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
         named = task_queries.any_task(db, work.task_uid)
         if named is None:
             continue
-        what = "conflicts with its base branch" if work.state == "conflict" else "waits for your review"
+        what = "waits for your review"
+        what = work_queries.obstacle(db, work) or what if work.state == "ready" else "conflicts with its base branch"
         what += ", its task is deleted" * named.deleted
         text = ": ".join(filter(None, (what, work_queries.counts_text(db, work.uid))))
         at = work_queries.ready_since(db, work)

@@ -69,8 +69,8 @@ class FailedWork(msgspec.Struct, frozen=True, gc=False):
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
-    """What git counted of a work, at an instant, and `near`: the limit that its agent is near to, or what its program
-    asks first. None: unknown.
+    """What git counted of a work, at an instant, and `near`: the limit that its agent is near to, what its program asks
+    first, or in which files it does not merge. None: unknown.
     """
 
     head: str | None
@@ -251,8 +251,16 @@ def counts_text(db: Database, uid: str) -> str:
     return f"{lines}, uncommitted" if counted.dirty else lines
 
 
+def obstacle(db: Database, work: Work) -> str:
+    """Return what stands in the way of a work that waits for review, for people: why it was not merged, or that it
+    conflicts with its base branch; empty if nothing is known to.
+    """
+    known = counts(db, work.uid)
+    return work.message or (known.near if known is not None else None) or ""
+
+
 def near_limits(db: Database) -> dict[str, str]:
-    """Return the limits that agents at work are near to, for people, by the agents' names."""
+    """Return what is near in agents' works, as `Counts` has it, by the agents' names."""
     rows = db.sql(
         f"SELECT agent, near FROM work JOIN work_count USING (uid) WHERE near IS NOT NULL AND state IN ({_LIVE})"
     )

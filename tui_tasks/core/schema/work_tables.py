@@ -48,7 +48,7 @@ class WorkCountRow(Model):
     insertions = IntegerField(null=True)
     deletions = IntegerField(null=True)
     dirty = IntegerField(null=True)
-    near = TextField(null=True)  # the limit that the agent is near to, or what its program asks first; for people
+    near = TextField(null=True)  # a limit that is near, what its program asks first, or conflicts; for people
     at = BigIntegerField()
 
     class Meta:

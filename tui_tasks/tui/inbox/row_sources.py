@@ -330,7 +330,8 @@ class WorkToReview(RowSource[Work]):
     @override
     def found_by(self, row: Work) -> Iterator[str]:
         """Without its files, which git would have to read."""
-        yield from (work_queries.counts_text(self.context.db, row.uid), row.message or "", row.summary or "")
+        db = self.context.db
+        yield from (work_queries.counts_text(db, row.uid), work_queries.obstacle(db, row), row.summary or "")
 
     @override
     def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
@@ -345,7 +346,7 @@ class WorkToReview(RowSource[Work]):
         counts = work_queries.counts_text(self.context.db, row.uid)
         files = _GAP.join(filter(None, (counts, *self._files.of(row))))
         texts = (files, "$muted"), (f'"{row.summary}"' if row.summary else "", "$muted")
-        return [part for part in ((row.message or "", "$state-failed"), *texts) if part[0]]
+        return [part for part in ((work_queries.obstacle(self.context.db, row), "$state-failed"), *texts) if part[0]]
 
     @override
     def name(self, row: Work) -> str:
@@ -369,8 +370,8 @@ class WorkToReview(RowSource[Work]):
         lines += block(counts, room) if counts else []
         for file in self._files.of(row):
             lines += block(file, max(8, room - 2), indent=3)
-        if row.message:
-            lines += [[], *block(row.message, room, "$state-failed")]
+        if why := work_queries.obstacle(self.context.db, row):
+            lines += [[], *block(why, room, "$state-failed")]
         if row.summary:
             lines += [[], *quoted(row.summary, room, ascii_only=self.context.ascii_only)]
         key = self.context.keymap.key_of(self.OPEN)

@@ -155,7 +155,7 @@ class DetailText(TextDrawing):
         for work in details.works:
             is_ready = work.state in ("ready", "conflict")
             shown = look("reviewable" if is_ready else "in_progress")
-            texts = (details.counts[work.uid], work.message)
+            texts = (details.counts[work.uid], work_queries.obstacle(self.context.db, work))
             what = "  ".join(dict.fromkeys(filter(None, texts))) or (shown.word if is_ready else work.state)
             since = details.ready_since[work.uid] if is_ready else work.started_at
             facts = [agent_text.who(work.agent, 20), *([work.branch] if work.branch else [])]
