@@ -166,6 +166,7 @@ def test_of_two_that_raced_the_one_that_is_named_is_merged(run: Run, database: P
     with Store(str(database)) as store:
         (first,) = work_queries.everything(store.db)
         start(store, first.task_uid, place.root, other, "task/2")
+    assert "#1 ⇡  Rotate keys  [jobs, 2 works to review: claude-1, claude-2" in run("ls")[1]
     status, _, told = run(f"work merge 1 --by claude-9 {seen(place)}")
     assert status == 1 and "use one of claude-1, claude-2" in told
     status, told, _ = run(f"work merge 1 --by claude-1 {seen(place)}")

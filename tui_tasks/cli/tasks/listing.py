@@ -101,8 +101,10 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
         for home, task in batch:
             proof = proofs.get(task.uid, "")
             needs = (why or {}).get(task.uid, _NONE) if task.status in vocab.MAY_NEED else _NONE
+            of_work = works.get(task.uid, needs)
             # Another agent may be at the task of an agent that failed.
-            needs = needs if needs.words and task.status == "in_progress" else works.get(task.uid, needs)
+            is_of_other = of_work.look == "failed" and task.status == "in_progress" and needs.words
+            needs = needs if is_of_other else of_work
             waits = ready_tasks.after_text(session.store.db, task) if task.blocked and task.status == "pending" else ""
             facts = [words for words in (waits, proof) if words]
             print(_line(task, home, width, session.clock(), facts, ascii_only=ascii_only, needs=needs))
@@ -141,10 +143,10 @@ def _of_works(db: Database) -> dict[str, _Why]:
     from tui_tasks.core.read import work_queries  # few databases have work
 
     failed = {one.task: _Why(safe_ends(one.text, _WHY), look="failed") for one in work_queries.failed(db)}
-    return failed | {
-        work.task_uid: _Why(f"{agent_names.display_name(work.agent, 16)} to review", look="reviewable")
-        for work in work_queries.ready(db)
-    }
+    races = work_queries.races(db)
+    ready = {work.task_uid: f"{agent_names.display_name(work.agent, 16)} to review" for work in work_queries.ready(db)}
+    texts = {uid: work_queries.agents_text(races[uid]) if uid in races else text for uid, text in ready.items()}
+    return failed | {uid: _Why(safe_ends(text, _WHY), look="reviewable") for uid, text in texts.items()}
 
 
 def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, _Why]:
