@@ -13,9 +13,9 @@ from tui_tasks.core.operations import Operation, TakeBack
 from tui_tasks.core.operations.jobs import DecideDue, FinishRun, RequestRun
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEvent, SessionReport, TurnFailed
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, CreatePlan, DeleteTask, EditTask, LapseClaims, LogTask
-from tui_tasks.core.operations.work import FailWork, RunWork, StartWork
+from tui_tasks.core.operations.work import FailWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import job_lines, job_queries, statistics, work_queries
-from tui_tasks.core.read.digest import Digest, digest
+from tui_tasks.core.read.digest import Digest, digest, needs_you
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -200,6 +200,21 @@ def test_no_other_agent_puts_a_failed_work_out_of_sight_until_the_human_has_deal
     day.commit("human", EditTask(uid, {"status": "cancelled"}))
     assert work_queries.failed(store.db) == []
     assert "failed" not in day.digest().groups
+
+
+def test_a_digest_names_all_agents_of_a_race_in_one_line_and_says_that_their_task_is_deleted(
+    store: Store, clock: Clock
+) -> None:
+    day = Day(store, clock)
+    uid = day.task("Fix flaky test")
+    for name in "ab":
+        (work,) = day.commit("human", StartWork(uid, "robot", "/repo", f"/trees/{name}", is_race=True))
+        day.commit("system", RunWork(work.uid))
+        day.commit("system", WorkReady(work.uid))
+    assert [line.text for line in needs_you(store.db, {})] == ["2 works to review: robot-1, robot-2"]
+    day.commit("human", DeleteTask(uid))
+    (line,) = needs_you(store.db, {})
+    assert line.text == "2 works to review: robot-1, robot-2, its task is deleted"
 
 
 def test_the_last_status_of_an_agent_that_failed_is_its_own_word(store: Store, clock: Clock) -> None:

@@ -60,18 +60,25 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
     for uid in failing:
         yield _failed_check(db, uid, known)
     in_progress = {uid for uid, one in left.items() if not one.has_lapsed}
-    for uid in in_progress - set(failing) - set(about.values()):
+    ready, races = work_queries.ready(db), work_queries.races(db)
+    for uid in in_progress - set(failing) - set(about.values()) - {work.task_uid for work in ready}:
         abandoned = task_queries.task(db, uid)
         entries = _entries_of_task(db, uid, "task.updated")[-1:]
         yield _line("left", uid, abandoned.name, left[uid].agent, "is gone", left[uid].at, entries, uid)
-    for work in work_queries.ready(db):
+    told: set[str] = set()
+    for work in ready:
         named = task_queries.any_task(db, work.task_uid)
-        if named is None:
+        if named is None or work.task_uid in told:
             continue
-        what = "waits for your review"
-        what = work_queries.obstacle(db, work) or what if work.state == "ready" else "conflicts with its base branch"
-        what += ", its task is deleted" * named.deleted
-        text = ": ".join(filter(None, (what, work_queries.counts_text(db, work.uid))))
+        if (race := races.get(work.task_uid)) is not None:
+            # One line names all its agents.
+            told.add(work.task_uid)
+            text = work_queries.agents_text(race)
+        else:
+            what = "conflicts with its base branch" if work.state == "conflict" else "waits for your review"
+            what = work_queries.obstacle(db, work) or what if work.state == "ready" else what
+            text = ": ".join(filter(None, (what, work_queries.counts_text(db, work.uid))))
+        text += ", its task is deleted" * named.deleted
         at = work_queries.ready_since(db, work)
         entries = _entries_of_task(db, named.uid, f"work.{work.state}")[-1:]
         yield _line("work", work.uid, named.name, work.agent, text, at, entries, named.uid)
