@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tui_tasks.core import agent_names
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance import moments
 from tui_tasks.core.read.pages import log_pages
@@ -63,8 +62,7 @@ class PastActions(Controller):
         before = moments.previous_change(db, newest) or 0
         more = f"  (and {count(newest - before - 1, 'more', 'more')})" if newest - before > 1 else ""
         if line is None:
-            # Entries that the log does not show are internal to the scheduler.
-            return f"{clock.time_of(entry.at)}  {agent_names.display_name(entry.actor)}  {entry.kind}{more}"
+            return f"{clock.time_of(entry.at)}  a step that the log leaves out{more}"
         name = f"{safe_line(line.name or '', 40)}: " if names_task(line) else ""
         text = text_of(line, ascii_only=self._context.ascii_only)
         return f"{clock.time_of(entry.at)}  {who_of(line)}  {line.word}  {name}{text}{more}"
