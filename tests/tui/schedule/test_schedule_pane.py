@@ -9,6 +9,7 @@ import pytest
 from tests.tui.driving import SIZES, below, by_agent, lines, named, said, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import MINUTE, NOW, ZONE, at
+from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, DecideDue, DeleteJob, DisableJob, EditJob, FinishRun, RunJob
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.store import Store
@@ -595,3 +596,14 @@ def test_a_job_that_failures_switched_off_and_one_whose_run_still_goes_on_say_so
         (run,) = job_queries.open_runs(store.db, job.uid)
         store.commit(FinishRun(run.uid, "error", "no such host"), actor="bob", now=NOW + 130_000_000)
         assert story(job) == ("off after 1 failure in a row: failed now: no such host", "failed")
+
+
+async def test_a_run_that_waits_for_a_paused_agent_says_so(plan, make_app):
+    by_agent(plan, "claude-1", CreateJob("Ask", "adhoc", "", "x", "UTC"))
+    with Store(plan.path) as store:
+        asked = job_queries.job_named(store.db, "Ask")
+        store.commit(RunJob(asked.uid), PauseAgent("claude-1", "stop"), actor="human", now=NOW)
+    app = make_app(plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "g")
+        assert "to answer; claude-1 is paused" in shown(app)
