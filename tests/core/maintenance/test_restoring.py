@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import fork_server
 from tests.conftest import START
 from tests.contract.client import terminal_input
 from tests.core.engine.databases import NOW, UNFIT, add, contents, foreign, made_database
@@ -39,7 +40,7 @@ def used(path: Path, tmp_path: Path):
     """Two processes that have a database open, and a backup from before they wrote the last."""
     with serve(path) as one, serve(path) as other:
         replies_to_adds(one, *(f"early {number} " + "x" * 300 for number in range(40)))
-        subprocess.run(program("backup", "--db", path, tmp_path / "copy.db"), check=True, capture_output=True)
+        fork_server.run(program("backup", "--db", path, tmp_path / "copy.db"), check=True, capture_output=True)
         for speaker in (one, other):
             replies_to_adds(speaker, *(f"late {number} " + "x" * 300 for number in range(60)))
         yield one, other
@@ -48,7 +49,7 @@ def used(path: Path, tmp_path: Path):
 def run_restore(path: Path, file: Path) -> str:
     command = program("restore", "--db", path, file)
     with terminal_input() as terminal:
-        done = subprocess.run(command, stdin=terminal, capture_output=True, text=True, check=False)
+        done = fork_server.run(command, stdin=terminal, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
