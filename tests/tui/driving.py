@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -20,7 +21,9 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.app.task_app import TaskApp
+from tui_tasks.tui.layout import is_compact
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.needs_lines import NeedsLines
 
 # Wide, narrow, and a pane of tmux: columns and lines.
 SIZES = [(120, 40), (80, 24), (40, 12)]
@@ -78,28 +81,36 @@ def lines(app: TaskApp) -> list[str]:
 
 
 def counts_line(app: TaskApp) -> str:
-    """The line of counts, on a screen that has one of its own."""
-    return lines(app)[1]
+    """The counts, on a screen that has them in a rule, without that."""
+    return re.sub(r" [─-]+( |$)", "   ", f" {lines(app)[2][2:]}").rstrip()
 
 
 def agents_line(app: TaskApp) -> str:
     """The line of agents, on a screen that has one."""
-    return lines(app)[2]
+    return lines(app)[1]
+
+
+def place(app: TaskApp, text: str) -> tuple[int, int]:
+    """The column and the line of the first text on the screen."""
+    return next((line.index(text), at) for at, line in enumerate(lines(app)) if text in line)
 
 
 def above(app: TaskApp) -> str:
     """What stands above the pane, below the line of the panes."""
-    return "\n".join(lines(app)[1 : _rule(app)])
+    return "\n".join(lines(app)[1 : _top(app)])
 
 
 def below(app: TaskApp) -> list[str]:
     """The lines of the pane: its head, which is in the rule above a list, then its rows."""
-    at = _rule(app)
-    return lines(app)[at + (not lines(app)[at].startswith(("─ ", "- "))) :]
+    at = _top(app)
+    return lines(app)[at + (not lines(app)[at] or lines(app)[at].startswith(("──", "--"))) :]
 
 
-def _rule(app: TaskApp) -> int:
-    return next(at for at, line in enumerate(lines(app)) if line.startswith(("──", "─ ", "--", "- ")))
+def _top(app: TaskApp) -> int:
+    """The line at which a pane begins."""
+    if is_compact(app.size):
+        return next(at for at, line in enumerate(lines(app)) if line.startswith(("──", "─ ", "--", "- ")))
+    return max([3, *(needs.region.bottom for needs in app.screen.query(NeedsLines))])
 
 
 def shown(app: TaskApp) -> str:

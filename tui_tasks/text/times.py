@@ -23,13 +23,17 @@ def _step(span_us: int) -> tuple[int, str]:
     return next((step for step in _STEPS if span_us >= step[0]), _STEPS[-1])
 
 
-def age(then_us: int, now_us: int) -> str:
-    """Return how long ago an instant was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; future: `in 12h`; this second: `now`."""
+def age(then_us: int, now_us: int, least: int = SECOND) -> str:
+    """Return how long ago an instant was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; future: `in 12h`; this second: `now`.
+
+    `least`: the smallest unit. In lines that everybody sees all the time it is a minute, so that they do not change
+    each second.
+    """
     elapsed = now_us - then_us
-    unit, letter = _step(abs(elapsed))
-    if -SECOND < elapsed < SECOND:
+    unit, letter = _step(max(abs(elapsed), least))
+    if -SECOND < elapsed < least:
         return "now"
-    return f"{elapsed // unit}{letter}" if elapsed > 0 else f"in {-elapsed // unit}{letter}"
+    return f"{elapsed // unit}{letter}" if elapsed > 0 else f"in {max(1, -elapsed // unit)}{letter}"
 
 
 def ago(then_us: int, now_us: int) -> str:
@@ -37,19 +41,19 @@ def ago(then_us: int, now_us: int) -> str:
     return f"{age(then_us, now_us)} ago" if now_us - then_us >= SECOND else age(then_us, now_us)
 
 
-def due(when_us: int, now_us: int) -> str:
-    """Return how far away a planned instant is: `in 12h`, `now`, `late 25m`."""
-    return f"late {age(when_us, now_us)}" if now_us - when_us >= SECOND else age(when_us, now_us)
+def due(when_us: int, now_us: int, least: int = SECOND) -> str:
+    """Return how far away a planned instant is: `in 12h`, `now`, `late 25m`. `least`: see `age`."""
+    return f"{'late ' if now_us - when_us >= least else ''}{age(when_us, now_us, least)}"
 
 
-def age_lasts(then_us: int, now_us: int) -> int:
+def age_lasts(then_us: int, now_us: int, least: int = SECOND) -> int:
     """Return for how many microseconds from now `age` stays the same, for the timer that repaints it."""
     elapsed = now_us - then_us
-    if -SECOND < elapsed < SECOND:
-        return SECOND - elapsed
-    unit, _ = _step(abs(elapsed))
+    if -SECOND < elapsed < least:
+        return least - elapsed
+    unit, _ = _step(max(abs(elapsed), least))
     if elapsed < 0:
-        return -elapsed % unit + 1
+        return (-elapsed % unit if -elapsed >= unit else -elapsed - SECOND) + 1
     # A year is no whole number of weeks; every other unit is a multiple of the one below.
     return min(unit - elapsed % unit, YEAR - elapsed if elapsed < YEAR else unit)
 

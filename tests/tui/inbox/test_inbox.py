@@ -549,7 +549,7 @@ async def test_fifty_questions_of_one_agent_do_not_bury_those_of_others(plan, ma
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        rows = [line for line in shown(app).split("\n")[4:14] if line[2:3] == "?" or "more of" in line]
+        rows = [line for line in shown(app).split("\n")[3:13] if line[2:3] == "?" or "more of" in line]
         assert [word in row for word, row in zip(("0?", "1?", "2?", "47 more of noisy"), rows, strict=False)] == [
             True
         ] * 4

@@ -131,7 +131,7 @@ async def test_an_inbox_of_many_entries_has_a_line_for_each(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert len(in_list(app)) == 10 and all("?" in line[:4] for line in in_list(app))
+        assert len(in_list(app)) == 11 and all("?" in line[:4] for line in in_list(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -174,7 +174,7 @@ async def test_the_foot_has_what_can_be_done_with_the_entry_first(every_kind, ma
 async def test_a_failure_that_has_one_line_gives_its_reason_the_room_of_the_name(every_kind, make_app):
     by_agent(every_kind, "claude-2", EditTask(every_kind[3], {"name": "Fix the flaky test of the change of clocks"}))
     app = make_app(every_kind.path)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 23)) as pilot:
         await settle(pilot, "a", "j")
         (line,) = (line for line in in_list(app) if " #3 " in line)
         assert line.split("#3")[1].strip().startswith("test_dst_gap: expected 02:30, got 03:30 "), shown(app)
@@ -219,7 +219,7 @@ async def test_no_question_moves_when_an_agent_begins_to_wait_for_its_answer(pla
 
 async def test_a_question_in_one_line_shows_its_answers_and_a_proposal_its_keys(every_kind, make_app):
     app = make_app(every_kind.path)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 23)) as pilot:
         await settle(pilot, "a")
         (row,) = (line for line in in_list(app) if "#7" in line)
         assert re.search(r"Approve: delete the old GA property +approve or deny  claude-2 ", row)
@@ -228,6 +228,6 @@ async def test_a_question_in_one_line_shows_its_answers_and_a_proposal_its_keys(
         assert "approve or deny" not in row, "the detail of the row under the cursor has them"
         app.screen.window.move_to(next(row.uid for row in app.screen.listed.rows if "held" in row.uid))
         await settle(pilot)
-        detail = lines(app)[len(in_list(app)) + 4 :]
+        detail = lines(app)[len(in_list(app)) + 3 :]
         assert re.match(r"─ #10 Rewrite it in Rust · codex-12 ─+ ◇ to accept now ─$", detail[0])
         assert detail[1] == f"{'':11}y Accept   x Decline"

@@ -79,7 +79,7 @@ async def test_agents_counts_one_that_left_its_task_once_and_first(plan, left, m
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert "! 1 gone" in counts_line(app) or (size[0] < 60 and "? 3" in lines(app)[0])
+        assert "! 1 gone" in counts_line(app) or (size[0] < 60 and "? 2  ✗ 1  ! 1" in lines(app)[0])
 
 
 async def test_the_digest_lists_a_task_that_was_left(plan, left, make_app):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import agents_line, lines, opened, place_of
+from tests.tui.driving import lines, opened, place, place_of
 from tui_tasks.tui.inputs.dialogs import FilterWords
 
 
@@ -51,7 +51,7 @@ async def test_a_click_on_the_footer_does_what_it_says(app):
 
 async def test_a_click_on_an_agent_at_work_goes_to_its_task(app, plan):
     async with opened(app) as pilot:
-        await pilot.click("#at-work", offset=(agents_line(app).index("claude-1 #5"), 0))
+        await pilot.click(offset=place(app, "claude-1 #5"))
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.pane.row_list.cursor == plan[5]

@@ -90,6 +90,7 @@ async def test_what_is_overdue_has_the_cursor_and_can_be_run_and_each_reason_is_
         assert "late 25m: no scheduler runs" in shown(app)
         assert "then: Sat 19 Dec 19:50, Sat 16 Jan 19:50" in shown(app)
         assert "r Run now" in shown(app)
+        await settle(pilot, *(["j"] if size[0] < 120 else []))
         assert "smtp: 535 authentication failed" in shown(app)
         row, titles = row_of(app, "Digest mail"), next(line for line in lines(app) if "last run" in line)
         assert "4h ago: smtp: 535 auth" in row

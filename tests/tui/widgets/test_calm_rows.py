@@ -97,9 +97,9 @@ async def test_a_row_that_comes_moves_no_entry_of_the_log(app, plan):
     add_tasks(plan, [f"Task of many {number}" for number in range(60)])
     async with opened(app) as pilot:
         await press(app, pilot, "3", "home", *["j"] * 12)
-        cursor = line_of(app, ">")
+        top, cursor = top_of_pane(app), line_of(app, ">")
         by_agent(plan, "claude-1", OpenAsk("Which port?", (), plan[5]))
-        await until(pilot, lambda: "Which port?" in above(app))
+        await until(pilot, lambda: "Which port?" in above(app) and top_of_pane(app) == top + 1)
         assert line_of(app, ">") == cursor
 
 

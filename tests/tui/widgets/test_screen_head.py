@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import agents_line, lines, settle
+from tests.tui.driving import agents_line, counts_line, lines, place, settle
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.store import Store
@@ -19,7 +19,7 @@ async def test_an_agent_that_is_gone_stands_first_above_the_inbox_as_above_the_p
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         pane = lines(app)[1:3]
-        assert "! 1 gone" in pane[0] and pane[1].startswith(" · claude-1 gone now #5")
+        assert "! 1 gone" in counts_line(app) and agents_line(app).startswith(" · claude-1 gone now #5")
         await settle(pilot, "a")
         assert lines(app)[1:3] == pane
 
@@ -28,7 +28,7 @@ async def test_a_click_on_an_agent_above_the_inbox_shows_its_task_in_the_list(pl
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        await pilot.click(offset=(agents_line(app).index("#5"), 2))
+        await pilot.click(offset=place(app, "#5"))
         await settle(pilot)
         assert app.screen is app.screen_stack[0]
         assert app.pane.target() == plan[5]

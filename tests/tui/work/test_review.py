@@ -696,7 +696,7 @@ async def test_task_agent_and_checks_on_this_tree_stand_above_the_diff_at_every_
         await until(pilot, lambda: "store.put" in shown(app))
         head = lines(app)[0]
         assert "#9 Old cookie ban" in head and "robot-1" in head
-        agents = lines(app)[1 if size[0] < 60 else 2]
+        agents = lines(app)[1]
         assert "◐ claude-1 #5 " in agents, "what agents do"
         if size[0] < 60:
             assert "✓ 1" in head and "✗ 1" in head
@@ -711,7 +711,7 @@ async def test_files_take_the_lines_that_they_need_and_the_diff_the_others(plan,
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
         assert app.screen.files.size.height == 3
-        assert app.screen.diff.size.height == 13, "what needs the human takes no lines above a diff"
+        assert app.screen.diff.size.height == 14, "what needs the human takes no lines above a diff"
 
 
 async def test_on_a_wide_screen_commits_and_checks_stand_below_the_files(plan, place, make_app):

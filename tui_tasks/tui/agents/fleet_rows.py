@@ -191,7 +191,7 @@ class FleetRows(RowDrawing[FleetRow]):
             (shown.mark(ascii_only=context.ascii_only), shown.color),
             (f" {fit_ends(agent_text.who(row.name), sizes.who - 1)} ", old),
         ]
-        began = _began(row, state)
+        began = self._began(row, state)
         since = age(began, now) if began is not None else ""
         asks_below = self.heights.get(row.name, 1) > 1
         # Its question takes the place of what it does only where that is nothing.
@@ -368,10 +368,24 @@ class FleetRows(RowDrawing[FleetRow]):
         is_at_its_own = self.state_of(row) in ("stuck", "asking")
         return row.last_task or asked if is_at_its_own else asked or row.last_task
 
+    def _began(self, row: Member, state: str) -> int | None:
+        """Return since when an agent is in its state; the question of one that works on has an age of its own."""
+        if state == "stuck" and row.stuck is not None:
+            return row.stuck.since
+        if state == "ready":
+            return next((since for work, since in self.context.state.to_review if work.agent == row.name), row.since)
+        return row.task.started_at if state == "asking" and row.task is not None else row.since
+
     def _tick(self, row: Member, state: str, now: int) -> None:
         """Set how long the line stays true: until an age, the pulse or the quiet state changes."""
         seen = row.last_seen if state == "asking" else None
-        for then in (row.since, seen, row.tool_since, row.stuck.since if row.stuck is not None else None):
+        for then in (
+            row.since,
+            self._began(row, state),
+            seen,
+            row.tool_since,
+            row.stuck.since if row.stuck is not None else None,
+        ):
             if then is not None:
                 self.lasts(age_lasts(then, now))
         if now - row.last_seen < (PULSE_MINUTES + 1) * MINUTE:
@@ -388,13 +402,6 @@ class FleetRows(RowDrawing[FleetRow]):
             "   tui-tasks setup claude           connect it to this list",
         )
         return [(text[line - 1], "$muted" if line > 1 else "")] if 0 < line <= len(text) else ()
-
-
-def _began(row: Member, state: str) -> int | None:
-    """Return since when an agent is in its state; the question of one that works on has an age of its own."""
-    if state == "stuck" and row.stuck is not None:
-        return row.stuck.since
-    return row.task.started_at if state == "asking" and row.task is not None else row.since
 
 
 def _trouble_since(row: Member) -> int | None:

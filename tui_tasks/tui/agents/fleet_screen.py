@@ -85,7 +85,6 @@ class Fleet(Overlay):
             kinds=lambda: kinds,
             below=ROWS_AND_DETAIL,
             note=self._waiting_out_of_sight,
-            has_agents=False,
         )
         self._titles = FrameLine(context, self._rows.titles, id="titles")
         self._note_text = FleetNote(context, self._note_room, self._quiet_after)

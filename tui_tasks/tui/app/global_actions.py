@@ -22,7 +22,7 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.layout import screen
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.open_needs import ASKS, CAN_BE_HIDDEN, FAILED, JOBS, Need, Needs, visit
+from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, JOBS, Need, Needs, visit
 
 # The most tasks restored by one change among which the first is looked for.
 MAX_RESTORED = 1_000
@@ -376,5 +376,4 @@ class GlobalActions(Controller):
         if need.task is not None or need.job is not None:
             entry = NeedsEntries(context, lambda span: None).entry(need)
             about = " ".join(filter(None, (entry.number, safe_line(entry.text, 60))))
-            word = "question" if need.kind == ASKS else need.word
-            context.say(f"{found.index(need) + 1} of {len(found)}: {word}, {about}")
+            context.say(f"{found.index(need) + 1} of {len(found)}: {need.word}, {about}")

@@ -194,10 +194,10 @@ class TaskApp(Actor, ResilientApp):
         return MainScreen.of_size(self.size, self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
 
     def compose(self) -> ComposeResult:
-        """Compose tabs, the counts, the agents, what needs the human, the pane and the footer."""
+        """Compose tabs, the agents, the counts, what needs the human, the pane and the footer."""
         yield pane_tabs(self.context, id="top")
-        yield counts_line(self.context, id="now")
         yield agent_line(self.context, id="at-work")
+        yield counts_line(self.context, id="now")
         yield NeedsLines(self.context, id="needs", on_moved=lambda by: self.pane.hold_rows(by))
         with TransparentContainer(id="panes"):
             yield layout.pane(self.navigation.pane_name, self.context)

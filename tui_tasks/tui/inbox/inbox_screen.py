@@ -64,7 +64,7 @@ class Inbox(Overlay):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     Inbox.-narrow #inbox-title, Inbox.-short #inbox-title,
-    Inbox.-narrow #inbox-rule, Inbox.-short #inbox-rule { display: none; }
+    Inbox #inbox-rule { display: none; }
     """
 
     def __init__(self, context: Context, first: str | None = None, words: str = "") -> None:

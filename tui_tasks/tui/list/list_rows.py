@@ -36,7 +36,7 @@ from tui_tasks.tui.tasks.task_text import (
 )
 from tui_tasks.tui.widgets.agent_line import one_line
 from tui_tasks.tui.widgets.open_needs import FAILED, Needs
-from tui_tasks.tui.widgets.screen_head import changed_parts
+from tui_tasks.tui.widgets.screen_head import changed_parts, end_of_rows
 
 # In cells: the bar of what is done.
 _BAR = 20
@@ -168,8 +168,10 @@ class ListLines:
     def _rule(self, width: int) -> Sequence[Part]:
         """`─ Plan   9 tasks ──── 2/9 done ━━━─── ─`, with a tee where the divider to the detail meets it."""
         context, home = self._context, self._context.state.current_list
-        if home is None or not home.total or layout.is_compact(self._size()):
+        if layout.is_compact(self._size()):
             return rule_parts(context, width)
+        if home is None or not home.total:
+            return end_of_rows(context, width)
         side = side_width(home, self._size())
         room = width - side
         above = rule_parts(context, room, self._name(home, room - 4), self._progress(home))

@@ -17,7 +17,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
-from tui_tasks.text.times import SECOND, age, age_lasts
+from tui_tasks.text.times import MINUTE, SECOND, age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import WIDE
 from tui_tasks.tui.painting.styles import Part
@@ -157,8 +157,8 @@ class AgentEntries:
         if member.lapsed_task is not None and member.task is None:
             about += ", its claim lapsed"
         if shown == "left":
-            self.lasts(age_lasts(member.left_at, now))
-            word = f"gone {age(member.left_at, now)}"
+            self.lasts(age_lasts(member.left_at, now, MINUTE))
+            word = f"gone {age(member.left_at, now, MINUTE)}"
             return self._entry(member, "gone", word, reason=f"gone: {about}", since=member.left_at)
         if shown == "stuck" and member.stuck is not None:
             return self._entry(member, shown, shown, reason=f"stuck: {one_line(member.stuck.text)}", since=member.since)
@@ -166,8 +166,8 @@ class AgentEntries:
             why, _ = agent_text.matter(member, self.context, shown)
             return self._entry(member, shown, "stuck", reason=f"stuck: {one_line(why)}")
         if shown == "quiet":
-            self.lasts(age_lasts(member.last_seen, now))
-            word = f"quiet {age(member.last_seen, now)}"
+            self.lasts(age_lasts(member.last_seen, now, MINUTE))
+            word = f"quiet {age(member.last_seen, now, MINUTE)}"
             return self._entry(member, shown, word, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
         if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.put_away_at):
             why, _ = agent_text.matter(member, self.context, shown)
@@ -262,14 +262,9 @@ class AgentEntries:
         return lambda: go_to(self.context, uid)
 
 
-def agent_line(context: Context, *, id: str, has_reasons: Callable[[], bool] = lambda: False) -> GroupLine:
-    """Return the line of all agents. `has_reasons`: whether it says why one is stuck, as no row below it does."""
-
-    def groups(width: int) -> list[Group]:
-        entries = agents.entries()
-        return agent_groups(context, [entry.with_reason for entry in entries] if has_reasons() else entries, width)
-
-    line = GroupLine(context, groups, id=id, classes="-roomy")
+def agent_line(context: Context, *, id: str) -> GroupLine:
+    """Return the line of all agents, which is the same above every pane and screen."""
+    line = GroupLine(context, lambda width: agent_groups(context, agents.entries(), width), id=id, classes="-roomy")
     agents = AgentEntries(context, line.lasts)
     return line
 

@@ -1,21 +1,20 @@
-"""How much needs the human, has failed, is stuck, late or changed: the line of counts above every pane and screen.
+"""How much needs the human, has failed, is stuck, late or changed, in a rule above every pane and screen.
 
 On a small screen it is the only line, and shows what agents do as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import MAX_NEW, WORDS
+from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.schema import task_fields
-from tui_tasks.text import times
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
-from tui_tasks.text.times import DAY, age, age_lasts, due
-from tui_tasks.tui.layout import NARROW, is_compact
+from tui_tasks.text.times import DAY, MINUTE, age, age_lasts, due
+from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, one_line
 from tui_tasks.tui.widgets.foot_line import Act, Group, GroupLine, as_of_words
@@ -26,6 +25,10 @@ if TYPE_CHECKING:
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
+# In cells: the least of a rule around its title.
+_ENDS: Final = 4
+# Between two counts where the screen is not wide.
+_GAP: Final = "  "
 # In cells: the name of an agent in trouble on a small screen.
 _SHORT_WHO: Final = 8
 
@@ -57,16 +60,12 @@ _SHORT_STEPS: Final = (
 
 
 class Count(NamedTuple):
-    """A number of things: the mark of what they are, the number with words, the longest first, and without words.
-
-    `briefs` are the words where there is no room for any of `forms`.
-    """
+    """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible."""
 
     mark: Part
-    forms: Sequence[str]
+    text: str
     short: str
-    act: Act | None = None
-    briefs: Sequence[str] = ()
+    act: Act
 
     def parts(self, words: str) -> list[Part]:
         """Return its mark and words; only the mark is coloured, and a number that is zero stands back."""
@@ -74,10 +73,19 @@ class Count(NamedTuple):
         return [self.mark, (words, "$muted" if is_calm else "")]
 
 
+class Changes(NamedTuple):
+    """How much is new to the human: a mark, and words, the longest first."""
+
+    mark: Part
+    forms: Sequence[str]
+
+    def parts(self, words: str) -> list[Part]:
+        """Return its mark and words; those stand back where nothing is new."""
+        return [self.mark, (words, "$muted" if self.mark[1] == "$muted" else "")]
+
+
 _NOTHING: Final = "nothing needs you"
 _PUT_AWAY: Final = "failures put away"
-# The most ways in which it is said what has changed: a task can change in each of these words.
-_MOST_WAYS: Final = len(WORDS) + 3
 # What has happened to a task that its row of what needs the human says already; everything else is said beside it.
 _SAID: Final[Mapping[int, Collection[str]]] = {
     open_needs.ASKS: ("commented", "edited"),
@@ -90,9 +98,18 @@ _SAID: Final[Mapping[int, Collection[str]]] = {
 _WAITING: Final = (open_needs.ASKS, open_needs.CHECKS, open_needs.HELD, open_needs.REVIEW, open_needs.AGENTS)
 
 
-def counts_line(context: Context, *, id: str) -> GroupLine:
-    """Return the line of counts, on a small screen the only line."""
-    line = GroupLine(context, lambda width: counts.groups(width, is_alone=is_compact(line.app.size)), id=id)
+def counts_line(context: Context, *, id: str, own: Callable[[int], Sequence[Group]] | None = None) -> GroupLine:
+    """Return the line of counts, on a small screen the only line, else the rule above what needs the human. `own`
+    returns for a width what a screen counts itself instead.
+    """
+
+    def groups(width: int) -> Sequence[Group]:
+        is_alone = is_compact(line.app.size)
+        if own is None:
+            return counts.groups(width, is_alone=is_alone)
+        return own(width) if is_alone else _in_rule(context, width, own(width - _ENDS))
+
+    line = GroupLine(context, groups, id=id)
     counts = Counts(context, line)
     return line
 
@@ -107,107 +124,128 @@ class Counts:
         self._needs = Needs(context, line.lasts)
 
     def groups(self, width: int, *, is_alone: bool) -> list[Group]:
-        """`? 2 questions   ✗ 2 failed   ! 0 stuck   ◷ 1 late   • #5 started`; alone, what agents do as well."""
-        entries = self._agents.entries()
-        if is_alone and width < NARROW:
-            return self._in_short(entries, width)
-        groups = _fitting(list(self._counts(is_alone=is_alone)), width)
-        if is_alone:
-            if self._context.link.as_of is not None:
-                groups.insert(0, self._moment())
-            used = sum(group.size + len(group.gap) for group in groups)
-            groups += agent_groups(self._context, [entry.with_reason for entry in entries], width - used)
-        return _first_fitting(groups, width)
+        """`─ ? 2 questions   ✗ 2 failed   ! 0 stuck   ◷ 1 late ───── • since 19:58: #5 started ─`.
 
-    def _counts(self, *, is_alone: bool) -> Iterator[Count]:
-        every, is_known = self._needs.every(), self._context.link.as_of is None
-        found = [need for need in every if not self._needs.is_hidden(need)]
+        Alone, it is no rule, and shows what agents do as well.
+        """
+        if not is_alone:
+            return self._with_changes(width)
+        entries = self._agents.entries()
+        if width < NARROW:
+            return self._in_short(entries, width)
+        counts, changes = list(self._counts(self._needs.all())), self._changed_in_all()
+        gap = "   " if width >= WIDE else _GAP
+        for texts, words in _ways(counts, changes.forms if changes else ()):
+            groups = _titled(counts, texts, gap)
+            groups += [Group(changes.parts(words), gap=gap)] if changes else []
+            if _size(groups) < width:
+                break
+        if self._context.link.as_of is not None:
+            groups.insert(0, self._moment())
+        return _first_fitting(
+            [*groups, *agent_groups(self._context, [one.with_reason for one in entries], width - _size(groups))], width
+        )
+
+    def _with_changes(self, width: int) -> list[Group]:
+        every = self._needs.every()
+        counts = list(self._counts([need for need in every if not self._needs.is_hidden(need)]))
+        changes = self._changed(every, width) if self._context.link.as_of is None else None
+        titles: list[Group] = []
+        for texts, words in _ways(counts, changes.forms if changes else ()):
+            titles = _titled(counts, texts, "   " if width >= WIDE else _GAP)
+            groups = _in_rule(self._context, width, titles, changes.parts(words) if changes else ())
+            if _size(groups) <= width:
+                return groups
+        return _in_rule(self._context, width, _first_fitting(titles, width - _ENDS))
+
+    def _counts(self, found: Sequence[Need]) -> Iterator[Count]:
         of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
         if any(of[kind] for kind in _WAITING):
-            yield self._questions(len(of[open_needs.ASKS]))
+            yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
         else:
-            yield Count(("", ""), (_NOTHING,), _NOTHING, self._act("asks"))
-        failed = [need for need in found if need.word == "failed"]
-        shown = self._count(sum(need.count for need in failed), "failed", "failed", "asks")
-        if failed:
-            whole = _failed(failed)
-            shown = shown._replace(forms=(whole, whole, *shown.forms), act=self._visit(failed))
-        elif self._context.state.failed or self._context.state.failing or any(need.word == "failed" for need in every):
-            # Lists count them all the same.
-            shown = shown._replace(forms=(_PUT_AWAY,))
-        yield shown
+            yield Count(("", ""), _NOTHING, _NOTHING, self._act("asks"))
+        yield self._failed(of[open_needs.FAILED] + of[open_needs.JOBS])
         if self._context.state.members:
             yield self._stuck(of[open_needs.AGENTS])
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
             looks, several = look("overdue"), late_number(late)
-            yield Count(self._mark(looks, looks.color), (f"{several} late",), several, self._visit(late))
+            yield Count(self._mark(looks, looks.color), f"{several} late", several, self._visit(late))
         for kind, state in ((open_needs.REVIEW, "reviewable"), (open_needs.HELD, "held")):
             for word, number in tally(of[kind]).items():
-                yield self._count(number, word, state, "asks")
+                yield self._count(number, word, state)
         if checks := len(of[open_needs.CHECKS]):
-            words = f"check{'s' * (checks != 1)}"
-            count = self._count(checks, f"{words} failed", "needs_you", "asks")
-            yield count._replace(briefs=(f"{count.short} {words}",))
-        if is_known:
-            yield self._changed(every, is_alone=is_alone)
+            count = self._count(checks, "check failed", "needs_you")
+            yield count._replace(short=count.text.removesuffix(" failed"))
 
     def _visit(self, found: Sequence[Need]) -> Act:
         return lambda: visit(self._context, found[0])
 
-    def _count(self, number: int, words: str, kind: str, action: str) -> Count:
+    def _count(self, number: int, word: str, kind: str) -> Count:
         looks = look(kind)
         mark = self._mark(looks, looks.color if number else "$muted")
-        return Count(mark, (counted(number, words),), f"{number:,}", self._act(action))
+        return Count(mark, counted(number, word), f"{number:,}", self._act("asks"))
 
-    def _questions(self, number: int) -> Count:
-        """Return `? 2 questions`, or `? 2 ask` where what else has changed has room thus alone (`_changed`)."""
-        shown = self._count(number, "questions", "needs_you", "asks")
-        whole, brief = shown.forms[0], f"{number:,} {'questions' if not number else 'asks' if number == 1 else 'ask'}"
-        return shown._replace(forms=(whole, whole, brief), briefs=(whole, brief) * _MOST_WAYS + (whole,))
+    def _failed(self, found: Sequence[Need]) -> Count:
+        """Return how many tasks and jobs failed, or that those that did are put away: lists count them all the same."""
+        shown, state = self._count(sum(need.count for need in found), "failed", "failed"), self._context.state
+        if found:
+            return shown._replace(act=self._visit(found))
+        return shown._replace(text=_PUT_AWAY) if state.failed or state.failing else shown
 
     def _stuck(self, found: Sequence[Need]) -> Count:
-        """Return how many agents are stuck, gone or quiet; those that failed are counted as such."""
-        numbers = tally(need for need in found if need.word != "failed")
-        text = ", ".join(f"{numbers[word]} {word}" for word in TROUBLE if word in numbers) or "0 stuck"
-        looks, is_brief = look("stuck"), numbers.keys() <= {"stuck"}
+        """Return how many agents are stuck, gone or quiet, or failed."""
+        numbers = tally(found)
+        words = (word for word in (*TROUBLE, "agent failed") if word in numbers)
+        text = ", ".join(counted(numbers[word], word) for word in words) or "0 stuck"
+        looks = look("stuck")
         mark = self._mark(looks, looks.color if numbers else "$muted")
-        return Count(mark, (text,), str(numbers.get("stuck", 0)) if is_brief else text, self._act("agents"))
+        return Count(mark, text, f"{sum(numbers.values()):,}", self._act("agents"))
 
-    def _changed(self, every: Sequence[Need], *, is_alone: bool) -> Count:
-        """Return `• since 19:58: #5 started, #6 #8 commented`, down to `• 3 changed`.
+    def _changed(self, every: Sequence[Need], width: int) -> Changes:
+        """Return `• since 19:58: #5 started, #6 #8 commented`, down to `• 3 changed` and `• 3`.
 
         It is what agents have done that the human has not seen, without what needs them: the rows of that are marked.
-        On a small screen, which has no rows, it is how many tasks have changed.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
-        new = [] if is_alone else [need for need in every if is_new(state, need)]
+        new = [need for need in every if is_new(state, need)]
         if not new and not state.seen.has_changes:
-            return Count((f"{mark} ", "$muted"), ("0 changed",), "0")
+            return Changes((f"{mark} ", "$muted"), ("0 changed", "0"))
         # Imported here, as nothing may have changed when a screen begins.
-        from tui_tasks.tui.widgets.changes_text import changed_words, what_changed
+        from tui_tasks.tui.widgets.changes_text import what_changed
 
-        # At midnight, "since 19:58" needs its day.
-        self._line.lasts(DAY)
-        at = self._context.clock.time_of(state.seen.looked.at)
-        if is_alone:
-            text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
-            forms, briefs = [f"{long} since {at}", f"{text} since {at}"], [long, text]
-            return Count((f"{mark} ", "$changed"), forms, text.partition(" ")[0], briefs=briefs)
+        at = self._looked_at()
         words = dict(state.seen.named_changes())
         in_rows = {
             need.task for need in new if need.task is not None and words.get(need.task) in _SAID.get(need.kind, ())
         }
         others = state.seen.change_counts(in_rows).total() + len(state.seen.deleted)
         if not others:
-            return Count((f"{mark} ", "$muted"), (f"nothing else since {at}", "nothing else"), "0")
+            long = [f"nothing else since {at}"] if width >= WIDE else []
+            return Changes((f"{mark} ", "$muted"), (*long, "nothing else", "0"))
         number = f"{others:,}{'+' * (others >= MAX_NEW)}"
-        in_all = [f"{number} changed since {at}", f"{number} changed"]
         ways = what_changed(self._context, in_rows)
-        # Each way twice: it is tried with fewer words for the questions before it gives way.
-        forms = [f"since {at}: {ways[0]}", *[f"new: {ways[0]}"] * 2] if ways else in_all
-        return Count(
-            (f"{mark} ", "$changed"), forms, number, briefs=[way for way in (*ways, *in_all) for _ in range(2)]
+        long = [f"since {at}: {ways[0]}" if ways else f"{number} changed since {at}"] if width >= WIDE else []
+        return Changes((f"{mark} ", "$changed"), (*long, *ways, f"{number} changed", number))
+
+    def _changed_in_all(self) -> Changes | None:
+        """Return `• 4 tasks changed, 1 deleted since 19:58`, for a screen without rows; None in the past."""
+        seen, mark = self._context.state.seen, sign("changed", ascii_only=self._context.ascii_only)
+        if self._context.link.as_of is not None:
+            return None
+        if not seen.has_changes:
+            return Changes((f"{mark} ", "$muted"), ("0 changed", "0"))
+        from tui_tasks.tui.widgets.changes_text import changed_words
+
+        text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
+        return Changes(
+            (f"{mark} ", "$changed"), (f"{long} since {self._looked_at()}", long, text, text.partition(" ")[0])
         )
+
+    def _looked_at(self) -> str:
+        """Return since when changes are new."""
+        # At midnight, "since 19:58" needs its day.
+        self._line.lasts(DAY)
+        return self._context.clock.time_of(self._context.state.seen.looked.at)
 
     def _mark(self, looks: Look, color: str) -> Part:
         return f"{looks.mark(ascii_only=self._context.ascii_only)} ", color
@@ -222,7 +260,11 @@ class Counts:
         groups: list[Group] = []
         found = self._needs.all()
         for step in _SHORT_STEPS:
-            groups = [*self._short_agents(entries, step), *self._short_counts(found), *self._short_job(found, step)]
+            groups = [
+                *self._short_agents(entries, step),
+                *self._short_counts(found, has_agents=False),
+                *self._short_job(found, step),
+            ]
             for gap in ("   ", "  "):
                 if sum(group.size + len(gap) for group in groups) - len(gap) + 1 <= width:
                     return [group._replace(gap=gap) for group in groups]
@@ -231,7 +273,7 @@ class Counts:
     def beside_title(self, room: int) -> list[Part]:
         """Return `? 2  ✗ 2  ◷ S3 late 25m`, as many as fit in so many cells: a small screen has no line for them."""
         found = self._needs.all()
-        groups = [*self._short_counts(found), *self._short_job(found, _ShortStep(0))]
+        groups = [*self._short_counts(found, has_agents=True), *self._short_job(found, _ShortStep(0))]
         shown = _first_fitting([group._replace(gap="  ") for group in groups], room)
         return [part for group in shown for part in (*group.parts, ("  ", ""))]
 
@@ -258,20 +300,15 @@ class Counts:
     def _age(self, entry: AgentEntry) -> str:
         """Return since when an agent was last heard."""
         now, seen = self._context.clock.now(), entry.member.last_seen
-        self._line.lasts(age_lasts(seen, now))
-        return age(seen, now)
+        self._line.lasts(age_lasts(seen, now, MINUTE))
+        return age(seen, now, MINUTE)
 
-    def _short_counts(self, found: Sequence[Need]) -> Iterator[Group]:
-        failed = [need for need in found if need.word == "failed"]
-        for number, kind, act in (
-            (self._context.state.need_you, "needs_you", self._act("asks")),
-            (sum(need.kind == open_needs.REVIEW for need in found), "reviewable", self._act("asks")),
-            (sum(need.count for need in found if need.kind == open_needs.HELD), "held", self._act("asks")),
-            (sum(need.count for need in failed), "failed", self._visit(failed)),
-        ):
-            if number:
-                looks = look(kind)
-                yield Group([self._mark(looks, looks.color), (f"{number:,}", "")], act)
+    def _short_counts(self, found: Sequence[Need], *, has_agents: bool) -> Iterator[Group]:
+        """Yield what the rule counts, but what is late, which has words of its own, as agents have beside panes."""
+        own = (open_needs.LATE, open_needs.LATE_JOBS, *(() if has_agents else (open_needs.AGENTS,)))
+        for count in self._counts([need for need in found if need.kind not in own]):
+            if count.short[0] in "123456789":
+                yield Group([count.mark, (count.short, "")], count.act)
 
     def _short_job(self, found: Sequence[Need], step: _ShortStep) -> Iterator[Group]:
         """Yield `◷ S3 Restore test late 25m`, else the next job and when it runs."""
@@ -285,8 +322,8 @@ class Counts:
             number, name, how = self._late_task(first, now)
         else:
             job = first.row
-            self._line.lasts(age_lasts(job.when, now))
-            number, name, how = f"S{job.number}", job.name, due(job.when, now)
+            self._line.lasts(age_lasts(job.when, now, MINUTE))
+            number, name, how = f"S{job.number}", job.name, due(job.when, now, MINUTE)
         others = len(late) - 1
         more = f"+{others}{'+' * late_number(late).endswith('+')}" if others else ""
         shown = safe_words(one_line(name), step.name, ascii_only=context.ascii_only)
@@ -297,10 +334,10 @@ class Counts:
         """Yield the next job, with up to so many cells of its name, and in how long it runs."""
         context, now = self._context, self._context.clock.now()
         for job in context.state.next_jobs[:1]:
-            self._line.lasts(age_lasts(job.when, now))
+            self._line.lasts(age_lasts(job.when, now, MINUTE))
             words = (
                 safe_words(one_line(job.name), cells, ascii_only=context.ascii_only),
-                due(job.when, now).removeprefix("in "),
+                due(job.when, now, MINUTE).removeprefix("in "),
             )
             mark = sign("scheduled", ascii_only=context.ascii_only)
             yield Group([(f"{mark} ", "$muted"), (" ".join(filter(None, words)), "")], act)
@@ -312,43 +349,41 @@ class Counts:
         return (f"#{task.number}", task.name, how) if task is not None else ("", "", how)
 
 
-def _failed(found: Sequence[Need]) -> str:
-    """Return `3 failed, 1 of them an agent`, or `1 agent failed` where nothing else has."""
-    number, agents = sum(need.count for need in found), sum(need.kind == open_needs.AGENTS for need in found)
-    if not agents:
-        return f"{number:,} failed"
-    if agents == number:
-        return f"{times.count(agents, 'agent')} failed"
-    return f"{number:,} failed, {agents:,} of them {'an agent' if agents == 1 else 'agents'}"
-
-
 def _word(entry: AgentEntry) -> str:
     return "stuck" if entry.state == "stopped" else entry.state
 
 
-def _fitting(counts: Sequence[Count], width: int) -> list[Group]:
-    """Return the counts with as many of their words as there is room for; the last ones lose theirs first."""
-    groups: list[Group] = []
-    for gap, texts in _ways(counts):
-        groups = [Group(count.parts(text), count.act, gap) for count, text in zip(counts, texts, strict=True)]
-        if sum(group.size + len(gap) for group in groups) - len(gap) + 2 <= width:
-            break
-    return groups
+def _ways(counts: Sequence[Count], forms: Sequence[str]) -> Iterator[tuple[list[str], str]]:
+    """Yield the words of the counts and of the changes, the longest first: those of the changes give way first, then
+    those of the last count.
+    """
+    texts = [count.text for count in counts]
+    for words in forms or ("",):
+        yield texts, words
+    for at in range(len(counts) - 1, -1, -1):
+        texts = [*texts[:at], counts[at].short, *texts[at + 1 :]]
+        yield texts, forms[-1] if forms else ""
 
 
-def _ways(counts: Sequence[Count]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the gap and the words of each way to show the counts, the longest first."""
-    briefs = [count.briefs or count.forms[-1:] for count in counts]
-    for texts in (*_in_step([count.forms for count in counts]), *_in_step(briefs)):
-        yield from ((gap, texts) for gap in ("   ", "  "))
-    for words in range(len(counts) - 1, -1, -1):
-        yield "  ", [*(brief[-1] for brief in briefs[:words]), *(count.short for count in counts[words:])]
+def _titled(counts: Sequence[Count], texts: Sequence[str], gap: str) -> list[Group]:
+    return [Group(count.parts(text), count.act, gap) for count, text in zip(counts, texts, strict=True)]
 
 
-def _in_step(forms: Sequence[Sequence[str]]) -> Iterator[list[str]]:
-    """Yield the first form of each, the second, and so on; of one that has no more, its last."""
-    for at in range(max(map(len, forms))):
-        yield [each[min(at, len(each) - 1)] for each in forms]
+def _in_rule(context: Context, width: int, titles: Sequence[Group], end: Sequence[Part] = ()) -> list[Group]:
+    """Return `─ ? 2 questions   ✗ 2 failed ──── • 3 changed ─`: groups as the title of a rule, and parts at its end."""
+    dash = sign("rule", ascii_only=context.ascii_only)
+    shown = [
+        Group([(f"{dash} ", "$rule")], gap=""),
+        *(group._replace(gap=group.gap if at else "") for at, group in enumerate(titles)),
+    ]
+    last = [Group([*end, (f" {dash}", "$rule")], gap=" ")] if end else []
+    room = width - _size([*shown, *last]) - 1
+    return [*shown, Group([(dash * max(1, room), "$rule")], gap=" "), *last]
+
+
+def _size(groups: Sequence[Group]) -> int:
+    """Return the width in cells, with the gaps."""
+    return sum(group.size + len(group.gap) for group in groups)
 
 
 def _first_fitting(groups: Sequence[Group], width: int) -> list[Group]:

@@ -34,7 +34,9 @@ Act = Callable[[], None]
 
 
 class Group(NamedTuple):
-    """Parts of a line that belong together, what a click on them does, and the gap before them."""
+    """Parts of a line that belong together, what a click on them does, and the gap before them, of which the first of a
+    line keeps one blank.
+    """
 
     parts: Sequence[Part]
     act: Act | None = None
@@ -62,12 +64,11 @@ class GroupLine(FrameLine):
         self._acts: list[Act | None] = []
 
     def _joined_groups(self, width: int) -> Sequence[Part]:
-        parts: list[Part] = [(" ", "")]
-        acts: list[Act | None] = [None]
+        parts: list[Part] = []
+        acts: list[Act | None] = []
         for group in self._groups(width):
-            gap: list[Part] = [(group.gap, "")] if len(parts) > 1 else []
-            parts += [*gap, *group.parts]
-            acts += [*([None] * len(gap)), *([group.act] * len(group.parts))]
+            parts += [(group.gap if parts else group.gap[:1], ""), *group.parts]
+            acts += [None, *([group.act] * len(group.parts))]
         self._acts = acts
         return parts
 

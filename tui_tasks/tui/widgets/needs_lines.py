@@ -10,7 +10,7 @@ from textual.geometry import Size
 
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
-from tui_tasks.text.times import age, age_lasts
+from tui_tasks.text.times import MINUTE, age, age_lasts
 from tui_tasks.tui.layout import WIDE, is_compact
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.widgets.needs_entries import Entry
 
 # The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot.
-_SHARE: Final = 5
+_SHARE: Final = 8
 _AROUND: Final = 6
 ROWS_BELOW: Final = 8
 """The rows that a pane keeps."""
@@ -71,8 +71,10 @@ class _Columns(NamedTuple):
 
 
 def rows_for_needs(size: Size, below: int) -> int:
-    """Return how many rows there are for what needs the human on a screen of a size that keeps so many rows below."""
-    return 0 if is_compact(size) else max(0, min(-(-size.height // _SHARE), size.height - _AROUND - below))
+    """Return how many rows there are for what needs the human on a screen of a size that keeps so many rows below: 4 of
+    24, 6 of 40. The last is left for the number of those that have none.
+    """
+    return 0 if is_compact(size) else max(0, min(1 - -size.height // _SHARE, size.height - _AROUND - below))
 
 
 class NeedsText(TextDrawing):
@@ -171,8 +173,8 @@ class NeedsText(TextDrawing):
         ascii_only, now = self.context.ascii_only, self.context.clock.now()
         since, room = "", columns.room_beside(aside)
         if (at := entry.need.at) is not None:
-            self.lasts(age_lasts(at, now))
-            since = age(at, now)
+            self.lasts(age_lasts(at, now, MINUTE))
+            since = age(at, now, MINUTE)
         shown = list(text[:most])
         if len(text) > most:
             cut = safe_question if entry.is_question else safe_line

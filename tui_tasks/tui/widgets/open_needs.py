@@ -71,9 +71,14 @@ class Need(msgspec.Struct, frozen=True):
         return self.key in (_REST_HELD, _REST_FAILED)
 
     @property
-    def order(self) -> tuple[int, int, int, str]:
-        """What needs are sorted by: urgency, then age."""
-        return self.kind, self.rank, self.at or 0, self.key
+    def order(self) -> tuple[int, int, int, int, str]:
+        """What needs are sorted by: urgency, then age; questions of one instant as `ask_queries.by_age` has them."""
+        return self.kind, self.rank, self.at or 0, self.row.id if self.kind == ASKS else 0, self.key
+
+    @property
+    def counted_as(self) -> str:
+        """The word under which it is counted. Failures are those of tasks and jobs; those of agents are named."""
+        return "agent failed" if self.kind == AGENTS and self.word == "failed" else self.word
 
     @property
     def target(self) -> str:
@@ -105,7 +110,7 @@ class Needs:
     def _asks(self) -> Iterator[Need]:
         about = self._context.state.asked_about
         for ask in self._context.state.asks:
-            yield Need(ASKS, ask.uid, "questions", ask.opened_at, about.get(ask.uid), agent=ask.agent, row=ask)
+            yield Need(ASKS, ask.uid, "question", ask.opened_at, about.get(ask.uid), agent=ask.agent, row=ask)
 
     def _checks(self) -> Iterator[Need]:
         for uid, at in self._context.state.failing_checks.items():
@@ -201,7 +206,7 @@ def tally(needs: Iterable[Need]) -> dict[str, int]:
     gone: set[str] = set()
     for need in needs:
         if need.word != "gone" or need.agent not in gone:
-            found[need.word] += need.count
+            found[need.counted_as] += need.count
             gone |= {need.agent} if need.word == "gone" else set()
     return dict(found)
 
@@ -214,9 +219,16 @@ def is_new(state: AppState, need: Need) -> bool:
     return need.kind not in (LATE_JOBS, LATE) and state.seen.is_new(need.at, task)
 
 
+_PLURALS: Final = {
+    "question": "questions",
+    "check failed": "checks failed",
+    "agent failed": "agents failed",
+}
+
+
 def counted(number: int, word: str) -> str:
-    """Return `2 failed`, `1 question`."""
-    return f"{number:,} {'question' if (number, word) == (1, 'questions') else word}"
+    """Return `2 failed`, `1 question`, `2 agents failed`."""
+    return f"{number:,} {word if number == 1 else _PLURALS.get(word, word)}"
 
 
 def visit(context: Context, need: Need) -> None:

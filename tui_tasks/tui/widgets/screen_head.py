@@ -1,5 +1,5 @@
-"""The lines above every pane and every screen, each with its place: the title and what is next, the counts, the agents,
-and what needs the human by its words; and the rule below them.
+"""The lines above every pane and every screen, each with its place: the title and what is next, the agents, the counts
+in a rule, and below it what needs the human by its words; and the rule below that.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from textual import events
 
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_line, safe_words
-from tui_tasks.text.times import SECOND, age_lasts, due, duration
+from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
 from tui_tasks.tui.layout import NARROW, PANES, WIDE, is_compact
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.agent_line import agent_line, one_line
 from tui_tasks.tui.widgets.counts_line import Counts, counts_line
-from tui_tasks.tui.widgets.foot_line import Group, GroupLine, as_of_words
+from tui_tasks.tui.widgets.foot_line import Group, as_of_words
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
-from tui_tasks.tui.widgets.open_needs import AGENTS, ALL
+from tui_tasks.tui.widgets.open_needs import ALL, Needs
 
 if TYPE_CHECKING:
     from textual.geometry import Size
@@ -119,7 +119,7 @@ class TopLine(FrameLine):
         if has_file:
             parts.append((f"{safe_line(context.link.name, 24)}  ", "$muted"))
         if (behind := context.link.db.seconds_behind()) is not None and behind > _BEHIND_SECONDS:
-            since = f" {duration(int(behind * SECOND), 1)}" if behind < float("inf") else ""
+            since = f" {duration(int(behind * SECOND), 1)}" if MINUTE <= behind * SECOND < float("inf") else ""
             parts.append((f"server away{since}", "$state-overdue"))
         elif context.link.read_only:
             parts.append(("read only", "$state-overdue"))
@@ -150,8 +150,8 @@ class TopLine(FrameLine):
         job = next((job for job in self.context.state.next_jobs if job.when >= now), None)
         if job is None or cells is None:
             return []
-        self.lasts(age_lasts(job.when, now))
-        ascii_only, when = self.context.ascii_only, due(job.when, now)
+        self.lasts(age_lasts(job.when, now, MINUTE))
+        ascii_only, when = self.context.ascii_only, due(job.when, now, MINUTE)
         name = f"S{job.number}" if is_short else one_line(job.name)
         # Where not even that has room, the time alone does.
         words = [
@@ -200,15 +200,29 @@ class ChangesRule(FrameLine):
         *,
         id: str | None = None,
         has_changes: bool = True,
+        has_rows: Callable[[], bool] | None = None,
     ) -> None:
+        """`has_rows`: see `end_of_rows`."""
         super().__init__(context, self._rule, id=id)
         self._word = word
         self._has_changes = has_changes
+        self._has_rows = has_rows
 
-    def _rule(self, width: int) -> list[Part]:
+    def _rule(self, width: int) -> Sequence[Part]:
         title: list[Part] = [(word, "$muted")] if (word := self._word()) else []
-        is_right = self._has_changes and is_compact(self.app.size)
-        return rule_parts(self.context, width, title, changed_parts(self.context) if is_right else ())
+        if is_compact(self.app.size):
+            return rule_parts(self.context, width, title, changed_parts(self.context) if self._has_changes else ())
+        if title:
+            return rule_parts(self.context, width, title)
+        return end_of_rows(self.context, width, self._has_rows)
+
+
+def end_of_rows(context: Context, width: int, has_rows: Callable[[], bool] | None = None) -> Sequence[Part]:
+    """Return the rule without words that ends the rows of what needs the human. Where there are none it is empty: two
+    rules would stand one below the other. `has_rows`: whether there are any; by default, above a pane.
+    """
+    is_there = has_rows() if has_rows is not None else bool(Needs(context).all())
+    return rule_parts(context, width) if is_there else ()
 
 
 def changed_parts(context: Context) -> list[Part]:
@@ -236,21 +250,20 @@ class ScreenHead:
         kinds: Callable[[], Collection[int]] = lambda: ALL,
         below: int = ROWS_BELOW,
         note: Callable[[], str] = lambda: "",
-        has_agents: bool = True,
         counts: Callable[[int], Sequence[Group]] | None = None,
     ) -> None:
         """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `below` rows are kept
-        for the screen. `note`: see `TopLine`. `has_agents`: whether there is the line of agents. `counts` returns the
-        screen's own counts for a width: then nothing else here counts.
+        for the screen. `note`: see `TopLine`. `counts` returns the screen's own counts for a width: then nothing else
+        here counts.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title)
-        now = f"{id}-now"
-        self._counts = counts_line(context, id=now) if counts is None else GroupLine(context, counts, id=now)
-        agents = agent_line(context, id=f"{id}-agents", has_reasons=lambda: AGENTS not in kinds())
-        self._agents = [agents] if has_agents else []
+        self._agents = agent_line(context, id=f"{id}-agents")
+        self._counts = counts_line(context, id=f"{id}-now", own=counts)
         self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below)
-        self._rule = ChangesRule(context, id=f"{id}-rule", has_changes=counts is None)
+        self._rule = ChangesRule(
+            context, id=f"{id}-rule", has_changes=counts is None, has_rows=lambda: bool(self._needs.needed)
+        )
 
     def _in_title(self, room: int) -> Sequence[Part]:
         """Return the counts for the line of the title where they have no line of their own."""
@@ -259,20 +272,18 @@ class ScreenHead:
     def compose(self) -> Iterator[Widget]:
         """Compose the lines."""
         yield self.title
+        yield self._agents
         yield self._counts
-        yield from self._agents
         yield self._needs
         yield self._rule
 
     def height(self, screen: Size) -> int:
         """Return the number of lines on a screen of a size."""
-        return (
-            3
-            + len(self._agents) * (not is_compact(screen))
-            + self._needs.get_content_height(screen, screen, screen.width)
-        )
+        if is_compact(screen):
+            return 3
+        return 3 + self._needs.get_content_height(screen, screen, screen.width) + self._rule.display
 
     def redraw(self) -> None:
         """Draw the lines again."""
-        for line in (self.title, self._needs, self._counts, *self._agents):
+        for line in (self.title, self._agents, self._counts, self._needs, self._rule):
             line.redraw()

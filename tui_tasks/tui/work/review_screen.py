@@ -85,7 +85,8 @@ class ReviewScreen(Overlay):
     ReviewScreen.-narrow #work-summary, ReviewScreen.-short #work-summary { display: block; }
     ReviewScreen.-narrow #diff-side, ReviewScreen.-short #diff-side { display: none; }
     ReviewScreen.-narrow.-diff #files-side, ReviewScreen.-short.-diff #files-side { display: none; }
-    ReviewScreen.-narrow.-diff #review-rule, ReviewScreen.-short.-diff #review-rule { display: none; }
+    ReviewScreen.-narrow.-diff #review-rule, ReviewScreen.-short.-diff #review-rule,
+    ReviewScreen.-stacked.-tall #review-rule, ReviewScreen.-wide.-tall #review-rule { display: none; }
     ReviewScreen.-narrow.-diff #diff-side, ReviewScreen.-short.-diff #diff-side { display: block; }
     """
 
