@@ -107,6 +107,16 @@ async def test_rows_say_that_it_conflicts_with_its_base(plan, ready, make_app):
         assert why in shown(app)
 
 
+async def test_agents_has_a_gap_between_what_it_conflicts_with_and_its_task(plan, ready, make_app):
+    why = f"conflicts with main: {'long/' * 12}a.py"
+    with Store(plan.path) as store:
+        store.commit(CountWork(ready.uid, {"ahead": 1, "behind": 1, "near": why}), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A")
+        assert any("⇡ robot-1" in line and "  #8 Backup" in line for line in lines(app))
+
+
 def test_the_digest_lists_it(plan, ready):
     with Store(plan.path) as store:
         (line,) = [line for line in needs_you(store.db, {}) if line.kind == "work"]

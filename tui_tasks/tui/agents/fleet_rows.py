@@ -39,7 +39,7 @@ _PURPOSE: Final = 40
 _SPENT: Final = 11
 _WIDEST: Final = 400
 # The states of agents whose words may take several lines.
-_LONG: Final = ("waiting", "asking", "failed", "stuck", "working")
+_LONG: Final = ("waiting", "asking", "failed", "stuck", "ready", "working")
 # In cells: what is before a name.
 _HEAD: Final = 4
 # In cells: the least that is left beside name and state where places have a column.
@@ -321,7 +321,7 @@ class FleetRows(RowDrawing[FleetRow]):
         whole = safe_line(f"{place}: {text}" if place and text else place or text)
         first, *more = wrapped(whole, sizes.matter - 1) or [""]
         if not more or state not in _LONG or is_small:
-            return Matter(whole, whole, (), color)
+            return Matter(whole, safe_line(whole, sizes.matter - 1), (), color)
         return Matter(whole, first, tuple(self._wrapped(whole[len(first) :].strip(), sizes.matter - 1)), color)
 
     @staticmethod

@@ -218,7 +218,7 @@ class StuckAgents(RowSource[Member]):
 
     @override
     def name(self, row: Member) -> str:
-        return row.task.name if row.task is not None else agent_text.who(row.name, 40)
+        return row.last_task.name if row.last_task is not None else agent_text.who(row.name, 40)
 
     @override
     def lines(self, row: Member, room: int, is_named: bool) -> list[Drawn]:
