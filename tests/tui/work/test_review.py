@@ -16,8 +16,9 @@ from tui_tasks.core.agent_snapshots import Check
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
+from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import EndSession
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
@@ -703,6 +704,24 @@ async def test_task_agent_and_checks_on_this_tree_stand_above_the_diff_at_every_
         else:
             facts = next(line for line in lines(app) if "on this tree" in line)
             assert facts.startswith(" ✗ types  ✓ tests  on this tree   2 files +7 -1")
+
+
+async def test_r_runs_the_checks_of_the_task_and_a_task_without_checks_says_so(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert "Run checks" not in lines(app)[-1]
+        await settle(pilot, "r")
+        assert said(app) == "the task has no check: run the checks on this tree"
+        with Store(plan.path) as store:
+            checks = (NamedCheck("tests", "1", cwd=str(place.root), gate=True),)
+            store.commit(DefineChecks("checks.toml", checks), GiveChecks(plan[9], ("tests",)), actor="human", now=NOW)
+        await until(pilot, lambda: "r Run checks" in lines(app)[-1])
+        await settle(pilot, "r")
+        assert said(app) == "The checks of “Old cookie banner” are being run."
+        (run,) = check_queries.runs_in(app.link.db, "waiting")
+        assert run.cwd == str(place.tree)
 
 
 async def test_files_take_the_lines_that_they_need_and_the_diff_the_others(plan, place, make_app):

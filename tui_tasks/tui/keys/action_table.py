@@ -612,6 +612,7 @@ ACTIONS: Final[dict[str, Action]] = {
             verb="approve",
             habit="a",
         ),
+        _w("work", "work_run", "r", "Run the checks on this tree", "Run checks", help="retry tests", verb="run"),
         _w("work", "work_comment", "c", "Comment on the line, or on the file", "Comment", help="review remark note"),
         _w(
             "work",

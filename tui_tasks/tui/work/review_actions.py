@@ -12,6 +12,8 @@ from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.jobs import ProveTree, RequestChecks
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -94,7 +96,7 @@ def review_hints(screen: ReviewScreen) -> list[Hint]:
         first = [*accept, *first]
     there = hint_of("work_diff", "Files" if screen.is_on_diff else "Diff")
     first += [hint_of("work_discard"), hint_of("work_pull_request")]
-    others = [hint_of("work_find"), hint_of("work_terminal"), hint_of("work_next", "Other work")]
+    others = [hint_of("work_run"), hint_of("work_find"), hint_of("work_terminal"), hint_of("work_next", "Other work")]
     if screen.small:
         hints = [there, *first, *others, hint_of("back")]
     else:
@@ -139,7 +141,7 @@ class SideMoves(RowMoves):
         context.say(f"No {what} “{safe_line(self._words, 40)}”.")
 
 
-_NEED_REVIEW = ("work_accept", "work_comment", "work_pull_request")
+_NEED_REVIEW = ("work_accept", "work_comment", "work_pull_request", "work_run")
 
 
 class ReviewActions(Controller):
@@ -157,6 +159,8 @@ class ReviewActions(Controller):
             return safe_line(screen.facts.problem, 80) or "the work is still being read"
         if action.id == "work_accept":
             return self._why_not_accepted(work)
+        if action.id == "work_run" and not screen.facts.checks:
+            return "the task has no check"
         if action.id == "work_send" and work.state == "merging":
             return "it is being merged"
         if action.id == "work_terminal":
@@ -292,6 +296,18 @@ class ReviewActions(Controller):
         what = count(sent, "comment") if sent else "the conflict" if conflicts else "it"
         how = "which is started again" if done.is_started_again else "who continues"
         context.say(f"Sent {what} to {agent_text.who(work.agent, 30)}, {how}.")
+
+    async def do_work_run(self) -> None:
+        """Run the checks of the task that have not passed on the tree that is shown."""
+        facts = self._screen.facts
+        review, work = facts.review, facts.work
+        assert review is not None
+        run: Operation = RequestChecks(work.task_uid, unproven_alone=True)
+        if facts.places > 1:
+            # The checks of a task run in its newest work unless a tree is named.
+            run = ProveTree(work.task_uid, work.repository, work.worktree, review.tree)
+        await self._context.link.commit(run)
+        self._context.say(f"The checks of “{safe_line(facts.task.name, 40)}” are being run.")
 
     # Ends
 
