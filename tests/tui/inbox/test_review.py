@@ -355,7 +355,7 @@ async def test_a_card_and_a_row_of_a_held_task_say_that_it_waits_for_the_human(p
         await settle(pilot)
         assert "#10 • ◇ Rewrite it in Rust" in shown(app)
         await settle(pilot, "2")
-        assert "◇ waits for you" in shown(app)
+        assert "◇ to accept" in shown(app)
 
 
 @pytest.fixture
@@ -398,7 +398,7 @@ async def test_a_job_is_declined_with_a_reason_that_its_agent_is_sent(plan, file
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "4")
-        assert "waits for you" in shown(app)
+        assert "to accept" in shown(app)
         await open_review(pilot)
         await settle(pilot, "x")
         await write(pilot, "we have one")

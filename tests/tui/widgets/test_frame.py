@@ -79,7 +79,7 @@ async def test_the_foot_of_every_screen_ends_with_the_way_back_and_the_help(app,
 async def test_the_foot_of_the_agents_has_the_help_where_there_is_room_for_little(app):
     async with opened(app, (40, 12)) as pilot:
         await press(app, pilot, "A")
-        assert lines(app)[-1] == " a Choose  . Seen  Esc Back  ? Help"
+        assert lines(app)[-1] == " a Answer  . Seen  Esc Back  ? Help"
 
 
 async def test_where_keys_have_no_room_those_of_use_least_give_way_to_the_way_back_and_the_help(app, plan):

@@ -191,7 +191,8 @@ class InboxRows(RowDrawing[InboxLine]):
             return ""
         options = ask_options(row, row.options, ascii_only=self.context.ascii_only)
         answers = f"  {' or '.join(options)}" if options else ""
-        return answers if room - cell_len(answers) >= _LEAST_QUESTION else ""
+        needed = min(_LEAST_QUESTION, cell_len(agent_text.request_line(row, ascii_only=self.context.ascii_only)))
+        return answers if room - cell_len(answers) >= needed else ""
 
     def _shown_line(self, text: RowText, tall: int, line: int, room: int) -> Part:
         """Return a line of a text of which `tall` lines are shown; the last of those says that more follows."""
@@ -313,9 +314,7 @@ EMPTY_LINES: Final = 6
 
 
 class InboxList(VirtualList[InboxLine]):
-    """The rows of the inbox, each with the lines that its text needs while there is room. The one under the cursor has
-    only what it is about, a question in one line, as the detail shows all of it.
-    """
+    """The rows of the inbox, each with the lines that its text needs while there is room, wherever the cursor is."""
 
     def __init__(self, context: Context, drawing: InboxRows) -> None:
         super().__init__(context, drawing, id="asks")
@@ -328,8 +327,7 @@ class InboxList(VirtualList[InboxLine]):
         # Of more rows than lines none is looked at.
         wanted = len(rows) or EMPTY_LINES
         if 0 < len(rows) < most:
-            # The list stays as high wherever the cursor is.
-            wanted = sum(map(self._lines_of, rows)) - min(self._lines_of(row) - self._least_of(row) for row in rows)
+            wanted = sum(map(self._lines_of, rows))
         high = max(1, min(max(most, min(len(rows), most_rows)), wanted))
         if high != self._high:
             self._high = high
@@ -338,25 +336,22 @@ class InboxList(VirtualList[InboxLine]):
     def _lines_of(self, row: InboxLine) -> int:
         return min(_MOST, len(self._text_of(row).lines))
 
-    def _least_of(self, row: InboxLine) -> int:
-        """Return how many lines a row has under the cursor."""
-        return 1 if isinstance(row, Ask) else min(_MOST, self._text_of(row).title)
-
     def _text_of(self, row: InboxLine) -> RowText:
         return self._inbox_rows.text(row, self.size.width or self.app.size.width)
 
     @override
     def row_heights(self) -> Sequence[int] | None:
-        """One line for each; then the rest of what each is about; then by turns the lines that help to decide."""
+        """One line for each; then the rest of what each is about, of questions last, as they are shortened best; then
+        by turns the lines that help to decide.
+        """
         drawing = self._inbox_rows
         drawing.heights = {}
         rows, left = self._cache.rows, self.size.height - len(self._cache.rows)
         if drawing.is_small or not (self._cache.has_first and self._cache.has_last) or left <= 0:
             return None
-        rows = sorted(rows, key=lambda row: row.uid != self.cursor)
-        wanted = {row.uid: (self._least_of if row.uid == self.cursor else self._lines_of)(row) for row in rows}
+        wanted = {row.uid: self._lines_of(row) for row in rows}
         high = dict.fromkeys(wanted, 1)
-        for row in rows:
+        for row in sorted(rows, key=lambda row: isinstance(row, Ask)):
             more = min(self._text_of(row).title, wanted[row.uid]) - 1
             high[row.uid] += min(more, left)
             left -= min(more, left)
@@ -365,4 +360,4 @@ class InboxList(VirtualList[InboxLine]):
                 high[uid] += 1
             left -= len(short[:left])
         drawing.heights = high
-        return [high[row.uid] for row in self._cache.rows]
+        return [high[row.uid] for row in rows]
