@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, above, below, counts_line, opened, press, said, settle, shown, write
+from tests.tui.driving import (
+    SIZES,
+    above,
+    below,
+    by_agent,
+    counts_line,
+    opened,
+    press,
+    said,
+    settle,
+    shown,
+    until,
+    write,
+)
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.jobs import NamedCheck, RequestChecks
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.read.tasks import task_queries
 
@@ -162,3 +176,18 @@ async def test_a_read_only_screen_shows_them_and_changes_nothing(plan, failed, m
         await settle(pilot, "s", "r")
         assert "read only" in said(app)
         assert app.context.state.unproven == [failed]
+
+
+async def test_an_agent_that_renames_a_task_again_and_again_keeps_nobody_from_its_status(
+    plan, failed, make_app, seconds
+):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await open_failed(pilot)
+        await press(app, pilot, "j", "k")
+        for number in range(6):
+            seconds[0] += 0.3
+            by_agent(plan, "claude-1", EditTask(failed, {"name": f"Name {number}"}))
+            await until(pilot, lambda number=number: f"Name {number}" in shown(app))
+        await settle(pilot, "s")
+        assert "Status of “Name 5”" in shown(app)

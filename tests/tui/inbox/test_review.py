@@ -17,6 +17,7 @@ from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.asks import ask_detail
 from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.inbox.rows_and_detail import RowsAndDetail
 from tui_tasks.tui.screens.search_all import SearchAll
 
 
@@ -425,3 +426,18 @@ async def test_a_description_of_a_million_letters_is_laid_out_once_for_each_widt
         assert [length for length in laid_out if length >= 1_000] == [990_000, 990_000], (
             "with a scroll bar, and without"
         )
+
+
+async def test_a_held_task_of_more_lines_than_are_shown_is_not_accepted_and_says_so(plan, filed, make_app):
+    by_agent(plan, "claude-1", EditTask(filed[0], {"description": "\n" * 999_990 + "end"}))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        app.screen.window.move_to(f"held:{filed[0]}")
+        await settle(pilot)
+        height = app.screen.query_one("#ask-detail").virtual_size.height
+        assert ask_detail.MAX_LINES < height < ask_detail.MAX_LINES + 20
+        app.screen.query_one(RowsAndDetail).scroll.scroll_end(animate=False, immediate=True)
+        await settle(pilot, "y")
+        assert "… 989,991 more lines are not shown …" in shown(app)
+        assert said(app) == "Nothing was accepted: over 10,000 lines are not shown whole. Decline it."

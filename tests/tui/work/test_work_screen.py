@@ -43,6 +43,12 @@ def begun(plan: Any, number: int, program: str = "robot", now: int = NOW, **more
         return work
 
 
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All programs are installed."""
+    monkeypatch.setattr(program_commands, "is_installed", lambda settings, name: True)
+
+
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Request]]:
     """What the screen asked to start; nothing is made."""
@@ -141,6 +147,33 @@ async def test_a_start_that_is_refused_says_why(plan, make_app, monkeypatch):
         app.context.navigation.go_to(plan[9])
         await settle(pilot, "W", "enter")
         await until(pilot, lambda: "claude" in said(app) and "Starting" not in said(app))
+
+
+async def test_a_program_that_is_not_installed_is_refused_in_the_form_which_keeps_the_focus(
+    plan, started, make_app, monkeypatch
+):
+    monkeypatch.setattr(program_commands, "is_installed", lambda settings, name: name == "claude")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W", "tab", "c")
+        assert "codex  not installed" in shown(app)
+        await settle(pilot, "enter")
+        assert said(app) == "codex is not installed here, so it cannot start. ←→ in Program chooses another."
+        assert app.focused.id == "program" and not started
+
+
+async def test_a_branch_that_words_choose_is_shown_before_they_are_sent(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W")
+        assert "Branch" not in shown(app)
+        app.post_message(events.Paste("See the notes base:next of it"))
+        await settle(pilot)
+        assert "Branch     next, as the words say base:" in shown(app)
+        await settle(pilot, *["backspace"] * 15)
+        assert "Branch" not in shown(app)
 
 
 async def test_the_form_of_a_start_that_is_refused_stands_there_again_as_it_was_typed(plan, make_app, monkeypatch):

@@ -215,7 +215,7 @@ class TaskApp(Actor, ResilientApp):
         """Say what helps after a key that does nothing here; words typed after the key of a filter press no keys."""
         message = unbound_message(key, self.actions_here.can, self.context.keymap)
         if self.context.keymap.means(key, "filter"):
-            self.key_queue.expect_words(message.partition("  ")[0])
+            self.key_queue.expect_words(message.partition("  ")[0], "filter")
         self.frame.say(message)
 
     @property

@@ -104,6 +104,10 @@ def decided_prose(
     return [*draw(text, width, style, limit_chars, ascii_only=ascii_only, has_newlines=has_newlines)]
 
 
+MAX_LINES: Final = 10_000
+"""The most lines of prose that are drawn: a million take seconds, and nobody reads so many."""
+
+
 # A text of a megabyte takes a second, and is drawn several times for a key: without a scroll bar, then with it.
 @lru_cache(2)
 def _long_prose(
@@ -116,16 +120,31 @@ def _prose(
     text: str, width: int, style: str, limit_chars: int | None, *, ascii_only: bool, has_newlines: bool
 ) -> Sequence[Drawn]:
     def drawn(part: str) -> list[Drawn]:
+        part, more = _first_lines(part)
         if has_newlines:
             texts = decided_lines(part, is_prose=True, ascii_only=ascii_only)
         else:
             texts = prose_lines(part, ascii_only=ascii_only)
-        return decided_blocks(texts, width, style, ascii_only=ascii_only)
+        lines = decided_blocks(texts, width, style, ascii_only=ascii_only)
+        return lines + (block(f"… {more:,} more lines are not shown …", width, "$state-needs-you") if more else [])
 
     if limit_chars is None or len(text) <= limit_chars:
         return drawn(text)
     left_out = f"… {len(text) - limit_chars:,} characters are left out …"
     return [*drawn(text[: limit_chars - _END]), *block(left_out, width, "$state-needs-you"), *drawn(text[-_END:])]
+
+
+def _first_lines(text: str) -> tuple[str, int]:
+    """Return the lines of a text that are shown, and how many are not."""
+    if is_short(text):
+        return text, 0
+    *lines, rest = text.split("\n", MAX_LINES)
+    return "\n".join(lines), rest.count("\n") + 1
+
+
+def is_short(text: str) -> bool:
+    """Return whether all lines of a text are shown."""
+    return text.count("\n") < MAX_LINES
 
 
 def decided_blocks(texts: Sequence[str], width: int, style: str = "", *, ascii_only: bool) -> list[Drawn]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Final
@@ -27,7 +28,7 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.asks.ask_detail import decided_prose
+from tui_tasks.tui.asks.ask_detail import MAX_LINES, decided_prose, is_short
 from tui_tasks.tui.asks.reading import Standing
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.text_dialog import TextDialog
@@ -134,6 +135,12 @@ def _fields(task: Task) -> list[tuple[str, str]]:
     return fields
 
 
+def _is_short(item: Task | Job | None) -> bool:
+    """Return whether all lines of a held task or job are shown."""
+    texts = (item.description,) if isinstance(item, Task) else (item.prompt, item.system_prompt) if item else ()
+    return all(is_short(text or "") for text in texts)
+
+
 def _is_all_in_line(task: Task | Job | None) -> bool:
     """Return whether the line of a row has all that is accepted with it."""
     return isinstance(task, Task) and not task.description and not _fields(task)
@@ -212,8 +219,8 @@ class HeldTasks(RowSource[HeldTask]):
         """Note which version of it is drawn, too."""
         text = content(self.context, row)
         accepted, others = held_lines(self.context, row, room, "" if is_named else self.ago(row.at))
-        # One that the line above has whole has been seen with the first line.
-        self._ends[row.uid] = max(1, len(accepted))
+        # One that the line above has whole has been seen with the first line; one that is cut is never seen whole.
+        self._ends[row.uid] = max(1, len(accepted)) if _is_short(text) else sys.maxsize
         if text is not None and self._standing.show(row.uid, self.version(row), text):
             self._show_beginning()
         return accepted + others
@@ -290,6 +297,9 @@ class HeldTasks(RowSource[HeldTask]):
             reason = f"its {changed} changed meanwhile" if changed else "it has not been shown to its end yet"
             if not changed and self._standing_here(rows[0]):
                 reason = "it came up just now"
+            elif not changed and not _is_short(now):
+                self.context.say(f"Nothing was accepted: over {MAX_LINES:,} lines are not shown whole. Decline it.")
+                return
         self.context.say(f"Read it first: {reason}. Nothing was accepted.")
 
     async def do_review_decline(self) -> None:

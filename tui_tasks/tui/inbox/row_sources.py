@@ -74,8 +74,8 @@ class FailedChecks(RowSource[FailedTask]):
 
     @override
     def version(self, row: FailedTask) -> Hashable:
-        """Return what the human decides about, without the log, which an agent may go on writing."""
-        return row.task.name, row.task.description, row.task.status, row.at
+        """Return what the status key changes and why: an agent that renames the task keeps nobody from it."""
+        return row.task.status, row.at
 
     @override
     def name(self, row: FailedTask) -> str:

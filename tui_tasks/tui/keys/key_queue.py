@@ -172,8 +172,7 @@ class KeyQueue:
         if has_opened or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
-        moves = self._moves(event.key)
-        is_again = bool(self._tried) and self._action(event.key) == self._tried
+        moves, is_again = self._moves(event.key), self._action(event.key) == self._tried
         if not self._has_dropped and ((self._link.read_only and moves) or is_again):
             return False
         self._typed_at = now

@@ -163,6 +163,7 @@ class StartForm(_FootForm[StartAnswer]):
         hint = "more for the agent, base:BRANCH, or nothing"
         super().__init__(context, draft=draft, words="", hint=hint, done="Start")
         self._title = title
+        self._installed = programs
         self._programs = [Option(name, note="" if programs[name] else "not installed") for name in programs]
         self._first = first
         self._places = [Option(*place) for place in places(others)]
@@ -176,12 +177,36 @@ class StartForm(_FootForm[StartAnswer]):
             yield self.line("Program", ChoiceLine(self._programs, self._first, id="program", keys=self.keys))
             yield self.line("Place", ChoiceLine(self._places, self._place, id="place", keys=self.keys))
             yield self.line("Words", self.words)
+            yield Static(id="base")
             yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Show what stands in the words at first."""
+        super().on_mount()
+        self.on_text_area_changed()
+
+    def on_text_area_changed(self) -> None:
+        """Show the branch that the words choose: words that were pasted may name one."""
+        base, shown = self._answer.base, self.query_one("#base", Static)
+        shown.display = bool(base)
+        shown.update(
+            plain(f"   {'Branch':<{self.LABEL_CELLS}} {safe_line(base, 60)}, as the words say base:", "$changed")
+        )
+
+    @property
+    def _answer(self) -> StartAnswer:
+        program, place = (self.query_one(f"#{name}", ChoiceLine).value for name in ("program", "place"))
+        return StartAnswer(program, place, self.words.value)
 
     @override
     def submit(self) -> None:
-        program, place = (self.query_one(f"#{name}", ChoiceLine).value for name in ("program", "place"))
-        self.dismiss(StartAnswer(program, place, self.words.value))
+        """End with what was chosen; a program that is not installed cannot be."""
+        program = self._answer.program
+        if self._installed[program]:
+            self.dismiss(self._answer)
+            return
+        others = " ←→ in Program chooses another." if any(self._installed.values()) else ""
+        self.context.say(f"{safe_line(program, 30)} is not installed here, so it cannot start.{others}")
 
 
 _METHODS: Final[dict[Method, str]] = {
