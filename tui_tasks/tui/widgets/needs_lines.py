@@ -192,7 +192,7 @@ class NeedsText(TextDrawing):
 
 
 def _more(rest: Sequence[Need], needs: Sequence[Need]) -> str:
-    """Return `+3 more: 2 ask, 1 failed`, in the words in which all `needs` are counted."""
+    """Return `+3 more: 2 questions, 1 failed`, in the words in which all `needs` are counted."""
     counts, plus = tally(rest), "+" * late_number(needs).endswith("+")
     words = (f"{number}{plus} late" if word == "late" else counted(number, word) for word, number in counts.items())
     return f"+{sum(counts.values()):,}{plus * ('late' in counts)} more: {', '.join(words)}"
