@@ -56,6 +56,7 @@ def _going_on_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Writer, "put", noted)
     for module in (textual.app, textual.pilot):
         monkeypatch.setattr(module, "wait_for_idle", idle.wait_for_idle)
+    monkeypatch.setattr(textual.pilot.Pilot, "_wait_for_screen", idle.wait_for_screen)
     # Seconds from a change to its painting.
     monkeypatch.setattr(textual.screen, "UPDATE_PERIOD", 0.001)
 

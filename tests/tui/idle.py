@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from textual import _wait
+from textual.pilot import Pilot
 
 from tests.started import DEADLINE
 
@@ -90,6 +91,12 @@ async def wait_for_idle(min_sleep: float = _wait.SLEEP_GRANULARITY, max_sleep: f
         await loop.rest(SOON)
     else:
         await _wait.wait_for_idle(min_sleep, max_sleep)
+
+
+async def wait_for_screen(_: Pilot[Any], timeout: float = DEADLINE) -> bool:
+    """As the pilot's, which sends every widget a message: when the loop is idle, each has read all of its own."""
+    await rest(SOON)
+    return True
 
 
 async def rest(soon: float) -> None:

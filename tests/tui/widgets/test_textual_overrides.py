@@ -1,10 +1,13 @@
 import re
 from io import StringIO
 
+import pytest
 from rich.console import Console
+from textual._compositor import Compositor
+from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
 
-from tests.tui.driving import opened
+from tests.tui.driving import SIZES, opened, settle, shown
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.widgets.textual_overrides import CellsUpdate
 
@@ -36,3 +39,52 @@ async def test_a_repaint_gives_the_terminal_the_columns_that_changed_and_no_more
         move = f"\x1b[{y + 1};{x + 1}H"
         assert written.startswith(move)
         assert cell_len(re.sub(r"\x1b\[[0-9;]*m", "", written.removeprefix(move))) == 5
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_screen_that_opens_is_laid_out_and_painted_once_and_one_that_closes_paints_what_is_below_once(
+    evening, make_app, size, monkeypatch
+):
+    layouts, paints = [], []
+    reflow, render_update = Compositor.reflow, Compositor.render_update
+
+    def laid_out(self, *rest):
+        layouts.append(self)
+        return reflow(self, *rest)
+
+    def painted(self, *rest, **named):
+        if (update := render_update(self, *rest, **named)) is not None:
+            paints.append(self)
+        return update
+
+    monkeypatch.setattr(Compositor, "reflow", laid_out)
+    monkeypatch.setattr(Compositor, "render_update", painted)
+    app = make_app(evening.path)
+    async with opened(app, size) as pilot:
+        assert (len(layouts), len(paints)) == (1, 1)
+        for key in ("a", "A", "D", "question_mark", "m", "e", "s"):
+            layouts.clear(), paints.clear()
+            await settle(pilot, key)
+            assert app.screen is not app.screen_stack[0] and (len(layouts), len(paints)) == (1, 1), key
+            assert key not in "ms" or "> #1" in shown(app), "what is below a dialog stays on screen"
+            layouts.clear(), paints.clear()
+            await settle(pilot, "escape")
+            assert app.screen is app.screen_stack[0] and (len(layouts), len(paints)) == (0, 1), key
+
+
+async def test_a_screen_has_the_classes_of_its_size_before_its_parts_are_styled(app, monkeypatch):
+    styled = []
+    apply = Stylesheet.apply
+
+    def noted(self, node, **named):
+        styled.append((node, node.screen.classes if node.is_attached else frozenset()))
+        return apply(self, node, **named)
+
+    monkeypatch.setattr(Stylesheet, "apply", noted)
+    async with opened(app, (40, 12)) as pilot:
+        styled.clear()
+        await settle(pilot, "A")
+        parts = [classes for node, classes in styled if classes]
+        assert parts and all({"-narrow", "-short"} <= classes for classes in parts)
+        names = [node.id for node, _ in styled if node.id]
+        assert len(names) == len(set(names)), "each is styled once"

@@ -6,15 +6,11 @@ The main screen lies below all others. `ActionLookup` finds what performs an act
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any, Self
+from typing import Any
 
-from textual import events, messages
 from textual.app import App
-from textual.geometry import Region, Size
-from textual.message import Message
 from textual.reactive import Reactive
 from textual.widget import Widget
-from typing_extensions import override
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.read import overview
@@ -36,39 +32,11 @@ class MainScreen(CellsScreen[Any], NoRelayout):
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
-    @classmethod
-    def of_size(cls, size: Size, *stops: list[tuple[int, str]] | None) -> MainScreen:
-        """Return a screen with the classes of a size, so that it is laid out only once."""
-        reached = (
-            max(stop for stop in each or () if stop[0] <= cells) for cells, each in zip(size, stops, strict=True)
-        )
-        return cls(classes=" ".join(name for _, name in reached))
-
-    # True until the first layout, which paints all: requests before it would be done twice.
-    _is_opening = True
-
-    def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Come to the front; the first time, lay out and paint here."""
-        event.prevent_default()
+    def on_screen_resume(self) -> None:
+        """Let the lines of what needs the human take the room they need, after a screen over the panes."""
         if not self._is_opening:
             for line in self.walk_children(NeedsLines):
                 line.free()
-        super()._on_screen_resume(event)
-        self._is_opening = False
-
-    @override
-    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Once it is open."""
-        if self._is_opening:
-            return self
-        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
-
-    @override
-    def post_message(self, message: Message) -> bool:
-        """But for what widgets ask for before it is open."""
-        if self._is_opening and isinstance(message, (messages.Layout, messages.Update)):
-            return False
-        return super().post_message(message)
 
 
 class Navigation:

@@ -191,7 +191,7 @@ class TaskApp(Actor, ResilientApp):
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the screen below all others."""
-        return MainScreen.of_size(self.size, self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
+        return MainScreen()
 
     def compose(self) -> ComposeResult:
         """Compose tabs, the agents, the counts, what needs the human, the pane and the footer."""

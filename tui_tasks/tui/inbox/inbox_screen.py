@@ -155,6 +155,7 @@ class Inbox(Overlay):
         self._read()
         first = next((line.uid for line in self.listed.rows if line.uid not in self.unsent.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
+        self._fit_rows()
         self.window.focus()
         for what in ("scroll_y", "virtual_size"):
             self.watch(self._both.scroll, what, self._paint_soon, init=False)
@@ -172,7 +173,8 @@ class Inbox(Overlay):
         the detail keeps enough.
         """
         self._drawing.is_small = self.small
-        room = self.size.height - self._head.height(self.size) - _AROUND
+        size = self.app.size
+        room = size.height - self._head.height(size) - _AROUND
         says_no_match = bool(self.filter) and not self.listed.rows
         is_one = self.small and not says_no_match
         self.window.fit(1 if is_one else room // 2, 1 if is_one else room - _LEAST_DETAIL)

@@ -23,9 +23,14 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.textual_overrides import NoRelayout
 
 
-class RowsAndDetail(Container):
+class DetailScroll(VerticalScroll, NoRelayout):
+    """Scrolls the detail."""
+
+
+class RowsAndDetail(Container, NoRelayout):
     """Shows `rows`, which have the focus, and `detail`, which is scrolled by pages (`PageKeys`)."""
 
     SCOPED_CSS = False
@@ -47,7 +52,7 @@ class RowsAndDetail(Container):
         self.context = context
         self._rows = rows
         self._detail = detail
-        self.scroll = VerticalScroll(detail, can_focus=False)
+        self.scroll = DetailScroll(detail, can_focus=False)
         self._rule = FrameLine(context, lambda width: heading(width, self._has_more))
         self._has_more = False
 

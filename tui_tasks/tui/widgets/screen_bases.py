@@ -17,7 +17,7 @@ from tui_tasks.tui.keys.actions import Actor, Sentence
 from tui_tasks.tui.layout import is_compact
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
-from tui_tasks.tui.widgets.textual_overrides import CellsScreen, ResilientMessages, TransparentContainer
+from tui_tasks.tui.widgets.textual_overrides import CellsScreen, OpensAtOnce, ResilientMessages, TransparentContainer
 
 if TYPE_CHECKING:
     from textual.content import Content
@@ -136,7 +136,7 @@ class ClosesOnce:
         return cast("AwaitComplete", super().dismiss(result))  # type: ignore[misc]  # every screen has it
 
 
-class Dialog(ClosesOnce, ResilientMessages, ModalScreen[R]):
+class Dialog(ClosesOnce, ResilientMessages, OpensAtOnce, ModalScreen[R]):
     """A dialog with a result of type R. Of the App's keys those of a terminal work here too: ^C and ^Z."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -196,7 +196,7 @@ class Overlay(ClosesOnce, Actor, CellsScreen[None]):
     @property
     def small(self) -> bool:
         """Whether there is room for only one part."""
-        return is_compact(self.size)
+        return is_compact(self.app.size)
 
     def hint(self, *hints: Hint) -> None:
         """Show keys in the foot line."""

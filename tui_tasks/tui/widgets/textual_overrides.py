@@ -5,13 +5,15 @@ The terminal's driver has its own in `keys.keyboard`; `inputs.dialogs` draws typ
 
 from __future__ import annotations
 
-from typing import Any, Self, TypeVar, cast
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from rich.console import Console
 from rich.control import Control
-from textual import events
+from textual import events, messages
 from textual._compositor import ChopsUpdate, Compositor, CompositorMap, ReflowResult
 from textual.app import App
+from textual.await_remove import AwaitRemove
 from textual.containers import Vertical
 from textual.css.query import NoMatches
 from textual.dom import DOMNode, NoScreen
@@ -20,7 +22,7 @@ from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.widget import Widget
+from textual.widget import AwaitMount, Widget
 from textual.worker import WorkerFailed
 from typing_extensions import override
 
@@ -155,7 +157,80 @@ class TransparentContainer(ResilientMessages, Vertical, NoRelayout):
         return []
 
 
-class CellsScreen(ResilientMessages, Screen[R]):
+if TYPE_CHECKING:
+    _AnyScreen = Screen[Any]
+else:
+    # As a base it would give a dialog its CSS name.
+    _AnyScreen = object
+
+
+class OpensAtOnce(_AnyScreen):
+    """Mixin for screens: their widgets are styled, laid out and painted once when they open.
+
+    Textual styles and lays them out three times, and paints them four times: half of the time that opening takes.
+    """
+
+    _is_opening = True
+    """True until the first layout, which paints all: requests before it would be done twice."""
+    _opened_in: Size | None = None
+
+    def _post_register(self, app: App[Any]) -> None:
+        """Take the classes of the terminal's size before all styles. Textual takes them after the first layout."""
+        super()._post_register(app)
+        for cells, stops in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
+            self.add_class(*self._get_breakpoint_classes(cells, stops or []), update=False)
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Come to the front; the first time, lay out and paint here."""
+        event.prevent_default()
+        if self._is_opening:
+            event.refresh_styles = False
+        super()._on_screen_resume(event)
+        if self._is_opening:
+            self._is_opening, self._opened_in = False, self.size
+            for widget in self.walk_children(Widget):
+                widget._repaint_required = False
+                # Only scroll bars need a second layout, which Textual asks for after each change of size.
+                widget._layout_required = widget._layout_required and any(widget.scrollbars_enabled)
+
+    def remove(self) -> AwaitRemove:
+        """Leave the App. Textual would lay out and paint the screen below twice more."""
+        return self.app._prune(self)
+
+    async def _on_resize(self, event: events.Resize) -> None:
+        """Lay out for another size. The first layout tells the screen its size, too."""
+        if event.size == self._opened_in:
+            event.prevent_default()
+        else:
+            self._opened_in = None
+
+    @override
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Once it is open."""
+        if self._is_opening:
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    @override
+    def post_message(self, message: Message) -> bool:
+        """But for what widgets ask for before it is open."""
+        if self._is_opening and isinstance(message, (messages.Layout, messages.Update)):
+            return False
+        return super().post_message(message)
+
+
+class AwaitScreen(AwaitMount):
+    """Waits until a screen has its parts. Textual would then lay out and paint it again."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        return self._mounted().__await__()
+
+    async def _mounted(self) -> None:
+        for screen in self._widgets:
+            await screen._mounted_event.wait()
+
+
+class CellsScreen(ResilientMessages, OpensAtOnce, Screen[R]):
     """A screen that paints with `CellsCompositor`."""
 
     def __init__(self, *, classes: str | None = None) -> None:
@@ -178,6 +253,11 @@ class ResilientApp(ResilientMessages, App[None]):
     def cannot_read(self, error: Exception) -> None:
         """Handle a read that failed with one of `READ_ERRORS`."""
         raise NotImplementedError
+
+    def _get_screen(self, screen: Screen[Any] | str) -> tuple[Screen[Any], AwaitMount]:
+        """Return a screen that is to be shown, and begin it when it is new."""
+        found = self.get_screen(screen)
+        return found, AwaitScreen(found, [] if found.is_running else self._register(self, found))
 
     def _handle_exception(self, error: Exception) -> None:
         reason = error.error if isinstance(error, WorkerFailed) else error
