@@ -28,6 +28,7 @@ from tests.tui.driving import (
 from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.commit.state_cache import StateCache
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
@@ -245,17 +246,35 @@ async def test_when_the_human_leaves_is_when_they_last_looked(app, plan, make_ap
         assert counts_line(again).endswith("• since 20:15: #1 edited")
 
 
+def row_of(app, number):
+    return next(line for line in below(app) if line[2:].startswith(f"#{number} "))
+
+
 async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, monkeypatch):
+    by_agent(plan, "codex-1", EditTask(plan[8], {"status": "in_progress"}), now=NOW - 40_000_000)
     app = make_app(plan.path)
     clock = [NOW]
     app.context.clock.now = lambda: clock[0]
     async with opened(app) as pilot:
-        assert "40s" in below(app)[5]
+        assert "40s" in row_of(app, 8)
         clock[0] += 3_000_000
-        await until(pilot, lambda: "43s" in below(app)[5])
+        await until(pilot, lambda: "43s" in row_of(app, 8))
+
+
+async def test_no_edit_and_no_undo_makes_a_row_younger(plan, make_app):
+    for number in (1, 5, 8):
+        by_agent(plan, "human", EditTask(plan[number], {"priority": 1}))
+    by_agent(plan, "claude-1", EditTask(plan[5], {"status": "done"}))
+    with Store(plan.path) as store:
+        store.commit(Undo(), actor="claude-1", now=NOW)
+    app = make_app(plan.path)
+    async with opened(app):
+        ages = [row_of(app, number).split()[-1] for number in (1, 5, 8)]
+        assert ages == ["3h", "14m", "4h"]
 
 
 async def test_of_an_age_that_ticks_its_cells_are_painted_and_no_others(plan, make_app, monkeypatch):
+    by_agent(plan, "codex-1", EditTask(plan[8], {"status": "in_progress"}), now=NOW - 40_000_000)
     app = make_app(plan.path)
     clock = [NOW]
     app.context.clock.now = lambda: clock[0]
@@ -267,9 +286,9 @@ async def test_of_an_age_that_ticks_its_cells_are_painted_and_no_others(plan, ma
         draw = painter._draw
         monkeypatch.setattr(painter, "_draw", lambda row, *rest: (drawn.append(row.uid), draw(row, *rest))[1])
         clock[0] += 1_000_000
-        await until(pilot, lambda: "41s" in below(app)[5])
+        await until(pilot, lambda: "41s" in row_of(app, 8))
         assert set(re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", "".join(written))) == {"1"}
-        assert set(drawn) == {plan[5]}
+        assert set(drawn) == {plan[8]}
 
 
 # What a lock, a flood and a long list do

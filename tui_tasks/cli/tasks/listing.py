@@ -222,7 +222,7 @@ def _line(
         needs.look if needs.is_for_you else waits if task.blocked and task.status == "pending" else task.status
     )
     who = needs.words or ("you" if task.who == vocab.HUMAN else agent_names.display_name(task.who, 16))
-    when = ago(task.updated_at, now)
+    when = ago(task_queries.aged_from(task), now)
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
     text += "".join(f", {words}" for words in facts)
     head = f"{f'#{task.number}':>{width}} {style.mark(ascii_only=ascii_only)}  {safe_line(task.name, 80)}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks.core import vocab
 from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
+from tui_tasks.core.read.tasks.task_queries import aged_from
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
@@ -76,7 +77,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         lasts = min([*spans, *_of_standstill(context, card)], default=0)
         standing = _pending(context, card, who, fields)
         return CardContent(name, standing, left, shown, note_first=bool(left[0]), lasts=lasts)
-    since, note = card.updated_at, ("", "$muted")
+    since, note = aged_from(card), ("", "$muted")
     failed, checked = task_text.failed_check(context, card), task_text.note(context, card)
     if card.part == NEEDS_YOU:
         ask = ask_of(context, card)
@@ -99,8 +100,6 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         still = task_text.stands_still(context, card.uid)
         color = "$muted" if card.part == "failed" else ""
         note = (still, color or "$state-overdue") if still else (last_word(context, card, card.part), color)
-    else:
-        since = card.finished_at or since
     parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
     standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans, *_of_standstill(context, card)])

@@ -9,6 +9,7 @@ from textual.geometry import Size
 
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks.task_queries import aged_from
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import BAR, LOOKS, look, shares, sign
 from tui_tasks.text.safe import cell_len, safe_line
@@ -95,7 +96,7 @@ class TaskRows(RowDrawing[TaskLine]):
             due = due or (None if row.finished_at else part)
         why, checked, urgency = reason(context, row, state), note(context, row), priority(row)
         ask = ask_of(context, row) if state == "needs_you" else None
-        since = ask.opened_at if ask is not None else row.updated_at
+        since = ask.opened_at if ask is not None else aged_from(row)
         self.lasts(age_lasts(since, context.clock.now()))
         if (still_lasts := standstill_lasts(context, row.uid)) is not None:
             self.lasts(still_lasts)

@@ -18,7 +18,7 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, Tuple, fn, slot
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, among, conditions, words
-from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE
+from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE, aged_from
 from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.vocab import OPEN
 
@@ -54,6 +54,7 @@ class TaskLine(msgspec.Struct, frozen=True, gc=False):
     checks: tuple[str, ...] | None
     status_by: str | None
     number: int
+    created_at: int
     deleted: bool
 
     @property
@@ -117,12 +118,12 @@ _strings = msgspec.json.Decoder(tuple[str, ...]).decode
 def read_line(row: Any) -> TaskLine:
     """Return the snapshot of a row (a tuple of `LINE`)."""
     values = list(row)
-    values[6], values[9], values[18], values[22] = _strings(row[6]), _strings(row[9]), bool(row[18]), bool(row[22])
+    values[6], values[9], values[18], values[23] = _strings(row[6]), _strings(row[9]), bool(row[18]), bool(row[23])
     values[19] = None if row[19] is None else _strings(row[19])
     return TaskLine(*values)
 
 
-assert [TaskLine.__struct_fields__[at] for at in (6, 9, 18, 19, 22)] == [
+assert [TaskLine.__struct_fields__[at] for at in (6, 9, 18, 19, 23)] == [
     "tags",
     "depends_on",
     "held",
@@ -307,6 +308,8 @@ class _Order(NamedTuple):
 _due: Any = fn.COALESCE(TaskRow.due, _LAST)
 _is_blocked: Any = (TaskRow.waiting_on > 0) & (TaskRow.status == "pending")
 _taken_up_by: Any = fn.IIF(TaskRow.status == "pending", _LAST, fn.COALESCE(TaskRow.status_by, TaskRow.updated_by))
+_started: Any = fn.IIF(TaskRow.status == "in_progress", TaskRow.started_at, None)
+_aged_from: Any = fn.COALESCE(TaskRow.finished_at, _started, TaskRow.created_at)
 
 ORDERS: Final = {
     # Open tasks, then blocked ones, then closed ones; each by priority and due date.
@@ -315,8 +318,7 @@ ORDERS: Final = {
         lambda task: (int(task.blocked) if task.status in OPEN else 2, task.priority, task.due or _LAST),
     ),
     "due": _Order((_due,), lambda task: (task.due or _LAST,)),
-    # The age that a row shows: of the last change, the newest first.
-    "age": _Order((TaskRow.updated_at * -1,), lambda task: (-task.updated_at,)),
+    "age": _Order((_aged_from * -1,), lambda task: (-aged_from(task),)),
     "agent": _Order((fn.COALESCE(TaskRow.agent, _taken_up_by),), lambda task: (task.who or _LAST,)),
 }
 """The orders by the names that a person gives them."""

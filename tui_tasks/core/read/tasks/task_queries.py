@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
@@ -12,6 +12,9 @@ from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.schema.tables import EdgeRow, ListRow, TaskRow, columns, model_of
 from tui_tasks.core.snapshots import Task, TaskList, reader
+
+if TYPE_CHECKING:
+    from tui_tasks.core.read.pages.list_pages import TaskLine
 
 TASK = tuple(columns(TaskRow).values())
 _LIST = tuple(columns(ListRow).values())
@@ -141,6 +144,15 @@ _WITH_SEVERAL = Statement(
     )
 )
 _DEPENDS_ON = Statement(lambda: EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.task_uid == slot("uid")))
+
+
+def aged_from(task: TaskLine | Task) -> int:
+    """Return the instant from which the age shown to people counts: its end, else its start, else when it was made.
+
+    An edit or an undo does not change it.
+    """
+    started = task.started_at if task.status == "in_progress" else None
+    return task.finished_at or started or task.created_at
 
 
 @cache
