@@ -29,7 +29,7 @@ from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.commit.state_cache import StateCache
 from tui_tasks.core.operations import Undo
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, MoveTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks import task_rules
@@ -259,6 +259,17 @@ async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, m
         assert "40s" in row_of(app, 8)
         clock[0] += 3_000_000
         await until(pilot, lambda: "43s" in row_of(app, 8))
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_a_screen_opens_where_the_human_has_left_the_one_before(plan, make_app, pane):
+    (other,) = by_agent(plan, "human", EnsureList("other", "task"))
+    async with opened(make_app(plan.path, list_name=plan.list_uid)) as pilot:
+        await settle(pilot, *"jjjjj")
+    by_agent(plan, "claude-2", EditTask(plan[7], {"priority": 1}), AddTask("newest", other.uid))
+    app = make_app(plan.path, pane=pane)
+    async with opened(app):
+        assert app.pane.target() == plan[6]
 
 
 async def test_no_edit_and_no_undo_makes_a_row_younger(plan, make_app):

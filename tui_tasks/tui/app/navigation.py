@@ -90,8 +90,9 @@ class Navigation:
 
     # Lists
 
-    def first_list(self, name: str | None = None) -> int:
-        """Return the number of the list to start with: that of the uid or name, else the one changed last, else any.
+    def first_list(self, name: str | None = None, seen: int | None = None) -> int:
+        """Return the number of the list to start with: that of the uid or name, else the one that the human saw last,
+        else the one changed last, else any.
 
         Lists with tasks come before empty ones.
         """
@@ -103,8 +104,8 @@ class Navigation:
         shelf = [home.id for home in sorted(self._state.of_project, key=lambda home: not home.total)]
         if not shelf and self._state.projects.chosen is None:
             shelf = list(lists)
-        has_tasks = touched in shelf and bool(lists[touched].total)
-        return wanted or (touched if has_tasks else None) or next(iter(shelf), 0)
+        has_tasks = [each for each in (seen, touched) if each in shelf and lists[each].total]
+        return wanted or next(iter([*has_tasks, *shelf]), 0)
 
     def show_list(self, list_id: int) -> None:
         """Show another list in list and board."""

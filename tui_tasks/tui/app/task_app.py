@@ -57,6 +57,8 @@ _PACE: Final = 0.1
 """Seconds at least between two reads of what agents do that leaves no journal entries."""
 
 
+_CURSORS: Final = "cursors"
+"""The key under which `local_values` keeps the list on screen and the task under the cursor of each."""
 _SHOWN_RENAMED_KEYS: Final = "renamed_keys"
 """The key under which `local_values` keeps the notices about renamed ids."""
 
@@ -123,7 +125,9 @@ class TaskApp(Actor, ResilientApp):
         self.frame = Frame(self, ascii_only=config.ascii)
         self.key_queue = KeyQueue(self, link, self.frame.say, self.frame.hush, self._say_unbound)
         self.navigation = self._make_navigation(pane)
-        self.state.list_id = self.navigation.first_list(list_name)
+        seen = {} if link.as_of is not None else local_values.get(link.db, _CURSORS) or {}
+        self.state.cursors = {int(list_id): uid for list_id, uid in seen.get("tasks", {}).items()}
+        self.state.list_id = self.navigation.first_list(list_name, seen.get("list"))
         self.actions_here = ActionLookup(self, self.navigation)
         self.context = self._make_context(config, clock)
         self.controllers = self._make_controllers()
@@ -261,12 +265,14 @@ class TaskApp(Actor, ResilientApp):
             self.frame.say_problems([*self.themes.problems, *self._problems])
 
     async def on_unmount(self) -> None:
-        """Remember when the human last looked, and finish pending writes."""
+        """Remember when the human last looked and at what, and finish pending writes."""
         # There is no place left to report it.
         self.link.on_writing = lambda writing: None
         with contextlib.suppress(Refusal, *READ_ERRORS):
             looked = self.state.seen.all_seen(self.context.clock.now())
             await self.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
+            cursors = {str(list_id): uid for list_id, uid in self.state.cursors.items() if list_id in self.state.lists}
+            await self.link.remember(_CURSORS, {"list": self.state.list_id, "tasks": cursors})
         self.link.stop()
 
     # Changes

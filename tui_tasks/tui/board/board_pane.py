@@ -156,7 +156,7 @@ class BoardPane(TaskPane):
     def _arrange(self) -> None:
         """Fill the columns; the cursor stays on its card."""
         state = self.context.state
-        is_other = self._list_id not in (-1, state.list_id)
+        is_other = self._list_id != state.list_id
         remembered = state.cursors.get(state.list_id) if is_other else self.target()
         target = remembered or next((member.task.uid for member in state.members if member.task is not None), None)
         self._list_id, self._needing = state.list_id, state.needing
@@ -420,6 +420,7 @@ class BoardPane(TaskPane):
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Update the detail and the keys that move the card."""
         event.stop()
+        self.remember_cursor()
         self._show_detail()
         self._show_keys()
 

@@ -278,6 +278,7 @@ class ListPane(TaskPane):
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Show the task under the cursor in the detail."""
         event.stop()
+        self.remember_cursor()
         self.detail.show(event.key)
         if self.context.state.reviewable or self.context.state.asking:
             # The foot names the review, or the answer, only on such a task.

@@ -47,7 +47,7 @@ _IN_TROUBLE: Final = ("stuck", "stopped", "failed")
 class AppState:
     """State read once at the start; each batch of changes rereads only what it touches.
 
-    - `list_id`: the list that the list and the board show. `cursors`: the task under the cursor of others, by number.
+    - `list_id`: the list that the list and the board show. `cursors`: the task under the cursor of each, by number.
       `places`: the places of tasks in their lists.
     - `number_width`: how many digits the number of the newest task has.
     - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.

@@ -103,6 +103,11 @@ class TaskPane(Pane):
         """Return the uid of the task under the cursor."""
         return self.row_list.cursor
 
+    def remember_cursor(self) -> None:
+        """Keep the task under the cursor for the next time that the list is shown, also after a restart."""
+        if (row := self.row_list.row) is not None:
+            self.context.state.cursors[row.list_id] = row.uid
+
     def selection(self) -> list[str]:
         """Return the uids of the marked tasks, else of the task under the cursor."""
         target = self.target()
