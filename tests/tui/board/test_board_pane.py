@@ -391,8 +391,9 @@ async def test_a_filter_shows_what_matches_in_every_column_and_counts_it(plan, m
         assert columns(app)["Pending"] == columns(app)["In progress"] == []
         assert columns(app)["Failed"] == ["Fix flaky DST test"]
         assert len(columns(app)["Done"]) == 2
+        assert board_of(app).target() is not None
         await settle(pilot, "escape")
-        assert columns(app)["In progress"] == ["Ship auth flow"]
+        assert columns(app)["In progress"] == ["Ship auth flow"] and board_of(app).target() == plan[5]
 
 
 @pytest.mark.parametrize("size", SIZES)

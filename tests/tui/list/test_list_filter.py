@@ -31,6 +31,14 @@ async def test_the_filter_shows_what_matches_as_one_types(app, plan):
         assert len(app.pane.row_list.keys_on_screen) == 9
 
 
+async def test_without_a_match_no_task_is_shown_below_the_rows(app, plan):
+    async with opened(app) as pilot:
+        await settle(pilot, "slash", *"zebra")
+        await until(pilot, lambda: "Nothing matches “zebra”" in shown(app) and "#1 Inventory" not in shown(app))
+        await settle(pilot, "escape")
+        await until(pilot, lambda: "─ #1 Inventory" in shown(app))
+
+
 async def test_escape_while_typing_goes_back_to_the_row_that_had_the_cursor(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, "G", "slash")

@@ -56,8 +56,8 @@ async def test_tab_on_the_last_lines_shows_the_record_with_edits_as_diffs_and_fo
         assert size == SIZES[0] or "Yet another." not in shown(app)
         await settle(pilot, "f")
         await until(pilot, lambda: "Yet another." in shown(app))
-        await settle(pilot, "escape")
-        assert not isinstance(app.screen, TranscriptScreen)
+        await settle(pilot, "space")
+        assert not isinstance(app.screen, TranscriptScreen | Peek)
 
 
 async def test_it_is_searched_and_escape_shows_all_again(plan, record, make_app):

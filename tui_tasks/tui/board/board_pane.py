@@ -172,11 +172,12 @@ class BoardPane(TaskPane):
 
     @override
     def show_matching(self, only: Filter) -> None:
-        """Marks stay, and so does the cursor if its card matches."""
+        """Marks stay, and so does the cursor if its card matches; else it goes to a column in which one does."""
         target, self.only = self.target(), only
         for column in self.columns:
             column.refilter(self.source(column.spec))
-        self._follow(target)
+        if not self._follow(target) and not self.row_list.rows_held:
+            self.go(next((at for at, column in enumerate(self.columns) if column.cards.rows_held), self.at))
         self._counts.update(only)
         self._redraw_lines()
 
@@ -375,7 +376,7 @@ class BoardPane(TaskPane):
         event.stop()
         has_turned = self.filter_actions.turn_back()
         self.show_matching(self.sort_actions.applied())
-        if has_turned and (cursor := self.filter_actions.cursor_before) is not None:
+        if (event.typing or has_turned) and (cursor := self.filter_actions.cursor_before) is not None:
             self.select(cursor)
         self.focus_rows()
 

@@ -590,7 +590,7 @@ ACTIONS: Final[dict[str, Action]] = {
             verb="peek",
         ),
         _a("work", "peek_terminal", "enter", "Go to the agent's terminal", "Terminal", help="attach", verb="open"),
-        _a("work", "peek_back", "space", "Close the last lines", "Close", verb="peek"),
+        _a("work", "peek_back", "space", "Close the last lines or the record", "Close", verb="peek"),
         _a("work", "peek_record", "tab", "The agent's own record instead of its terminal", "Record", verb="part"),
         # The record of an agent's session.
         _a("work", "record_open", "enter", "Show all of the item, or its beginning", "Whole", verb="open"),

@@ -371,6 +371,8 @@ class ListPane(TaskPane):
     def show_matching(self, only: Filter) -> None:
         """From the first match on."""
         self.row_list.refilter(self._source(only))
+        # Nothing moves where nothing matches.
+        self.detail.show(self.target())
         self._matches.count(only)
         self._lines.redraw()
 

@@ -310,6 +310,10 @@ class TranscriptScreen(Overlay):
             self._opened ^= {row.line}
             self._draw()
 
+    def do_peek_back(self) -> None:
+        """Close, as the key that has opened it."""
+        self.dismiss()
+
     def do_work_terminal(self) -> None:
         """Go to the agent's terminal."""
         attaching.attach(self.context, self.agent)
