@@ -469,3 +469,10 @@ async def test_q_leaves(app):
         await pilot.press("q")
         await pilot.pause()
     assert app.return_code == 0
+
+
+async def test_a_long_list_leaves_the_detail_below_it_a_quarter_of_the_screen_or_a_third_of_the_pane(app, plan):
+    by_agent(plan, "human", *(AddTask(f"more {number}", plan.list_uid) for number in range(40)))
+    async with opened(app, (80, 24)):
+        lines_left = app.pane.size.height
+        assert app.pane.detail.size.height == min(5, lines_left // 3) >= 4

@@ -40,11 +40,6 @@ _SPARE = 1
 TasksInOrder: TypeAlias = TasksOfList | TasksByDue | SortedTasks
 
 
-def _most_detail(height: int) -> int:
-    """Return the most lines of the detail below the rows, in a pane of so many."""
-    return max(_LEAST_DETAIL + 1, -(-height // 4))
-
-
 class ListMoves(Controller):
     """Moves the marked tasks of a pane, else the one under the cursor, or the dragged one, in the list."""
 
@@ -148,16 +143,13 @@ class ListPane(TaskPane):
         return self.row_list
 
     def _detail_height(self) -> int:
-        """Return the lines of the detail below the rows: a quarter, less what is shown above the pane in its place; up
-        to half of the pane of those that the rows leave.
+        """Return the lines of the detail below the rows: a quarter of the screen, but at most a third of what is shown
+        above the pane leaves; up to half of that of those that the rows leave.
         """
-        height = self.app.size.height - layout.around(self.app.size)
-        most, home = _most_detail(height), self.context.state.current_list
-        taken = height - self.size.height if self.size.height else self._lines_above()
+        height, home = self.app.size.height - layout.around(self.app.size), self.context.state.current_list
+        left = self.size.height or height - self._lines_above()
         rows = home.total if home is not None else 0
-        blank = max(0, height - most - _RULE - rows)
-        left = height - taken - _RULE - rows - _SPARE
-        return max(_LEAST_DETAIL, most - max(0, taken - blank), min(left, (height - taken) // 2))
+        return max(_LEAST_DETAIL, min(-(-height // 4), left // 3), min(left - _RULE - rows - _SPARE, left // 2))
 
     def _lines_above(self) -> int:
         """Return how many lines what needs the human will take above the pane, before there is a layout."""
