@@ -633,7 +633,7 @@ def test_every_kind_of_entry_has_words(tmp_path):
         ("work", "work of robot-1 started"),
         ("session", "session started"),
         ("session", "asked for: Be brief."),
-        ("work", "work of robot-1 updated"),
+        ("work", "work of robot-1 now working"),
         ("session", "session of robot-1 ended"),
         ("work", "work of robot-1 failed: exit 3"),
         ("status", "in progress → pending"),

@@ -145,6 +145,7 @@ def _of_people(line: LogLine) -> str:
         if kind == "claim.taken":
             return phrase(kind, new, lease=agent_text.who(line.holder))
         what, _, end = kind.partition(".")
+        end = phrase(kind, new).removeprefix("work ") if kind == "work.updated" else end
         text = OF_HOLDER.format(what=what, holder=agent_text.who(line.holder), end=end)
         return f"{text}: {new['message']}" if new.get("message") else text
     lease, names = duration(int(new.get("lease") or 0)), ", ".join(new.get("names") or ())
