@@ -296,6 +296,16 @@ def answering(monkeypatch: pytest.MonkeyPatch):
     return answering
 
 
+def test_an_undo_names_the_newer_change_of_the_screen_that_it_passes_over(shell: Session, clock, capsys) -> None:
+    add(shell, "one", "two")
+    shell.store.commit(EditTask(task(shell.store, "one").uid, {"status": "done"}), actor="human", now=clock())
+    task_changes.undo(shell, as_json=False)
+    printed = capsys.readouterr()
+    assert printed.out.endswith("undone: #2 two: added\n")
+    over = "passed over, as it was made on the screen: #1 one: pending -> done (u there undoes it)\n"
+    assert printed.err.endswith(over)
+
+
 @pytest.mark.parametrize(("answer", "left"), [("y", []), ("n", ["one"]), ("", ["one"])])
 def test_a_person_is_asked_before_an_old_change_is_undone(
     shell: Session, clock, answering, capsys, answer, left

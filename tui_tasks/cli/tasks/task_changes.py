@@ -11,6 +11,7 @@ import msgspec
 from tui_tasks.channel.session import Session, ask
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, titled
+from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.read.tasks import task_queries
@@ -206,6 +207,21 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
     print_result(
         f"undone: {change_summaries.description(db, first.change, undone=True)}{when}", undone, as_json=as_json
     )
+    if not as_json:
+        _name_change_of_screen(session, first.change)
+
+
+def _name_change_of_screen(session: Session, since: int) -> None:
+    """Name the newest change that the human has made on the screen if it is newer: only `u` there undoes it."""
+    from tui_tasks.core.operations import Undo
+    from tui_tasks.core.read.pages import change_summaries  # as in `undo`
+    from tui_tasks.core.rules.undo import next_to_undo
+
+    db, identity = session.store.db, session.identity
+    newer = next_to_undo(db, vocab.HUMAN, Undo(project=identity.project)) if identity.agent == vocab.SHELL else None
+    if newer is not None and newer > since:
+        name = change_summaries.description(db, newer, undone=False)
+        print(f"passed over, as it was made on the screen: {name} (u there undoes it)", file=sys.stderr)
 
 
 def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
