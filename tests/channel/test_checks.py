@@ -299,8 +299,7 @@ def test_a_done_task_is_not_moved_to_where_a_gate_has_not_passed_and_the_refusal
     refused = talk.refused(MOVE, uid=uid, list="checked")
     assert (refused["code"], refused["data"]) == ("conflict", {"verified": "unproven", "output": "", "id": uid})
     assert refused["message"] == (
-        f"task {uid} is not done before tests has passed (unproven); make it pending, move it to checked, "
-        "then set it done"
+        "task #1 is not done before tests has passed (unproven); make it pending, move it to checked, then set it done"
     )
     assert (task(talk, uid)["list"], checks.waiting()) == ("elsewhere", [])
     talk.ok("tasklist:update_task", uid=uid, status="pending")

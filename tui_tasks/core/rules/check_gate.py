@@ -87,7 +87,7 @@ def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | 
     if stored is None:
         reason = f"a task of {home.name} is not done before {_names(missing)} has passed"
         raise NotProven(reason, "make it first, then set it done", None, verified=state, output=output)
-    reason = f"task {task.uid} is not done before {_names(missing)} has passed ({state})"
+    reason = f"task #{task.number} is not done before {_names(missing)} has passed ({state})"
     unable = [check for check in missing if not _can_run(tx, check, place)]
     if unable and place is not None:
         host = machine_leases.machine_name(tx.db, place.machine)
@@ -144,7 +144,7 @@ def _refuse_unread(tx: Transaction, task: Task, passed: list[Check]) -> None:
     elsewhere = [check for check in failed if is_other_here(tx, check)]
     if elsewhere:
         raise NotProven(
-            f"task {task.uid} is not done: {_names(elsewhere)} passed on another machine, with different files",
+            f"task #{task.number} is not done: {_names(elsewhere)} passed on another machine, with different files",
             "its checks run here now: try again when they have passed",
             task.uid,
             verified="stale",
@@ -153,7 +153,7 @@ def _refuse_unread(tx: Transaction, task: Task, passed: list[Check]) -> None:
         )
     if failed:
         raise NotProven(
-            f"task {task.uid} is not done: the inputs of {_names(failed)} could not be read again here",
+            f"task #{task.number} is not done: the inputs of {_names(failed)} could not be read again here",
             "set it done by the channel, or ask for control:request_check first",
             task.uid,
             verified="stale",

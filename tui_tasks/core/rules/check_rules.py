@@ -159,7 +159,7 @@ def waive_checks(tx: Transaction, op: WaiveChecks) -> list[str]:
     checks = tx.state_cache.checks_of(task, tx.state_cache.list_by_id(task.list_id))
     failed = [check for check in checks if check.state == "failed" and not check.is_waived]
     if task.status != "done" or not failed:
-        raise Conflict(f"task {op.uid} is not done, or no check of it has failed", id=op.uid, status=task.status)
+        raise Conflict(f"task #{task.number} is not done, or no check of it has failed", id=op.uid, status=task.status)
     check_gate.waive(tx, task, failed, verified(check.state for check in checks))
     return [check.name for check in failed]
 
@@ -171,7 +171,7 @@ def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
     home = tx.state_cache.list_by_id(task.list_id)
     checks = tx.state_cache.checks_of(task, home)
     if not checks:
-        raise Conflict(f"task {op.uid} has no check", id=op.uid)
+        raise Conflict(f"task #{task.number} has no check", id=op.uid)
     wanted = [check for check in checks if op.name in (None, check.name)]
     if not wanted:
         raise NotFound("check", str(op.name), f"; task {op.uid} has {', '.join(check.name for check in checks)}")

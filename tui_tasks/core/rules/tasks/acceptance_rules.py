@@ -36,7 +36,7 @@ def _held(tx: Transaction, uid: str) -> Task:
     _refuse_agents(tx, "accept or decline a held task")
     task = task_queries.task(tx.db, uid)
     if not task.held:
-        raise Conflict(f"task {uid} does not wait for you any more", held=False, id=uid)
+        raise Conflict(f"task #{task.number} does not wait for you any more", held=False, id=uid)
     return task
 
 

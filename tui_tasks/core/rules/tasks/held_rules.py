@@ -120,7 +120,7 @@ def follow_acceptance(tx: Transaction, task: Task, new: dict[str, Any]) -> None:
 
 def _refuse_unseen(task: Task, new: Mapping[str, Any]) -> None:
     if new.get("accepted", task.accepted) != digest(task, new):
-        raise Conflict(f"task {task.uid} has changed since you accepted it: look at it again", id=task.uid)
+        raise Conflict(f"task #{task.number} has changed since you accepted it: look at it again", id=task.uid)
 
 
 def _is_to_be_held(tx: Transaction, task: Task, new: Mapping[str, Any]) -> bool:
@@ -143,11 +143,11 @@ def refuse_change(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> No
     if by_human and changes.get("held") and (task.accepted is None or "accepted" in changes):
         # An undo of the human's, of having accepted or declined the task.
         if changes.get("status", task.status) != "pending" or task.claimed_by is not None:
-            raise Conflict(f"task {task.uid} has been started since", id=task.uid)
+            raise Conflict(f"task #{task.number} has been started since", id=task.uid)
     elif task.held and not (by_human and "held" in changes):
         _refuse_while_held(tx, task, changes)
     elif task.decline_reason is not None and not by_human and not _TAKES_UP.isdisjoint(changes):
-        raise Conflict(f"the human has declined task {task.uid}: file another", id=task.uid, declined=True)
+        raise Conflict(f"the human has declined task #{task.number}: file another", id=task.uid, declined=True)
     elif task.accepted is not None and not changes.keys().isdisjoint({*ACCEPTED, *_HANDS_OVER}):
         _refuse_leaving(tx, task, changes)
         _refuse_unaccepted_work(tx, task, changes)
@@ -160,7 +160,7 @@ def _refuse_leaving(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> 
     home, target = (tx.state_cache.list_by_id(at) for at in (task.list_id, changes["list_id"]))
     if _is_reviewed(tx, home) and not _is_reviewed(tx, target):
         raise Conflict(
-            f"the human accepted task {task.uid} in {home.name}, which is under review: only the human moves it out",
+            f"the human accepted task #{task.number} in {home.name}, which is under review: only the human moves it out",
             held=True,
             id=task.uid,
         )
@@ -175,13 +175,13 @@ def _refuse_unaccepted_work(tx: Transaction, task: Task, changes: Mapping[str, A
         return
     if not _HANDS_OVER.isdisjoint(changes) and (task.status != "in_progress" or after.who != task.who):
         raise Conflict(
-            f"task {task.uid} is not as the human accepted it: set it pending, and wait until it is accepted again",
+            f"task #{task.number} is not as the human accepted it: set it pending, and wait until it is accepted again",
             held=True,
             id=task.uid,
         )
     if tx.actor != task.who:
         raise Conflict(
-            f"{task.who} works on task {task.uid} as the human accepted it: only {task.who} may change it now",
+            f"{task.who} works on task #{task.number} as the human accepted it: only {task.who} may change it now",
             held=True,
             id=task.uid,
         )
@@ -197,7 +197,7 @@ def _refuse_while_held(tx: Transaction, task: Task, changes: Mapping[str, Any]) 
         return
     if not may_delete(tx, task) and not changes.keys() <= _BESIDE:
         raise Conflict(
-            f"task {task.uid} waits for the human; until then it is {task.created_by}'s", held=True, id=task.uid
+            f"task #{task.number} waits for the human; until then it is {task.created_by}'s", held=True, id=task.uid
         )
     if "list_id" in changes:
         raise waits_for_human(task)
@@ -207,7 +207,7 @@ def _refuse_while_held(tx: Transaction, task: Task, changes: Mapping[str, Any]) 
 
 def waits_for_human(task: Task) -> Conflict:
     """Return the refusal for starting a held task."""
-    return Conflict(f"task {task.uid} waits for the human, who has not accepted it yet", held=True, id=task.uid)
+    return Conflict(f"task #{task.number} waits for the human, who has not accepted it yet", held=True, id=task.uid)
 
 
 def may_delete(tx: Transaction, task: Task) -> bool:
