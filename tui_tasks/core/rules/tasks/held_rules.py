@@ -160,7 +160,8 @@ def _refuse_leaving(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> 
     home, target = (tx.state_cache.list_by_id(at) for at in (task.list_id, changes["list_id"]))
     if _is_reviewed(tx, home) and not _is_reviewed(tx, target):
         raise Conflict(
-            f"the human accepted task #{task.number} in {home.name}, which is under review: only the human moves it out",
+            f"the human accepted task #{task.number} in {home.name}, which is under review: "
+            "only the human moves it out",
             held=True,
             id=task.uid,
         )
