@@ -14,16 +14,18 @@ from tests.started import DEADLINE
 from tests.tui.driving import SIZES, counts_line, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.sessions import EndSession, RecordReport, SessionReport, TurnEnded
+from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.agents import agent_actions
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.widgets.open_needs import Needs, visit
 from tui_tasks.tui.work import agent_screens, attaching
 from tui_tasks.tui.work.agent_screens import Peek
@@ -332,6 +334,10 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
         assert "session prompted" not in shown(app), "it has said nothing"
         await settle(pilot, "escape", "A")
         assert any("robot-1" in line and "failed" in line and BOOM in line for line in lines(app))
+        while app.screen.agent_here() != "robot-1":
+            await settle(pilot, "j")
+        assert "s Give back  Space Peek  Enter Terminal" in lines(app)[-1]
+        assert "Message" not in lines(app)[-1] and "Pause" not in lines(app)[-1]
 
 
 async def test_a_crashed_agent_counts_until_it_is_hidden_and_its_task_is_next_again(plan, make_app):
@@ -388,6 +394,16 @@ async def test_a_crash_stays_in_sight_whatever_another_agent_makes_of_the_task(e
             await until(pilot, lambda: any(line.rstrip("│ ").endswith(BOOM) for line in lines(app)))
         else:
             assert app.pane.target() == plan[8]
+
+
+def test_a_task_is_left_by_the_agent_that_has_claimed_it_after_another_has_crashed(plan):
+    crashed(plan, 8)
+    with Store(plan.path) as store:
+        store.commit(ClaimTask("bob", MINUTE, plan[8]), actor="bob", now=NOW)
+        with store.db.transaction(write=True):
+            connections.begin(store.db, "bob", Process(), NOW)
+            connections.end(store.db, "bob", Process(), NOW)
+        assert AppState(store.db, NOW).left[plan[8]].agent == "bob"
 
 
 @pytest.mark.parametrize("end", ["start", "discard", "close", "delete"])

@@ -260,12 +260,14 @@ def fleet_hints(fleet: Fleet) -> Sequence[Hint]:
     back = ("agent_give_back",) if has_task else ()
     has_turn = member is not None and member.session is not None and member.state not in ("gone", *NO_TURN)
     stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
-    pause = hint("agent_pause", "Resume" if fleet.agent_actions.is_paused else "")
+    # One that has ended reads nothing.
+    has_ended = member is not None and member.failed_work is not None
+    pause = [] if has_ended else [hint("agent_pause", "Resume" if fleet.agent_actions.is_paused else "")]
     is_ours = member is not None and work_queries.of_agent(fleet.context.db, member.name) is not None
     peek = ("agent_peek",) if is_ours else ()
     log = hint("agent_log", "Review" if fleet.to_review is not None else "Terminal" if is_ours else "")
-    first = map(hint, ("seen", "back", "agent_message"))
-    return *hints, *first, pause, *map(hint, (*back, *stop, *peek)), log, hint("help")
+    first = map(hint, ("seen", "back", *(() if has_ended else ("agent_message",))))
+    return *hints, *first, *pause, *map(hint, (*back, *stop, *peek)), log, hint("help")
 
 
 def _answer_hints(fleet: Fleet, view: AskView, keys: Sequence[str]) -> Sequence[Hint]:
