@@ -72,6 +72,17 @@ async def test_a_screen_that_opens_is_laid_out_and_painted_once_and_one_that_clo
             assert app.screen is app.screen_stack[0] and (len(layouts), len(paints)) == (0, 1), key
 
 
+async def test_a_pane_that_is_made_is_laid_out_when_it_is_shown(app, monkeypatch):
+    layouts = []
+    reflow = Compositor.reflow
+    monkeypatch.setattr(Compositor, "reflow", lambda *all: layouts.append(all) or reflow(*all))
+    async with opened(app) as pilot:
+        for key, most in (("2", 2), ("3", 1), ("4", 1), ("1", 1), ("2", 1)):
+            layouts.clear()
+            await settle(pilot, key)
+            assert 1 <= len(layouts) <= most, key
+
+
 async def test_a_screen_has_the_classes_of_its_size_before_its_parts_are_styled(app, monkeypatch):
     styled = []
     apply = Stylesheet.apply

@@ -58,6 +58,10 @@ class CellsCompositor(Compositor):
         super().__init__()
         self._map_of_layout: CompositorMap = {}
 
+    def has_laid_out(self, widget: Widget) -> bool:
+        """Return whether a widget was there in the last layout."""
+        return widget in self._map_of_layout
+
     @override
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
         """Compared with the layout before.
@@ -235,7 +239,16 @@ class CellsScreen(ResilientMessages, OpensAtOnce, Screen[R]):
 
     def __init__(self, *, classes: str | None = None) -> None:
         super().__init__(classes=classes)
-        self._compositor = CellsCompositor()
+        self._compositor: CellsCompositor = CellsCompositor()
+
+    @override
+    def post_message(self, message: Message) -> bool:
+        """But for a layout that a hidden part asks for, such as one of a pane that is made: showing it asks again."""
+        if isinstance(message, messages.Layout) and not self._compositor.has_laid_out(message.widget):
+            parts = (part for part in message.widget.ancestors_with_self if isinstance(part, Widget))
+            if not all(part.display for part in parts):
+                return False
+        return super().post_message(message)
 
     @property
     def is_open(self) -> bool:
