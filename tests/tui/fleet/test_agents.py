@@ -616,7 +616,7 @@ async def test_other_answers_than_yes_and_no_are_chosen_in_the_inbox(plan, make_
         await settle(pilot, "A")
         app.screen.window.move_to("claude-3")
         await settle(pilot)
-        assert shown(app).splitlines()[-1].startswith(" a Answer ") and "a 1 Do it" in shown(app)
+        assert shown(app).splitlines()[-1].startswith(" a Choose ") and "a 1 Do it" in shown(app)
         await settle(pilot, "y")
         assert said(app) == "Yes does not answer this: a shows the whole question."
         await settle(pilot, "a")

@@ -186,7 +186,7 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
         rows = rows[rows.index("the same failure") :]
         assert "Which one?" in rows[: rows.index("claude-2")]
         assert counts_line(app).startswith(" ? 2 questions   ✗ 1 failed   ! 1 stuck ")
-        assert shown(app).splitlines()[-1].startswith(" a Answer  . Seen  m Message")
+        assert shown(app).splitlines()[-1].startswith(" a Choose  . Seen  m Message")
 
 
 async def test_an_agent_whose_work_is_ready_is_not_at_work(plan, make_app):
@@ -208,8 +208,8 @@ async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(
         await settle(pilot, "A")
         await go_to(pilot, _waits_for_permission(app))
         text = shown(app)
-        assert lines(app)[-1].startswith(" y Approve  x Deny  a Answer ")
-        assert "a 1 Allow   a 2 Allow always" in text
+        assert lines(app)[-1].startswith(" y Allow  x Deny  a Choose ")
+        assert "y Allow   a 2 Allow always: Bash(make:*) (localSettings)   x Deny" in text
         assert text.count("Allow Bash?") == 1
 
 
@@ -245,7 +245,7 @@ async def test_seven_agents_have_lines_beside_a_permission_that_stands_there_who
         await go_to(pilot, name)
         assert len(app.screen.window.rows_on_screen) == 7
         drawn = [line.strip() for line in lines(app)]
-        assert "a 1 Allow   a 2 Allow always: Bash(make:*) (localSettings)   a 3 Deny" in drawn
+        assert "y Allow   a 2 Allow always: Bash(make:*) (localSettings)   x Deny" in drawn
         for part in ("│ rm -rf build/⏎", "│ make all", "description: Clean the build"):
             assert part in drawn
         await settle(pilot, "y")
@@ -318,7 +318,7 @@ async def test_one_whose_hook_waits_no_more_takes_no_answer_and_says_where_it_is
         await go_to(pilot, name)
         await settle(pilot, "y")
         assert said(app).startswith("Only its own window can answer")
-        assert said(app).endswith("waits for no answer from here: approve")
+        assert said(app).endswith("waits for no answer from here: allow")
         assert ask_of(app, name).state == "open"
 
 

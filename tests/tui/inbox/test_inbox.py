@@ -361,7 +361,8 @@ async def test_read_only_shows_the_questions_and_says_why_it_does_not_answer(pla
 @pytest.mark.parametrize(
     ("options", "keys", "title"),
     [
-        (("Yes", "No"), "y Yes  x No", "No to claude-9; add why, or nothing"),
+        (("Yes", "No"), "y Yes  x No", "No; tell claude-9 why, or nothing"),
+        (("Reject it", "accept"), "y Accept  x Reject", "Reject; tell claude-9 why, or nothing"),
         ((), "y Approve  x Deny", "Deny; tell claude-9 why, or nothing"),
     ],
 )

@@ -42,7 +42,8 @@ _NO: Final = frozenset(
 )
 
 
-def _first_word(option: str) -> str:
+def first_word(option: str) -> str:
+    """Return the first word of an option in small letters."""
     words = option.casefold().split()
     return words[0].strip(".,:;!?") if words else ""
 
@@ -51,7 +52,7 @@ def _only(options: Sequence[str], words: frozenset[str], otherwise: str) -> str 
     """Return the only option that begins with one of the words, or is one; `otherwise` when there are no options."""
     if not options:
         return otherwise
-    matches = [option for option in options if _first_word(option) in words]
+    matches = [option for option in options if first_word(option) in words]
     if len(matches) > 1:
         matches = [option for option in matches if option.casefold() in words]
     return matches[0] if len(matches) == 1 else None

@@ -271,11 +271,12 @@ def fleet_hints(fleet: Fleet) -> Sequence[Hint]:
 
 
 def _answer_hints(fleet: Fleet, view: AskView, keys: Sequence[str]) -> Sequence[Hint]:
-    """Return the keys that answer a question from here, as the inbox names them, then the key that opens it there, as
-    in the list.
+    """Return the keys that answer a question from here, as the inbox names them, then the key that opens it there: to
+    choose an option, or as in the list.
     """
     hint = fleet.hint_of
-    answer = hint("agent_ask", "Answer" if view.why_closed is None else "")
+    word = "Choose" if view.options and not fleet.offers_to_open else "Answer"
+    answer = hint("agent_ask", word if view.why_closed is None else "")
     if view.takes_several or fleet.offers_to_open:
         return [answer]
     return [*(hint(each, answer_word(view, each)) for each in keys), answer]

@@ -15,6 +15,7 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, duration
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks.answer_keys import answer_keys
 from tui_tasks.tui.asks.ask_detail import request_lines
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.painting.line_painter import rule_parts
@@ -157,7 +158,7 @@ class FleetNote(TextDrawing):
         options: list[Drawn] = []
         texts = view.shown_options(ascii_only=self.context.ascii_only)
         for number, option in enumerate(texts):
-            key = self._keys_of(number)
+            key = self._key_of_option(view, number)
             for at, line in enumerate(wrapped(option, max(8, width - 5 - cell_len(key)))):
                 options.append([(f"   {key if at == 0 else ' ' * cell_len(key)} ", "$key bold"), (line, "")])
         in_one = [part for option in options for part in option]
@@ -176,8 +177,14 @@ class FleetNote(TextDrawing):
         closed = block(view.why_closed, max(8, width - 2), "$state-needs-you") if view.why_closed is not None else []
         return [*lines[:2], [(f" … {key} shows all of it", "$key")], *closed]
 
-    def _keys_of(self, number: int) -> str:
-        """Return the two keys that choose an option in the inbox: here numbers show panes."""
+    def _key_of_option(self, view: AskView, number: int) -> str:
+        """Return the key that answers with an option; else the two that choose it in the inbox: here numbers show
+        panes.
+        """
+        for action in answer_keys(view) if not view.takes_several else ():
+            answer = view.approving if action == "ask_approve" else view.denying
+            if view.options[number] == answer:
+                return self.context.keymap.key_of(action)
         inbox = self.context.keymap.key_of("agent_ask")
         return f"{inbox} {self.context.keymap.key_of(f'ask_{number + 1}')}" if number < MAX_OPTIONS else inbox
 

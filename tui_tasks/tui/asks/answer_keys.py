@@ -41,17 +41,14 @@ def answer_keys(view: AskView) -> Sequence[str]:
 
 
 def answer_word(view: AskView, key: str) -> str:
-    """Return the word for the key of an answer where an option says it; empty: what is sent is the key's own word."""
-    return {"ask_approve": "Yes", "ask_deny": "No"}[key] if _is_by_option(view) else ""
-
-
-def _is_by_option(view: AskView) -> bool:
-    return bool(view.options) and not view.is_permission
+    """Return the word for the key of an answer: that of consent or refusal with which the answer begins."""
+    answer = view.approving if key == "ask_approve" else view.denying
+    return agent_text.first_word(answer or "").capitalize()
 
 
 def no_title(view: AskView, who: str) -> str:
     """Return the title of the input for the reason of a no."""
-    return f"No to {who}; add why, or nothing" if _is_by_option(view) else f"Deny; tell {who} why, or nothing"
+    return f"{answer_word(view, 'ask_deny')}; tell {who} why, or nothing"
 
 
 def why_no_no(view: AskView, context: Context) -> str:

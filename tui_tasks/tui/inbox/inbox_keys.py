@@ -72,12 +72,12 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
 
 
 def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
-    """Return what fits on a small screen: `1-3 pick  y/n yes/no  m reply  Esc`."""
+    """Return what fits on a small screen: `1-3 pick  y/x allow/deny  m reply  Esc`."""
     key_of = inbox.context.keymap.key_of
     pick = _pick(view, "pick")
-    keys = "/".join(map(key_of, answer_keys(view)))
-    word = "send" if view.takes_several else "yes/no" if "/" in keys else "yes"
-    both = [(keys, word, "")] if keys else []
+    keys = answer_keys(view)
+    word = "send" if view.takes_several else "/".join(answer_word(view, key).lower() for key in keys)
+    both = [("/".join(map(key_of, keys)), word, "")] if keys else []
     reply, later = inbox.hint_of("ask_reply", "reply"), inbox.hint_of("ask_later", "later")
     return *pick, *both, reply, (key_of("back"), "", "back"), later
 

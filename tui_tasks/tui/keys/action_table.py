@@ -465,7 +465,7 @@ ACTIONS: Final[dict[str, Action]] = {
             _w("inbox", f"ask_{number}", str(number), f"Answer with option {number}", needs="ask", verb="number")
             for number in range(1, 10)
         ),
-        _w("inbox", "ask_approve", "y", "Approve", "Approve", help="yes allow accept", needs="ask", verb="approve"),
+        _w("inbox", "ask_approve", "y", "Allow", "Allow", help="yes approve accept", needs="ask", verb="approve"),
         _w("inbox", "ask_deny", "x", "Deny, and say why", "Deny", help="no refuse reject", needs="ask", verb="refuse"),
         _w("inbox", "ask_reply", "m", "Reply in your own words", "Reply", help="answer", needs="ask", verb="write"),
         _w("inbox", "ask_edit", "e", "Edit the input of the tool; y then allows it", "Edit", needs="ask", verb="edit"),
