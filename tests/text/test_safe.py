@@ -537,6 +537,14 @@ def test_a_failed_test_is_named_where_pytest_names_it_and_never_guessed(output: 
     assert output_lines.check_failure(output) == (named or output_lines.telling_line(output))
 
 
+def test_a_failed_check_says_what_pytest_drew_as_raised_last_before_its_summary() -> None:
+    first = ">       assert 1 == 2\nE       assert 1 == 2\n\ntests/test_a.py:3: AssertionError\n"
+    last = "E       AssertionError: no\nE       assert 403 == 200\nE        +  where 403 = get()\n1 failed in 0.31s\n"
+    assert output_lines.check_failure(first + last) == "AssertionError: no"
+    assert output_lines.check_failure(first + "1 failed in 0.31s\n") == "assert 1 == 2"
+    assert output_lines.check_failure("E\n1 failed") == "1 failed"
+
+
 @pytest.mark.parametrize(
     ("cells", "cut"),
     [

@@ -38,6 +38,27 @@ def failed_test(output: str) -> str:
     return f"{found[0]['name']}{more}{': ' if reason else ''}{reason}"
 
 
+# pytest's `E       assert 401 == 200`.
+_RAISED: Final = r"^E {3,}(?P<reason>\S.*)$"
+
+
+def _raised(output: str) -> str:
+    """Return the beginning of the last error that pytest draws in an output; empty if it draws none."""
+    said, before = "", False
+    for line in output.splitlines():
+        match = re.match(_RAISED, line)
+        said = match["reason"].strip() if match and not before else said
+        before = line.startswith("E   ")
+    return said
+
+
+def names_error(line: str) -> bool:
+    """Return whether a line of an output says what went wrong."""
+    return re.match(_RAISED, line) is not None or bool(error_line(line))
+
+
 def check_failure(output: str) -> str:
-    """Return what an output of a failed check says best: the failed test, else its most telling line."""
-    return failed_test(output) or telling_line(output)
+    """Return what an output of a failed check says best: the failed test, else what it raised, else its most telling
+    line.
+    """
+    return failed_test(output) or _raised(output) or telling_line(output)

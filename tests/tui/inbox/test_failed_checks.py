@@ -10,6 +10,7 @@ from tests.tui.driving import (
     below,
     by_agent,
     counts_line,
+    lines,
     opened,
     press,
     said,
@@ -37,6 +38,18 @@ async def open_failed(pilot) -> None:
     """There are questions in the plan: failed checks stand below them."""
     await settle(pilot, "a", "tab")
     assert pilot.app.screen.item.kind == "failed"
+
+
+async def test_the_row_of_a_failed_check_is_its_cause_and_its_detail_has_the_output(plan, failed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_failed(pilot)
+        row = next(at for at, line in enumerate(lines(app)) if "tests failed: assert 401 == 200" in line)
+        assert lines(app)[row + 1][4:].startswith("#3 "), "the next row"
+        detail = app.screen.sources["failed"].lines(app.screen.row, 80, True)
+        parts = {text.strip(): style for line in detail for text, style in line}
+        assert parts["E   assert 401 == 200"] == "$state-failed"
+        assert parts["1 failed, 1 passed in 0.31s"] == "$muted"
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -69,7 +82,7 @@ async def test_the_failed_test_that_an_output_names_is_the_reason_on_every_scree
         (row,) = (line for line in below(app) if line[2:4] == "#5")
         assert f"Ship auth flow: ✗ tests failed: {reason} " in above_ and f"✗ tests failed: {reason}" in row
         await press(app, pilot, "a")
-        assert f"  {reason}" in shown(app)
+        assert f"Ship auth flow: tests failed: {reason}" in shown(app)
         await press(app, pilot, "tab")
         assert below(app).index(next(line for line in below(app) if line.startswith(f"   {reason}"))) > 0
         await press(app, pilot, "escape", "D")

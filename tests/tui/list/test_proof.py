@@ -24,7 +24,7 @@ async def test_list_board_and_detail_tell_what_is_proven_from_what_is_reported(p
         assert "✗ tests failed" in shown(app)
         assert "· unproven" in shown(app)
         await pilot.press("enter")
-        await until(pilot, lambda: "✗ tests  exit 1 · c0ffee" in shown(app))
+        await until(pilot, lambda: "✗ tests  exit 1 · at commit c0ffee" in shown(app))
         assert "1 failed in 0.1s" in shown(app)
         await pilot.press("escape")
         await pilot.press("2")

@@ -26,8 +26,8 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.text.output_lines import error_line, failed_test
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.output_lines import check_failure
+from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import give_back
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
@@ -44,8 +44,6 @@ from tui_tasks.tui.work.review_rows import file_summary
 
 OUTPUT_LINES: Final = 200
 """The most lines of a check's output that are shown."""
-# The last lines of an output in the list.
-_LAST_LINES: Final = 3
 
 
 class FailedChecks(RowSource[FailedTask]):
@@ -62,15 +60,10 @@ class FailedChecks(RowSource[FailedTask]):
         known = check_queries.definitions(self.context.db)
         for need in needs:
             row = check_queries.failed_task(self.context.db, need.task or "", known)
-            title = f"{row.task.name}: {_named_checks(row)}"
+            why = _why_failed(row)
+            title, number = f"{row.task.name}: {why}", f"#{row.task.number}"
             who = "" if row.who in vocab.RESERVED_AGENTS else row.who
-            yield InboxItem(need, self.KIND, row, "failed", title, f"#{row.task.number}", who, row.list_name)
-
-    @override
-    def more(self, row: FailedTask) -> list[Part]:
-        runs = [(check.name, check.run) for check in row.checks]
-        reasons = [(name, line) for name, run in runs if run is not None for line in _reasons(run.output or "")]
-        return [(f"{name}: {line}" if len(runs) > 1 else line, "$state-failed") for name, line in reasons]
+            yield InboxItem(need, self.KIND, row, "failed", title, number, who, row.list_name, brief=why)
 
     @override
     def version(self, row: FailedTask) -> Hashable:
@@ -122,19 +115,14 @@ class FailedChecks(RowSource[FailedTask]):
             self.open_task(row.uid)
 
 
-def _named_checks(row: FailedTask) -> str:
-    """Return the names of the failed checks, with the first one's exit status: `tests exit 1, lint`."""
-    names = [safe_line(check.name, 16) for check in row.checks]
-    first = row.checks[0].run if row.checks else None
-    if first is not None and first.exit_code is not None:
-        names[0] = f"{names[0]} exit {first.exit_code}"
-    return ", ".join(names)
-
-
-def _reasons(output: str) -> list[str]:
-    """Return the failed test, or the line of an output that names an error, else its last lines."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return [first] if (first := failed_test(output) or error_line(output)) else lines[-_LAST_LINES:]
+def _why_failed(row: FailedTask) -> str:
+    """Return the names of the failed checks, and why the first one failed: `tests, lint failed: assert 403 == 200`."""
+    names = ", ".join(safe_line(check.name, 16) for check in row.checks)
+    run = row.checks[0].run if row.checks else None
+    why = safe_line(check_failure(run.output or ""), TEXT_CHARS) if run is not None else ""
+    if not why and run is not None and run.exit_code is not None:
+        why = f"exit {run.exit_code}"
+    return f"{names} failed{': ' * bool(why)}{why}"
 
 
 class LeftTasks(RowSource[TaskLine]):

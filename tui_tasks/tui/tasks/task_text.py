@@ -67,7 +67,7 @@ def failed_check(context: Context, task: TaskLine) -> str | None:
 
 def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
     """Return a task's checks for its detail: each with its state, a failed one with its failed test, and the last
-    lines of its output, `most` in all.
+    lines of its output, `most` in all, those of errors in its colour.
     """
     drawn: list[Drawn] = []
     for check in checks_of(context, task):
@@ -78,20 +78,21 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
         )
         commit = run.git_commit if run is not None else None
         where = [f"on {check.host}"] if check.host else []
-        facts = [verdict, *where, *["gate"] * check.gate, *([commit[:7]] if commit else [])]
+        facts = [verdict, *where, *["gate"] * check.gate, *([f"at commit {commit[:7]}"] if commit else [])]
         head = f" {shown.mark(ascii_only=context.ascii_only)} "
         name = safe_line(check.name, max(4, room - cell_len(head) - 2))
         more = f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)]
         drawn.append([(head, style), (name, ""), (more, style)])
         if check.state == "failed" and run is not None and run.output:
-            from tui_tasks.text.output_lines import failed_test
+            from tui_tasks.text.output_lines import failed_test, names_error
 
             cells = max(8, room - 2)
             output = [line for line in wrapped(run.output.rstrip(), cells) if line.strip()]
             named = failed_test(run.output)
             first = wrapped(safe_line(named, _NOTE_CHARS), cells)[:most] if named else []
             drawn += [[(f"   {line}", style)] for line in first]
-            drawn += [[(f"   {line}", "$muted")] for line in output[-most:][len(first) :]]
+            rest = output[-most:][len(first) :]
+            drawn += [[(f"   {line}", style if names_error(line) else "$muted")] for line in rest]
     return drawn
 
 
