@@ -304,7 +304,7 @@ def test_a_task_that_failed_a_check_and_waits_for_the_human_is_named_once_with_w
         history.checks.run("failed", exit_code=1, output="E   assert 1 == 2\n")
         (line,) = digest(store.db, 0, history.now, {}).lines
         assert (line.part, line.who) == ("needs_you", "a")
-        assert line.text == 'reported done, but check "tests" failed: E   assert 1 == 2'
+        assert line.text == 'reported done, but check "tests" failed: assert 1 == 2'
         assert len(line.entries) == 1
 
 
