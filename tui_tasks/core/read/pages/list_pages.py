@@ -308,8 +308,8 @@ class _Order(NamedTuple):
 _due: Any = fn.COALESCE(TaskRow.due, _LAST)
 _is_blocked: Any = (TaskRow.waiting_on > 0) & (TaskRow.status == "pending")
 _taken_up_by: Any = fn.IIF(TaskRow.status == "pending", _LAST, fn.COALESCE(TaskRow.status_by, TaskRow.updated_by))
-_started: Any = fn.IIF(TaskRow.status == "in_progress", TaskRow.started_at, None)
-_aged_from: Any = fn.COALESCE(TaskRow.finished_at, _started, TaskRow.created_at)
+_open_since: Any = fn.IIF(TaskRow.status == "in_progress", TaskRow.updated_at, TaskRow.created_at)
+_aged_from: Any = fn.COALESCE(TaskRow.finished_at, _open_since)
 
 ORDERS: Final = {
     # Open tasks, then blocked ones, then closed ones; each by priority and due date.

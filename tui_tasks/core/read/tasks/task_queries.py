@@ -147,12 +147,11 @@ _DEPENDS_ON = Statement(lambda: EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.tas
 
 
 def aged_from(task: TaskLine | Task) -> int:
-    """Return the instant from which the age shown to people counts: its end, else its start, else when it was made.
+    """Return the instant from which the age shown to people counts: its end, or when it was made.
 
-    An edit or an undo does not change it.
+    Of a task in progress it is the last change, as that shows whether its agent goes on.
     """
-    started = task.started_at if task.status == "in_progress" else None
-    return task.finished_at or started or task.created_at
+    return task.finished_at or (task.updated_at if task.status == "in_progress" else task.created_at)
 
 
 @cache
