@@ -219,13 +219,22 @@ async def test_a_job_of_every_minute_has_as_many_runs_in_the_strip_as_the_next_2
         assert row.endswith(" 1,440 runs") and "─ every minute ─" in row
 
 
-async def test_only_the_marks_of_the_schedule_are_coloured(jobs, make_app):
+async def test_only_the_marks_of_the_schedule_and_what_is_late_are_coloured(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "g", "j", "j")
         rows = [app.pane._drawing.draw(line, RowLook(*[False] * 5, 120), 0) for line in app.pane.listed.rows]
         parts = [part for line in (*rows, *app.pane._detail._shown) for part in line]
-        assert {text.strip() for text, style in parts if style.startswith("$state")} == {"◐", "○", "◷", "✗", "–", "✓"}
+        assert {text.strip() for text, style in parts if style.startswith("$state")} == {
+            "◐",
+            "○",
+            "◷",
+            "✗",
+            "–",
+            "✓",
+            "late 25m",
+        }
+        assert ("late 25m", "$state-overdue") in [(text.strip(), style) for text, style in parts]
         assert ("late 25m: no scheduler runs", "") in parts
 
 

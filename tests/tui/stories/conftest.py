@@ -19,6 +19,10 @@ from textual.pilot import Pilot
 from tests.tui.evening import in_order
 from tests.tui.idle import IdleLoop
 from tests.tui.plan import Plan
+from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import schedulers
+from tui_tasks.core.unjournaled.schedulers import Scheduler
+from tui_tasks.runner import processes
 from tui_tasks.tui.app.task_app import TaskApp
 
 SCREENSHOTS = Path(__file__).parents[3] / "screenshots"
@@ -48,7 +52,11 @@ def first_story(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 @pytest.fixture
 def evening(first_story: Plan, tmp_path: Path) -> Plan:
     """That evening; a story adds what it is about."""
-    return first_story.copied(tmp_path / "auth.db")
+    plan = first_story.copied(tmp_path / "auth.db")
+    with Store(plan.path) as store:
+        # A run goes on, so a scheduler lives: this process stands for it.
+        schedulers.put(store.db, Scheduler(*processes.identity(), schedulers.real_path(store.db)))
+    return plan
 
 
 @pytest.fixture

@@ -126,6 +126,7 @@ class JobRows(RowDrawing[JobLine]):
         self.lasts(job_text.lasts(row, now))
         number = f" S{self.number(job.uid):<3}"
         next_ = job_text.next_(job, now, ascii_only=ascii_only)
+        next_style = shown.color if state == "overdue" else "$muted"
         head = (
             look_.cursor_sign(after=" "),
             (shown.mark(ascii_only=ascii_only), shown.color),
@@ -134,13 +135,13 @@ class JobRows(RowDrawing[JobLine]):
         quiet = "$muted" if not job.enabled else ""
         if width < _COLUMNS_FROM:
             room = max(1, width - 3 - len(number) - cell_len(next_) - 2)
-            return (*head, (fit(job.name, room), quiet), (f" {next_} ", "" if state == "overdue" else "$muted"))
+            return (*head, (fit(job.name, room), quiet), (f" {next_} ", next_style))
         sizes = columns(width, *self._longest)
         return (
             *head,
             (fit(job.name, sizes.task - 2) + "  ", quiet),
             *self._last(row, sizes, now),
-            (fit(next_, sizes.next - 1) + " ", "" if state == "overdue" else "$muted"),
+            (fit(next_, sizes.next - 1) + " ", next_style),
             *(self._history(row) if sizes.history else ()),
         )
 
