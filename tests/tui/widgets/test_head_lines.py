@@ -222,7 +222,7 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
         if size[1] > 16:
             assert any(line.startswith("•✗ #3") for line in needs)
         else:
-            assert needs[1] == "•+2 more: 1 question, 1 failed"
+            assert needs[1] == "•+2  ? #4 jose is … Which one?   ✗ #3 test_dst_gap: expected 02:30,…"
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
 
 
@@ -416,7 +416,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
-        assert above(pilot.app).splitlines()[-1] == "•+198 more: 198 questions"
+        assert re.match(r"•\+198  [?] bot-0 May I 1[?] .*…   [?] bot-1 May I 1[?] ", above(pilot.app).splitlines()[-1])
         assert len(set(laid_out)) < 60
 
 
@@ -429,7 +429,7 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
     async with opened(make_app(path), (120, 40)) as pilot:
         await until(pilot, lambda: "late" in above(pilot.app))
         assert "◷ 100+ late" in counts_line(pilot.app)
-        assert above(pilot.app).splitlines()[-1] == " +95+ more: 95+ late"
+        assert above(pilot.app).splitlines()[-1].startswith(" +95+  ◷ #36 due Fri 2026-01-02   ◷ #37 due ")
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):

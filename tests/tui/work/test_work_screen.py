@@ -322,7 +322,7 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
         assert "agent failed" not in counts_line(app)
         begin = app.context.state.next_task.uid
         crashed(plan, app.context.state.next_task.id)
-        await until(pilot, lambda: "! 1 agent failed" in counts_line(app))
+        await until(pilot, lambda: "✗ 1 agent failed" in counts_line(app))
         assert app.context.state.next_task is None or app.context.state.next_task.uid != begin
         above, row = [line for line in lines(app) if BOOM in line]
         assert above.strip("•").startswith("✗ #8  Backup restore drill: ") and "robot-1 " in above
@@ -346,7 +346,7 @@ async def test_a_crashed_agent_counts_until_it_is_hidden_and_its_task_is_next_ag
         await settle(pilot)
         begin = app.context.state.next_task.uid
         crashed(plan, app.context.state.next_task.id)
-        await until(pilot, lambda: "! 1 agent failed" in counts_line(app))
+        await until(pilot, lambda: "✗ 1 agent failed" in counts_line(app))
         app.context.state.seen.hide("stuck:robot-1", NOW)
         app.context.navigation.all_seen()
         app.context.redraw_frame()
@@ -370,11 +370,11 @@ async def test_a_crash_stays_in_sight_whatever_another_agent_makes_of_the_task(e
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         crashed(plan, 8)
-        await until(pilot, lambda: "! 1 agent failed" in counts_line(app))
+        await until(pilot, lambda: "✗ 1 agent failed" in counts_line(app))
         with Store(plan.path) as store:
             store.commit(operation, actor="bob", now=NOW)
         await until(pilot, lambda: words in shown(app))
-        assert "! 1 agent failed" in counts_line(app)
+        assert "✗ 1 agent failed" in counts_line(app)
         assert end == "delete" or any(words in line and line.strip(" >•").startswith("#8 ") for line in lines(app))
         await settle(pilot, "2")
         assert end != "claim" or "✗ robot-1 ended with" in shown(app)
@@ -412,7 +412,7 @@ async def test_a_crashed_agent_counts_until_something_follows(end, plan, make_ap
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         crashed(plan, 8)
-        await until(pilot, lambda: "! 1 agent failed" in counts_line(app))
+        await until(pilot, lambda: "✗ 1 agent failed" in counts_line(app))
         with Store(plan.path) as store:
             (work,) = work_queries.of_task(store.db, plan[8])
             changes = {

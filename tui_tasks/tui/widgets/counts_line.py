@@ -86,6 +86,7 @@ class Changes(NamedTuple):
 
 _NOTHING: Final = "nothing needs you"
 _PUT_AWAY: Final = "failures put away"
+_AGENT_FAILED: Final = "agent failed"
 # What has happened to a task that its row of what needs the human says already; everything else is said beside it.
 _SAID: Final[Mapping[int, Collection[str]]] = {
     open_needs.ASKS: ("commented", "edited"),
@@ -165,8 +166,12 @@ class Counts:
         else:
             yield Count(("", ""), _NOTHING, _NOTHING, self._act("asks"))
         yield self._failed(of[open_needs.FAILED] + of[open_needs.JOBS])
+        agents = tally(of[open_needs.AGENTS])
+        if failed := agents.pop(_AGENT_FAILED, 0):
+            count = self._count(failed, _AGENT_FAILED, "failed")
+            yield count._replace(short=count.text.removesuffix(" failed"), act=self._act("agents"))
         if self._context.state.members:
-            yield self._stuck(of[open_needs.AGENTS])
+            yield self._stuck(agents)
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
             looks, several = look("overdue"), late_number(late)
             yield Count(self._mark(looks, looks.color), f"{several} late", several, self._visit(late))
@@ -192,10 +197,9 @@ class Counts:
             return shown._replace(act=self._visit(found))
         return shown._replace(text=_PUT_AWAY) if state.failed or state.failing else shown
 
-    def _stuck(self, found: Sequence[Need]) -> Count:
-        """Return how many agents are stuck, gone or quiet, or failed."""
-        numbers = tally(found)
-        words = (word for word in (*TROUBLE, "agent failed") if word in numbers)
+    def _stuck(self, numbers: Mapping[str, int]) -> Count:
+        """Return how many agents are stuck, gone or quiet."""
+        words = (word for word in TROUBLE if word in numbers)
         text = ", ".join(counted(numbers[word], word) for word in words) or "0 stuck"
         looks = look("stuck")
         mark = self._mark(looks, looks.color if numbers else "$muted")

@@ -53,7 +53,7 @@ class Entry(msgspec.Struct, frozen=True):
     aside: str
     """Its agent; empty without one."""
     brief: str = ""
-    """The text where `text` takes more than a line; empty: `text`."""
+    """The text without the name of its task where `text` has no room; empty: `text`."""
 
     @property
     def is_question(self) -> bool:
@@ -105,7 +105,9 @@ class NeedsEntries:
         task = self._line(need.task)
         reason = failed_check(self.context, task) if task is not None else None
         number, name = self._task(need.task)
-        return self._entry(need, number, f"{name}{f': {reason}' if reason is not None else ''}", _who(task))
+        return self._entry(
+            need, number, f"{name}{f': {reason}' if reason is not None else ''}", _who(task), reason or ""
+        )
 
     def _held(self, need: Need) -> Entry:
         row = need.row
@@ -143,20 +145,23 @@ class NeedsEntries:
 
     def _failed_job(self, need: Need) -> Entry:
         job = need.row
-        text = _with_reason(one_line(job.name, _NAME), job_lines.why_failed(self.context.db, job.uid))
-        return self._entry(need, _of_job(job_lines.place(self.context.db, job.id)), text, "")
+        reason = job_lines.why_failed(self.context.db, job.uid)
+        text = _with_reason(one_line(job.name, _NAME), reason)
+        brief = one_line(reason) if reason else ""
+        return self._entry(need, _of_job(job_lines.place(self.context.db, job.id)), text, "", brief)
 
     def _late_job(self, need: Need) -> Entry:
         job, now = need.row, self.context.clock.now()
         if now - job.when < ON_TIME:
             self.lasts(job.when + ON_TIME - now)
-        text = f"{one_line(job.name, _NAME)}: {late_words(self.context, job.when)}"
-        return self._entry(need, _of_job(job.number), text, "")
+        brief = late_words(self.context, job.when)
+        return self._entry(need, _of_job(job.number), f"{one_line(job.name, _NAME)}: {brief}", "", brief)
 
     def _late(self, need: Need) -> Entry:
         now = task_fields.local_time(self.context.clock.now(), self.context.clock.zone)
         number, name = self._task(need.task)
-        return self._entry(need, number, f"{name}: due {due_dates.when(need.row, now)}", _who(self._line(need.task)))
+        brief = f"due {due_dates.when(need.row, now)}"
+        return self._entry(need, number, f"{name}: {brief}", _who(self._line(need.task)), brief)
 
     def _line(self, uid: str | None) -> TaskLine | None:
         return list_pages.line(self.context.db, uid) if uid is not None else None

@@ -25,7 +25,6 @@ from tui_tasks.tui.widgets.open_needs import (
     REVIEW,
     Need,
     Needs,
-    counted,
     grouped,
     is_new,
     late_number,
@@ -35,7 +34,7 @@ from tui_tasks.tui.widgets.open_needs import (
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.widgets.needs_entries import Entry
+    from tui_tasks.tui.widgets.needs_entries import Entry, NeedsEntries
 
 # The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot.
 _SHARE: Final = 8
@@ -51,6 +50,12 @@ _AROUND_NUMBER: Final = 5
 _ASIDE: Final = 8
 _WIDE_ASIDE: Final = 10
 _AGE: Final = 5
+# In cells, of several things in the last row: the least of each with its number, the least of its words that are cut,
+# the most that are read of them. What parts two.
+_LEAST_OF_ONE: Final = 16
+_SOME_WORDS: Final = 20
+_MOST_BESIDE: Final = 300
+_BETWEEN: Final = "   "
 
 
 class _Columns(NamedTuple):
@@ -72,13 +77,13 @@ class _Columns(NamedTuple):
 
 def rows_for_needs(size: Size, below: int) -> int:
     """Return how many rows there are for what needs the human on a screen of a size that keeps so many rows below: 4 of
-    24, 6 of 40. The last is left for the number of those that have none.
+    24, 6 of 40. The last is left for those that have none.
     """
     return 0 if is_compact(size) else max(0, min(1 - -size.height // _SHARE, size.height - _AROUND - below))
 
 
 class NeedsText(TextDrawing):
-    """Draws a row for each thing that needs the human, as far as the rows suffice, and how many more there are.
+    """Draws a row for each thing that needs the human, as far as the rows suffice; the last has the others.
 
     `rows` returns how many there are, `kinds` the kinds of entries.
     """
@@ -102,10 +107,11 @@ class NeedsText(TextDrawing):
         if not needs:
             return []
         # Imported here, as nothing may need the human when a screen begins.
-        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
+        from tui_tasks.tui.widgets import needs_entries
 
-        words = NeedsEntries(self.context, self.lasts)
-        chosen = _chosen(needs, rows, self._waiting())
+        words = needs_entries.NeedsEntries(self.context, self.lasts)
+        has_all = len(needs) <= rows
+        chosen = needs if has_all else _chosen(needs, rows - 1, self._waiting())
         shown = [words.entry(need) for need in chosen]
         number = max((2, *(cell_len(entry.number) for entry in shown if not entry.need.parts)))
         room = max(8, width - number - _AROUND_NUMBER - _AGE)
@@ -113,16 +119,45 @@ class NeedsText(TextDrawing):
         texts = [self._fitted(entry, columns.beside(entry.number)) for entry in shown]
         keys = {need.key for need in chosen}
         rest = [need for need in needs if need.key not in keys]
-        shared = self._shared([len(text) for text, _ in texts], rows - bool(rest))
+        shared = self._shared([len(text) for text, _ in texts], rows - (not has_all))
         drawn: list[Drawn] = []
         for entry, (text, aside), most in zip(shown, texts, shared, strict=True):
             lines = self._row(entry, text, aside, most, columns.beside(entry.number))
             drawn += lines
             self.acts += [self._act(entry.need)] * len(lines)
         if rest:
-            drawn.append([(self._flag(rest), "$changed"), (safe_line(_more(rest, needs), width - 2), "$muted")])
+            count = f"{'+' * bool(chosen)}{_number(rest, needs)}"
+            beside = self._side_by_side(rest, words, width - cell_len(count) - 2)
+            drawn.append([(self._flag(rest), "$changed"), (count, "$muted"), *beside])
             self.acts.append(self._act(rest[0]))
         return drawn
+
+    def _side_by_side(self, needs: Sequence[Need], words: NeedsEntries, width: int) -> list[Part]:
+        """Return `  ✗ S4 smtp: 535 authentication failed   ◷ S3 due 19:50`: as many as have room for some words each,
+        the first of each kind before others. Where the names of their tasks have no room, they stand without.
+        """
+        ascii_only = self.context.ascii_only
+        entries: list[Entry] = []
+        texts: list[str] = []
+        for count in range(min(len(needs), max(1, width // _LEAST_OF_ONE)), 0, -1):
+            entries = [words.entry(need) for need in _chosen(needs, count, self._waiting())]
+            room = width - sum(cell_len(_head(entry)) + len(_BETWEEN) for entry in entries)
+            texts = [_first_line(entry.text, ascii_only=ascii_only) for entry in entries]
+            if sum(map(cell_len, texts)) > room:
+                texts = [_first_line(entry.brief or entry.text, ascii_only=ascii_only) for entry in entries]
+            if sum(min(cell_len(text), _SOME_WORDS) for text in texts) <= room:
+                break
+        parts: list[Part] = []
+        for entry, text, cells in zip(entries, texts, _widths([cell_len(text) for text in texts], room), strict=True):
+            cut = safe_question if entry.is_question else safe_line
+            gap = _BETWEEN if parts else "  "
+            number = _head(entry).removeprefix(entry.mark)
+            parts += [
+                (f"{gap}{entry.mark}", entry.color),
+                (number, "$muted"),
+                (cut(text, cells, ascii_only=ascii_only), ""),
+            ]
+        return parts
 
     def _act(self, need: Need) -> Act:
         """Return what a click does: show what is decided in the inbox there, and all else where it is."""
@@ -191,19 +226,34 @@ class NeedsText(TextDrawing):
         return [head, *([(indent, ""), (line, "")] for line in shown[1:])]
 
 
-def _more(rest: Sequence[Need], needs: Sequence[Need]) -> str:
-    """Return `+3 more: 2 questions, 1 failed`, in the words in which all `needs` are counted."""
-    counts, plus = tally(rest), "+" * late_number(needs).endswith("+")
-    words = (f"{number}{plus} late" if word == "late" else counted(number, word) for word, number in counts.items())
-    return f"+{sum(counts.values()):,}{plus * ('late' in counts)} more: {', '.join(words)}"
+def _head(entry: Entry) -> str:
+    """Return the mark of one of several in a row, and its number or its agent: `✗ #3 `."""
+    return f"{entry.mark} {entry.number or entry.aside} " if entry.number or entry.aside else f"{entry.mark} "
 
 
-def _chosen(needs: Sequence[Need], rows: int, waiting: Collection[str]) -> list[Need]:
-    """Return what has a row: the questions that block an agent, up to half of the rows, the first of each kind, the
-    first of each agent, then the most urgent. One row is left for the number of the others.
+def _first_line(text: str, *, ascii_only: bool) -> str:
+    return safe_line(text, _MOST_BESIDE, ascii_only=ascii_only)
+
+
+def _widths(wanted: Sequence[int], room: int) -> list[int]:
+    """Return how many cells each text gets: what it wants, or an equal share of what the shorter ones leave."""
+    widths = dict.fromkeys(range(len(wanted)), 0)
+    for done, at in enumerate(sorted(widths, key=wanted.__getitem__)):
+        widths[at] = min(wanted[at], max(0, room) // (len(wanted) - done))
+        room -= widths[at]
+    return list(widths.values())
+
+
+def _number(rest: Sequence[Need], needs: Sequence[Need]) -> str:
+    """Return how many things these stand for, as all `needs` are counted: `3`, or `95+` where not all are read."""
+    counts = tally(rest)
+    return f"{sum(counts.values()):,}{'+' * ('late' in counts and late_number(needs).endswith('+'))}"
+
+
+def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str]) -> list[Need]:
+    """Return so many: the questions that block an agent, up to half of them, the first of each kind, the first of each
+    agent, then the most urgent.
     """
-    if len(needs) <= rows:
-        return list(needs)
     kinds: dict[int, int] = {}
     agents: dict[tuple[int, str], int] = {}
     for at, need in enumerate(needs):
@@ -211,12 +261,12 @@ def _chosen(needs: Sequence[Need], rows: int, waiting: Collection[str]) -> list[
         agents.setdefault((need.kind, need.agent), at)
     is_first = [agents[need.kind, need.agent] == at for at, need in enumerate(needs)]
     blocking = [at for at, need in enumerate(needs) if need.kind == ASKS and need.agent in waiting and is_first[at]][
-        : rows // 2
+        : (number + 1) // 2
     ]
     order = sorted(
         range(len(needs)), key=lambda at: (at not in blocking, kinds[needs[at].kind] != at, not is_first[at])
     )
-    return [needs[at] for at in sorted(order[: max(1, rows - 1)])]
+    return [needs[at] for at in sorted(order[:number])]
 
 
 class NeedsLines(TextLines):
