@@ -190,6 +190,33 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
         assert shown(app).splitlines()[-1].startswith(" a Choose  . Seen  m Message")
 
 
+FAILURE = "exit 1 after {}s\nFAILED tests/test_auth.py::test_login - assert 401 == 200\n"
+
+
+async def test_an_agent_that_fails_again_and_again_shows_the_failures_that_make_it_stuck(plan, make_app):
+    with Store(plan.path) as store:
+        sessions = Sessions(store)
+        sessions.begin("claude", "s", "Make it pass", at(20, 1), "/home/me/code/api")
+        for minute in (2, 3, 5, 8):
+            failed = {"tool_name": "Bash", "tool_use_id": "t", "error": FAILURE.format(minute)}
+            sessions.tell("claude", "s", "PostToolUseFailure", at(20, minute), **failed)
+        store.commit(NoteStuck("claude-3", "failure", "the same failure 3 times", at(20, 3)), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        await go_to(pilot, "claude-3")
+        below_stuck = shown(app).partition("stuck since 20:03")[2].splitlines()[1:]
+        why = "✗ Bash: test_login: assert 401 == 200"
+        assert [line.strip() for line in below_stuck[:2]] == [f"{time}  {why}" for time in ("20:08", "20:05")]
+        assert below_stuck[2].strip() == f"20:03  {why}" and "20:02" not in "".join(below_stuck)
+        assert "tool failed" not in "".join(below_stuck), "the same is not told twice"
+        note = app.screen._note_text.lines(110, 20)
+        assert {style for line in note for text, style in line if why in text} == {"$state-failed"}
+        await settle(pilot, "a", "tab")
+        (row,) = (at for at, line in enumerate(lines(app)) if "stuck: the same failure 3 times" in line)
+        assert lines(app)[row + 1].strip() == why
+
+
 async def test_an_agent_whose_work_is_ready_is_not_at_work(plan, make_app):
     ready = begun(plan, 9)
     counts = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}

@@ -52,9 +52,12 @@ def first_story(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 @pytest.fixture
 def evening(first_story: Plan, tmp_path: Path) -> Plan:
     """That evening; a story adds what it is about."""
-    plan = first_story.copied(tmp_path / "auth.db")
+    return with_scheduler(first_story.copied(tmp_path / "auth.db"))
+
+
+def with_scheduler(plan: Plan) -> Plan:
+    """The same plan with a scheduler that lives, as a run goes on: this process stands for it."""
     with Store(plan.path) as store:
-        # A run goes on, so a scheduler lives: this process stands for it.
         schedulers.put(store.db, Scheduler(*processes.identity(), schedulers.real_path(store.db)))
     return plan
 

@@ -11,10 +11,13 @@ from textual.pilot import Pilot
 
 from tests.tui.evening import in_order
 from tests.tui.plan import Plan, Step, at
-from tests.tui.stories.conftest import Draw
+from tests.tui.sessions import Sessions
+from tests.tui.stories.conftest import Draw, with_scheduler
 from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
+from tui_tasks.core.read.agents import stuck_signs
+from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.task_app import TaskApp
@@ -26,6 +29,11 @@ def at_each_size(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("picture", [f"{name}-{size}" for size in ("120x40", "80x24", "40x12")])
 
 
+PYTEST = """pytest: 1 failed
+E   AssertionError: assert 401 == 200
+FAILED tests/test_token.py::test_expiry - assert 401 == 200
+1 failed, 21 passed in 1.12s
+"""
 IDEAS = (
     (
         "claude-1",
@@ -48,7 +56,7 @@ IDEAS = (
 @pytest.fixture
 def filed(tmp_path: Path) -> Plan:
     """What three agents have filed in the plan; one of them gets nowhere."""
-    return in_order(tmp_path / "auth.db", _filed)
+    return with_scheduler(in_order(tmp_path / "auth.db", _filed))
 
 
 def _filed(plan: Plan) -> list[Step]:
@@ -65,15 +73,24 @@ def _filed(plan: Plan) -> list[Step]:
         later = AddTask("Load test the new store", plan.list_uid, depends_on=(made[0],))
         store.commit(later, actor="claude-1", now=now)
 
+    def begin(store: Store, now: int) -> None:
+        Sessions(store).begin("claude", "s", "Make the token tests pass", now, "/home/me/code/api", project="api")
+
+    def fail(store: Store, now: int) -> None:
+        Sessions(store).tell("claude", "s", "PostToolUseFailure", now, tool_name="Bash", tool_use_id="t", error=PYTEST)
+
     def note(store: Store, now: int) -> None:
-        stuck = NoteStuck("claude-1", "failure", "the same failure 3 times: pytest: 1 failed", at(20, 3))
-        store.commit(stuck, actor="system", now=now)
+        for name, cause in causes(stuck_signs.of_agents(store.db, now), now, Thresholds()).items():
+            if cause.kind == "failure":
+                store.commit(NoteStuck(name, cause.kind, cause.text, cause.since), actor="system", now=now)
 
     def review(store: Store, now: int) -> None:
         store.commit(SetListReview(plan.list_uid, True), actor="human", now=now)
 
     ideas = [(when, file(actor, name, why, fields)) for actor, name, why, when, fields in IDEAS]
-    return [(at(19, 0), review), *ideas, (at(20, 12, 40), file_later), (at(20, 14, 42), note)]
+    failures = [(at(20, minute), fail) for minute in (3, 8, 13)]
+    later = [(at(20, 2), begin), *failures, (at(20, 12, 40), file_later), (at(20, 14, 42), note)]
+    return [(at(19, 0), review), *ideas, *later]
 
 
 async def settled(pilot: Pilot[None]) -> None:

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from tests.tui.evening import in_order
 from tests.tui.plan import Plan, Step, at
-from tests.tui.stories.conftest import SCREENSHOTS, Draw
+from tests.tui.stories.conftest import SCREENSHOTS, Draw, with_scheduler
 from tests.tui.week import BusyWeek
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
@@ -138,7 +138,7 @@ def test_the_list_tells_what_is_due_and_marks_what_is_overdue_where_there_is_no_
         edits = [EditTask(plan[place], {"due": day}) for place, day in due.items()]
         return [(at(16, 4), lambda store, now: store.commit(*edits, actor="human", now=now))]
 
-    plan = in_order(tmp_path / "auth.db", given)
+    plan = with_scheduler(in_order(tmp_path / "auth.db", given))
     draw(make_app(plan.path, list_name=plan.list_uid), run_before=settled)
 
 

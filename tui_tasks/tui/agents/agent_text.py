@@ -18,6 +18,7 @@ from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import asked_for, process
+from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text.glyphs import look
@@ -206,6 +207,16 @@ def latest_words(word: Word | None, context: Context | None = None) -> str:
         return look(word.text).word
     is_of_session = word.kind.startswith("session.")  # its state says the same
     return word.text or ("" if is_of_session else word.kind.replace(".", " ").replace("_", " "))
+
+
+def failure(sign: Sign, context: Context) -> str:
+    """Return `✗ Bash: test_login: assert 401 == 200` of a failure of an agent."""
+    from tui_tasks.text.output_lines import check_failure  # few agents are stuck
+
+    task = live_task(context.db, sign.task) if sign.task else None
+    what = f"#{task.number}" if task is not None else sign.what
+    said = ": ".join(filter(None, (what, check_failure(sign.text))))
+    return f"{look('failed').mark(ascii_only=context.ascii_only)} {said}"
 
 
 def quoted_words(word: Word | None, context: Context) -> str:

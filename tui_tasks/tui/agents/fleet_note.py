@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from tui_tasks.core.read.agents import stuck_signs
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
+from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
 from tui_tasks.text import times
@@ -25,6 +27,8 @@ from tui_tasks.tui.state.context import Context
 
 _MESSAGE_COLORS: Final = {"waiting": "$state-needs-you", "delivered": "$muted", "answered": "$state-done"}
 _MESSAGE_WORDS: Final = {"waiting": "queued"}
+# The most failures of an agent that are shown: as many as make one stuck, by default.
+_MAX_FAILURES: Final = 3
 _SIGNS: Final = {"status": "status", "ran": "scheduled"}
 
 
@@ -42,6 +46,8 @@ class FleetNote(TextDrawing):
         self._member: Member | None = None
         self._words: Sequence[Word] = ()
         self._sent: Sequence[Sent] = ()
+        # The failures because of which it is stuck, oldest first.
+        self._failed: Sequence[Sign] = ()
         self._view: AskView | None = None
         self._drawn: object = None
         self._whole: object = None
@@ -49,6 +55,8 @@ class FleetNote(TextDrawing):
     def put(self, member: Member | None, view: AskView | None, words: Sequence[Word], sent: Sequence[Sent]) -> None:
         """Set the agent to draw, its question, what it said, and the messages sent to it."""
         self._member, self._view, self._words, self._sent = member, view, words, sent
+        stuck = member.stuck if member is not None else None
+        self._failed = stuck_signs.repeated_failures(self.context.db, stuck)[-_MAX_FAILURES:]
 
     @property
     def drawn(self) -> object:
@@ -65,12 +73,14 @@ class FleetNote(TextDrawing):
         self._whole = self._drawn = None
         if member is None:
             return []
-        lines = [*self._trouble(member, width), *self._session(member, width)]
+        trouble = self._trouble(member, width)
+        asked = self._ask(self._view, width) if self._view is not None else []
+        lines = [*trouble, *self._session(member, width)]
+        if len(lines) + len(asked) > room and self._view is not None:
+            # The row has what it was asked for and its tool.
+            lines = [*trouble]
+        lines[len(trouble) : len(trouble)] = self._failures(width, max(0, room - len(lines) - len(asked)))
         if self._view is not None:
-            asked = self._ask(self._view, width)
-            if len(lines) + len(asked) > room:
-                # The row has what it was asked for and its tool.
-                lines = self._trouble(member, width)
             lines += self._fitted(self._view, asked, width, most - len(lines))
             room = max(room, len(lines))
         lines += self._messages(width)
@@ -91,10 +101,11 @@ class FleetNote(TextDrawing):
         return lines[:room]
 
     def _spoken(self) -> Iterator[Word]:
-        """Yield its words without open questions, which are shown whole, and one of runs that follow each other."""
+        """Yield its words without questions and failures that are shown, and one of runs that follow each other."""
         before = ""
         for word in self._words:
             is_shown = word.kind == "ran" == before or (word.kind == "asked" and self._view is not None)
+            is_shown = is_shown or (word.kind == "tool.failed" and bool(self._failed))
             if not is_shown and agent_text.latest_words(word):
                 yield word
             before = word.kind
@@ -111,6 +122,15 @@ class FleetNote(TextDrawing):
             lines.append([(f" stuck since {since}: {safe_line(stuck.text, max(8, width - 24))}", "$state-overdue")])
         if member.no_task:
             lines.append([(f" no task    {safe_line(member.no_task, room)}", "$state-overdue")])
+        return lines
+
+    def _failures(self, width: int, most: int) -> list[Drawn]:
+        """Return the failures because of which it is stuck, newest first."""
+        lines: list[Drawn] = []
+        for failure in self._failed[: -most - 1 : -1]:
+            when = f" {self.context.clock.time_of(failure.at)}  "
+            said = agent_text.failure(failure, self.context)
+            lines.append([(when, "$muted"), (safe_line(said, max(8, width - len(when) - 1)), "$state-failed")])
         return lines
 
     def _session(self, member: Member, width: int) -> list[Drawn]:

@@ -19,6 +19,7 @@ from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.operations.jobs import RequestChecks, WaiveChecks
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read.agents import stuck_signs
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.check_queries import FailedTask
 from tui_tasks.core.read.pages import list_pages
@@ -44,6 +45,9 @@ from tui_tasks.tui.work.review_rows import file_summary
 
 OUTPUT_LINES: Final = 200
 """The most lines of a check's output that are shown."""
+# The most failures of an agent that are shown.
+_MAX_FAILURES: Final = 8
+_FAILED: Final = "$state-failed"
 
 
 class FailedChecks(RowSource[FailedTask]):
@@ -202,6 +206,8 @@ class StuckAgents(RowSource[Member]):
     @override
     def more(self, row: Member) -> list[Part]:
         about = f"at work on {row.task.name}" if row.task is not None else ""
+        if failed := stuck_signs.repeated_failures(self.context.db, row.stuck):
+            return [*([(about, "$muted")] if about else []), (agent_text.failure(failed[-1], self.context), _FAILED)]
         return [(text, "$muted") for text in (about, agent_text.quoted_words(row.word, self.context)) if text]
 
     @override
@@ -210,7 +216,7 @@ class StuckAgents(RowSource[Member]):
 
     @override
     def lines(self, row: Member, room: int, is_named: bool) -> list[Drawn]:
-        """Return its name, why it does not go on, its task, and its last words."""
+        """Return its name, why it does not go on, its task, and its failures, else its last words."""
         why, color = agent_text.matter(row, self.context, row.state)
         lines = [] if is_named else block(agent_text.who(row.name, 40), room, "bold")
         lines += block(why or "not heard", room, color)
@@ -219,7 +225,12 @@ class StuckAgents(RowSource[Member]):
         if task is not None and task.deleted:
             key = self.context.keymap.key_of("stuck_give_back")
             lines += [[], *block(f"{key} brings the task back.", room, "$muted")]
-        said = agent_text.quoted_words(row.word, self.context)
+        failed = stuck_signs.repeated_failures(self.context.db, row.stuck)
+        for one in failed[: -_MAX_FAILURES - 1 : -1]:
+            when = f" {self.context.clock.time_of(one.at)}  "
+            text = safe_line(agent_text.failure(one, self.context), max(8, room - len(when)))
+            lines.append([(when, "$muted"), (text, _FAILED)])
+        said = "" if failed else agent_text.quoted_words(row.word, self.context)
         return lines + ([[], *block(said, room, "$muted")] if said else [])
 
     @override

@@ -147,7 +147,7 @@ def _same_failure(activity: AgentActivity, now: int, limits: Thresholds) -> Caus
         elif sign.kind == "start":
             failed = {same: signs for same, signs in failed.items() if same[1] in ("", sign.what)}
         elif sign.kind == "fail":
-            failed.setdefault((sign.what, sign.task, _normalized(sign.text)), []).append(sign)
+            failed.setdefault(_failure(sign), []).append(sign)
     often = [signs for signs in failed.values() if len(signs) >= limits.failures]
     if not often:
         return None
@@ -156,6 +156,18 @@ def _same_failure(activity: AgentActivity, now: int, limits: Thresholds) -> Caus
     line = next(iter(signs[-1].text.strip().splitlines()), "")
     text = f"{what}{line}"
     return Cause("failure", signs[0].at, f"the same failure {len(signs)} times{': ' * bool(text)}{text}")
+
+
+def repeated(signs: Sequence[Sign], since: int) -> list[Sign]:
+    """Return the failures that a cause of the kind `failure` rests on, oldest first: those like one of that instant."""
+    failed = [sign for sign in signs if sign.kind == "fail" and sign.at >= since]
+    first = {_failure(sign) for sign in failed if sign.at == since}
+    same = ([sign for sign in failed if _failure(sign) == one] for one in first)
+    return max(same, key=len, default=[])
+
+
+def _failure(sign: Sign) -> tuple[str, str, str]:
+    return sign.what, sign.task, _normalized(sign.text)
 
 
 _VARYING: Final = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+(?:[.:]\d+)*", re.IGNORECASE)

@@ -16,8 +16,8 @@ from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.activity import goes_on, speakers, working
-from tui_tasks.core.read.agents.session_queries import Seen
-from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Sign
+from tui_tasks.core.read.agents.session_queries import Seen, Stuck
+from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Sign, repeated
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.schema.tables import EdgeRow, ListRow, TaskRow
@@ -132,6 +132,13 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
             activity = msgspec.structs.replace(activity, waits_for=waiting[name], waits_since=activity.last_seen)
         activities.append(activity)
     return activities
+
+
+def repeated_failures(db: Database, stuck: Stuck | None) -> list[Sign]:
+    """Return the failures because of which an agent is recorded as stuck, oldest first; none with another cause."""
+    if stuck is None or stuck.cause != "failure" or stuck.since is None:
+        return []
+    return repeated(_signs(db, stuck.uid), stuck.since)
 
 
 def _failing(db: Database) -> set[str]:
