@@ -85,6 +85,29 @@ async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_f
             await until(pilot, lambda: "store.put(fresh)" in shown(app))
 
 
+@pytest.mark.parametrize(
+    ("size", "rows"),
+    [
+        ((120, 40), ["•? #4", "•? #7", "•✗ #3"]),
+        ((80, 24), ["•3  ? #4 jose is maintained … Which one?   ✗ #3 test_dst_gap: "]),
+    ],
+)
+@pytest.mark.parametrize("added", [0, 40])
+async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those_that_no_diff_needs(
+    plan, place, make_app, size, rows, added
+):
+    write(place.tree, long_txt="x\n" * added)
+    begin(plan, 9, place, branch=BRANCH)
+    async with make_app(plan.path).run_test(size=size) as pilot:
+        await review(pilot.app, pilot, plan)
+        above = lines(pilot.app)[3:7]
+        if added and size[0] == 120:
+            rows = ["•3  ? #4 jose is "]
+        for line, begins in zip(above, rows, strict=False):
+            assert line.startswith(begins), above
+        assert above[len(rows)].startswith(" no checks ")
+
+
 async def test_a_file_whose_name_is_no_utf_8_is_shown_commented_on_and_sent_back(plan, place, make_app):
     (place.tree / os.fsdecode(b"a\xff.py")).write_text("x = 1\n")
     work = begin(plan, 9, place, branch=BRANCH)
@@ -730,7 +753,7 @@ async def test_files_take_the_lines_that_they_need_and_the_diff_the_others(plan,
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
         assert app.screen.files.size.height == 3
-        assert app.screen.diff.size.height == 14, "what needs the human takes no lines above a diff"
+        assert app.screen.diff.size.height == 13, "what needs the human takes one line above a diff"
 
 
 async def test_on_a_wide_screen_commits_and_checks_stand_below_the_files(plan, place, make_app):

@@ -140,7 +140,7 @@ class NeedsText(TextDrawing):
         entries: list[Entry] = []
         texts: list[str] = []
         for count in range(min(len(needs), max(1, width // _LEAST_OF_ONE)), 0, -1):
-            entries = [words.entry(need) for need in _chosen(needs, count, self._waiting())]
+            entries = [words.entry(need) for need in _chosen(needs, count, ())]
             room = width - sum(cell_len(_head(entry)) + len(_BETWEEN) for entry in entries)
             texts = [_first_line(entry.text, ascii_only=ascii_only) for entry in entries]
             if sum(map(cell_len, texts)) > room:
@@ -285,12 +285,18 @@ class NeedsLines(TextLines):
         id: str,
         kinds: Callable[[], Collection[int]] = lambda: ALL,
         below: int = ROWS_BELOW,
+        most: Callable[[], int] | None = None,
         on_moved: Callable[[int], None] = lambda by: None,
     ) -> None:
-        """`below`: the rows that are kept for what stands below. `on_moved` is called with how many lines that moves
-        down.
+        """`below`: the rows that are kept for what stands below. `most` returns how many rows there are at most.
+        `on_moved` is called with how many lines that moves down.
         """
-        self._most: Callable[[], int] = lambda: rows_for_needs(self.app.size, below)
+
+        def rows() -> int:
+            found = rows_for_needs(self.app.size, below)
+            return min(found, most()) if most is not None else found
+
+        self._most = rows
         self._needs = NeedsText(context, self._most, kinds)
         super().__init__(context, self._needs, id=id)
         self._on_moved = on_moved

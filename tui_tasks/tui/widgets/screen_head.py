@@ -249,18 +249,19 @@ class ScreenHead:
         id: str,
         kinds: Callable[[], Collection[int]] = lambda: ALL,
         below: int = ROWS_BELOW,
+        most: Callable[[], int] | None = None,
         note: Callable[[], str] = lambda: "",
         counts: Callable[[int], Sequence[Group]] | None = None,
     ) -> None:
         """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `below` rows are kept
-        for the screen. `note`: see `TopLine`. `counts` returns the screen's own counts for a width: then nothing else
-        here counts.
+        for the screen. `most`: see `NeedsLines`. `note`: see `TopLine`. `counts` returns the screen's own
+        counts for a width: then nothing else here counts.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title)
         self._agents = agent_line(context, id=f"{id}-agents")
         self._counts = counts_line(context, id=f"{id}-now", own=counts)
-        self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below)
+        self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below, most=most)
         self._rule = ChangesRule(
             context, id=f"{id}-rule", has_changes=counts is None, has_rows=lambda: bool(self._needs.needed)
         )

@@ -31,6 +31,8 @@ from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
+from tui_tasks.tui.widgets.open_needs import ALL, REVIEW
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import diff_lines, review_rows, review_text
@@ -60,6 +62,12 @@ LOOK_SECONDS: Final = 1.0
 # The lines below the head that are neither of the files nor of the diff, and the least lines of the files.
 _AROUND: Final = 4
 _LEAST_FILES: Final = 3
+# What has rows above a review, and how many at most. The lines of the screen beside those and the diff, and of the
+# diff beside those that were changed.
+_ABOVE: Final = tuple(kind for kind in ALL if kind != REVIEW)
+_MOST_ABOVE: Final = 4
+_AROUND_DIFF: Final = 8
+_AROUND_CHANGED: Final = 8
 
 
 class ReviewScreen(Overlay):
@@ -102,7 +110,9 @@ class ReviewScreen(Overlay):
         self.diff = VirtualList(context, SideRows(context), id="diff")
         self._file_rows: InMemorySource[FileRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
         self._side_rows: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
-        self._head = ScreenHead(context, self._title, id="review", kinds=lambda: ())
+        self._head = ScreenHead(
+            context, self._title, id="review", kinds=lambda: _ABOVE, below=ROWS_AND_DETAIL, most=self._rows_above
+        )
         self._facts_line = FrameLine(context, self._facts_parts, id="review-facts")
         self._summary = TextLines(context, review_text.WorkSummary(context, lambda: self.facts), id="work-summary")
         self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
@@ -252,9 +262,9 @@ class ReviewScreen(Overlay):
             self.files.show(self._file_rows, rows[0 if wants_summary else 1].key)
         else:
             self.files.change(changed)
+        self._head_again()
         self._fit_files()
         self.files.redraw()
-        self._head_again()
         self.show_side()
 
     def _fit_files(self) -> None:
@@ -265,6 +275,13 @@ class ReviewScreen(Overlay):
         if high != self._files_high:
             self._files_high = high
             self.files.styles.height = high
+
+    def _rows_above(self) -> int:
+        """Return how many rows what needs the human has: one, and more where the longest diff leaves lines free."""
+        if self.review is None or not is_wide(self.size):
+            return 1
+        longest = max(((one.insertions or 0) + (one.deletions or 0) for one in self.review.files), default=0)
+        return max(1, min(_MOST_ABOVE, self.size.height - _AROUND_DIFF - _AROUND_CHANGED - longest))
 
     def _head_again(self) -> None:
         for part in (self._head, self._facts_line, self._summary):
@@ -382,9 +399,9 @@ class ReviewScreen(Overlay):
 
     def on_resize(self) -> None:
         """Draw for the new size."""
+        self._head_again()
         self._fit_files()
         self.call_after_refresh(self.show_side)
-        self._head_again()
 
     def _note_painted(self) -> None:
         if self.is_active and self.is_open:
