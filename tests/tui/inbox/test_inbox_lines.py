@@ -74,7 +74,7 @@ async def test_each_entry_has_the_rows_it_needs_while_rows_are_free(every_kind, 
         text = " ".join(" ".join(in_list(app)).split())
         assert "it to be in the end?" in text, "the question whole"
         assert "1 memory 2 disk" in text
-        assert "E AssertionError: 401 is not 200" in text, "why the check has failed"
+        assert "tests failed: AssertionError: 401 is not 200" in text, "why the check has failed"
         assert "M src/keys.py +3 -1 M tests/test_keys.py +4" in text, "the files of work to review"
 
 
