@@ -46,7 +46,7 @@ async def test_kinds_stand_in_the_order_of_their_urgency(every_kind, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
         kinds = [getattr(row, "kind", "ask") for row in app.screen.listed.rows]
-        assert list(dict.fromkeys(kinds)) == ["ask", "left", "failed", "held", "work", "task"]
+        assert list(dict.fromkeys(kinds)) == ["ask", "left", "failed", "task", "work", "held"]
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -57,9 +57,9 @@ async def test_number_text_agent_and_age_of_all_kinds_stand_in_the_same_columns(
         rows = [line for line in in_list(app) if "#" in line[:6]]
         assert len(rows) == len(app.screen.listed.rows)
         assert {line.index("#") for line in rows} == {4}
-        titles = ("jose is", "Approve:", "Ship auth", "Write integration", "accept? Rewrite", "Old cookie", "Fix flaky")
+        titles = ("jose is", "Approve:", "Ship auth", "Write integration", "Fix flaky", "Old cookie", "accept? Rewrite")
         assert {line.index(title) for line, title in zip(rows, titles, strict=True)} == {9}
-        names = ("claude-1", "claude-2", "claude-1", "claude-1", "codex-12", "robot-1", "claude-2")
+        names = ("claude-1", "claude-2", "claude-1", "claude-1", "claude-2", "robot-1", "codex-12")
         assert len({line.rindex(name) for line, name in zip(rows, names, strict=True)}) == 1
         assert len({len(line) for line in rows}) == 1, "ages end in one column"
 

@@ -46,7 +46,7 @@ def state(app, uid: str) -> tuple[str, bool]:
 
 async def open_review(pilot) -> None:
     """There are questions in the plan: held tasks stand below them."""
-    await settle(pilot, "a", "tab")
+    await settle(pilot, "a", "tab", "tab")
     assert pilot.app.screen.item.kind == "held"
 
 
@@ -153,7 +153,7 @@ async def test_what_is_marked_or_filtered_is_decided_together(plan, filed, make_
         await settle(pilot, "y")
         assert [state(app, uid)[1] for uid in filed] == [False, True, False]
         assert app.screen.item is None
-        await settle(pilot, "escape", "tab")
+        await settle(pilot, "escape", "tab", "tab")
         assert app.screen.row.uid == filed[1]
         await settle(pilot, "u")
         assert [state(app, uid)[1] for uid in filed] == [True, True, True]
@@ -281,15 +281,21 @@ async def test_what_is_filed_while_one_looks_comes_in_below_and_the_cursor_stays
         assert "◇ 4 to accept" in counts_line(app)
 
 
-async def test_without_questions_the_inbox_opens_on_what_was_filed(plan, filed, make_app):
+async def test_without_questions_the_inbox_opens_on_what_has_failed_and_then_on_what_was_filed(plan, filed, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         app.state.asks.clear()
         await settle(pilot, "a")
-        assert app.screen.row.uid == filed[0]
+        assert app.screen.item.need.task == plan[3]
         await settle(pilot, "escape")
         assert not isinstance(app.screen, Inbox)
+        by_agent(plan, "human", EditTask(plan[3], {"status": "done"}))
+        await until(pilot, lambda: not app.state.failed_tasks)
+        app.state.asks.clear()
+        await settle(pilot, "a")
+        assert app.screen.row.uid == filed[0]
+        await settle(pilot, "escape")
 
 
 async def test_a_list_is_put_under_review_from_the_palette_and_taken_out(plan, make_app):
@@ -314,7 +320,7 @@ async def test_25_are_triaged_by_the_keyboard_in_two_keys_each(plan, make_app, s
         uids = [made.uid for made in store.commit(*add, actor="claude-1", now=NOW)]
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
-        keys = ["a", "tab"]
+        keys = ["a", "tab", "tab"]
         for number in range(25):
             keys += ["x", "n", "o", "enter"] if number % 5 == 4 else ["y"]
         await settle(pilot, *keys)

@@ -87,7 +87,7 @@ class Stage:
         """Open the inbox, on the first row of its kind."""
         await self.sees()
         await self.press("a")
-        while part and self.app.screen.item is None:
+        while part and (self.app.screen.item is None or self.app.screen.item.kind != part):
             await self.press("tab")
         await self.stands()
 

@@ -64,7 +64,7 @@ def file_task(plan: Plan, name: str, description: str) -> None:
 async def test_nothing_is_hidden_in_the_description_of_a_held_task(plan: Plan, make_app, trick: str, size) -> None:
     text, sign = (HIDDEN | UNSEEN)[trick]
     file_task(plan, "Mend it", text)
-    assert packed(sign) in await on_screen(make_app, plan, "a", "tab", size=size)
+    assert packed(sign) in await on_screen(make_app, plan, "a", "tab", "tab", size=size)
 
 
 @pytest.mark.parametrize("trick", [*HIDDEN, *UNSEEN])
@@ -73,7 +73,7 @@ async def test_nothing_is_hidden_in_the_prompt_of_a_held_job(plan: Plan, make_ap
     with Store(plan.path) as store:
         store.review = lambda: ReviewPolicy(jobs=True)
         store.commit(CreateJob("nightly", "adhoc", "", text, "UTC"), actor="claude-1", now=NOW)
-    assert packed(sign) in await on_screen(make_app, plan, "a", "tab")
+    assert packed(sign) in await on_screen(make_app, plan, "a", "tab", "tab")
 
 
 @pytest.mark.parametrize("trick", UNSEEN)
@@ -81,12 +81,12 @@ async def test_nothing_is_hidden_in_the_name_of_a_held_task(plan: Plan, make_app
     text, sign = UNSEEN[trick]
     file_task(plan, text, "")
     # In its row, and above its text.
-    assert (await on_screen(make_app, plan, "a", "tab")).count(packed(sign)) == 2
+    assert (await on_screen(make_app, plan, "a", "tab", "tab")).count(packed(sign)) == 2
 
 
 async def test_a_non_joiner_of_a_script_that_needs_it_stays_in_a_held_task(plan: Plan, make_app) -> None:
     file_task(plan, PERSIAN, PERSIAN)
-    drawn = await on_screen(make_app, plan, "a", "tab")
+    drawn = await on_screen(make_app, plan, "a", "tab", "tab")
     assert drawn.count(PERSIAN) == 3
     assert "U+200C" not in drawn
 

@@ -103,7 +103,7 @@ async def settled(pilot: Pilot[None]) -> None:
 def test_what_agents_have_filed_waits_with_who_and_why(
     filed: Plan, make_app: MakeApp, draw: Draw, picture: str
 ) -> None:
-    draw(make_app(filed.path), press=["a", "tab", "tab"], run_before=settled)
+    draw(make_app(filed.path), press=["a", *["tab"] * 5], run_before=settled)
 
 
 @at_each_size("stuck")
@@ -122,4 +122,4 @@ def test_a_job_that_an_agent_has_made_waits_with_what_it_does_and_when(
         job = CreateJob("Nightly backup", "scheduled", "", prompt, "Europe/Berlin", schedule=every_night)
         thoughts = {"thoughts": "Nothing backs it up."}
         store.commit(job, actor="codex-1", now=at(19, 58, 40), why=thoughts)
-    draw(make_app(plan.path), press=["a", "tab"], run_before=settled)
+    draw(make_app(plan.path), press=["a", "G"], run_before=settled)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.app_state import AppState
     from tui_tasks.tui.state.context import Context
 
-ASKS, AGENTS, CHECKS, HELD, REVIEW, FAILED, JOBS, LATE_JOBS, LATE = range(9)
-"""The kinds, most urgent first: questions and permissions, agents in trouble, failed checks, held tasks, work to
-review; tasks and jobs that failed; jobs and tasks that are late.
+ASKS, AGENTS, CHECKS, FAILED, JOBS, LATE_JOBS, LATE, REVIEW, HELD = range(9)
+"""The kinds, most urgent first: questions and permissions, agents in trouble, failed checks; tasks and jobs that
+failed; jobs and tasks that are late; work to review, held tasks.
 """
 ALL: Final = tuple(range(9))
 FAILURES: Final = (FAILED, JOBS, LATE_JOBS, LATE)
