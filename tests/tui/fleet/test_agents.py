@@ -389,6 +389,8 @@ async def test_a_question_that_was_answered_reads_with_the_answer_and_not_as_ope
         assert "answered" not in row_of(app, "claude-3")
         await settle(pilot, "y", "j")
         await until(pilot, lambda: 'answered "yes" by you' in row_of(app, "claude-3"))
+        app.screen.window.move_to("claude-3")
+        await until(pilot, lambda: '20:00  ? asked, answered "yes" by you' in shown(app))
 
 
 @pytest.mark.parametrize("size", SIZES)

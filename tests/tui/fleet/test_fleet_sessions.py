@@ -29,10 +29,18 @@ from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
-from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEnded, SessionReport, TurnFailed
+from tui_tasks.core.operations.sessions import (
+    EndSession,
+    Process,
+    PromptSubmitted,
+    SessionEnded,
+    SessionReport,
+    TurnFailed,
+)
 from tui_tasks.core.operations.tasks import EditTask, EnsureList, SetListReview
 from tui_tasks.core.operations.work import CountWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import agent_states, fleet
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
@@ -597,6 +605,23 @@ async def test_those_that_finished_are_told_from_those_whose_process_ended(plan,
         await settle(pilot, "A")
         assert " ! 1 gone " in counts_line(app)
         assert "· 1 gone, 1 finished" in shown(app)
+
+
+async def test_a_program_without_hooks_has_no_turn_to_end_and_finishes_with_its_process(plan, make_app):
+    with Store(plan.path) as store:
+        (work,) = store.commit(StartWork(plan[9], "robot", "/repo", "/trees/9"), actor="human", now=NOW)
+        store.commit(RunWork(work.uid, prompt="Do it."), actor="human", now=NOW)
+        app = make_app(plan.path)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await settle(pilot, "A")
+            await go_to(pilot, "robot-1")
+            assert "End turn" not in shown(app).splitlines()[-1]
+            await settle(pilot, "x")
+            assert said(app).endswith("robot-1 has no hooks: it hears nothing. : discard on its task ends it.")
+        store.commit(EditTask(plan[9], {"status": "done"}), actor="robot-1", now=NOW)
+        store.commit(EndSession("robot-1", "its process has ended"), actor="system", now=NOW)
+        (robot,) = (one for one in fleet.everyone(store.db, 0) if one.name == "robot-1")
+    assert agent_states.has_finished(robot)
 
 
 async def test_one_that_is_gone_and_has_left_a_task_has_a_line_above_those_that_work(plan, make_app):

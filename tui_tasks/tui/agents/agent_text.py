@@ -17,7 +17,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.read.agents.session_queries import asked_for, process
+from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -57,6 +57,13 @@ def _only(options: Sequence[str], words: frozenset[str], otherwise: str) -> str 
     if len(matches) > 1:
         matches = [option for option in matches if option.casefold() in words]
     return matches[0] if len(matches) == 1 else None
+
+
+def has_hooks(session: AgentSession) -> bool:
+    """Return whether a session is of a program whose hooks bring it what the human sends."""
+    from tui_tasks.hooks import PROGRAMS
+
+    return session.program in PROGRAMS
 
 
 def approving(options: Sequence[str]) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import job_queries, work_queries
 from tui_tasks.core.read.pages import change_summaries
@@ -61,9 +62,18 @@ class FleetActions(Controller):
                 return f"{name} is suspended: continue its process first (fg, or kill -CONT)"
             if member.state in NO_TURN:
                 return Sentence(f"{name} is {member.state}: it has no turn to end.")
+            if not agent_text.has_hooks(member.session):
+                key = self._context.keymap.key_of("palette")
+                end = f" {key} discard on its task ends it." if self._work_here() is not None else ""
+                return Sentence(f"{name} has no hooks: it hears nothing.{end}")
         if action.id == "agent_give_back" and self._task_to_give_back() is None:
             return f"{name} has no task"
         return why_not_yet(member.name) if action.writes and not self._fleet.has_stood() else None
+
+    def _work_here(self) -> Work | None:
+        """Return the work on which the agent under the cursor was started."""
+        member = self._fleet.member
+        return work_queries.of_agent(self._context.db, member.name) if member is not None else None
 
     async def do_agent_stop(self) -> None:
         """End its turn, with a message of why."""
@@ -258,7 +268,8 @@ def fleet_hints(fleet: Fleet) -> Sequence[Hint]:
     is_stuck = member is not None and (member.stuck is not None or member.name in fleet.have_left)
     has_task = member is not None and (member.failed_task is not None or (member.task is not None and is_stuck))
     back = ("agent_give_back",) if has_task else ()
-    has_turn = member is not None and member.session is not None and member.state not in ("gone", *NO_TURN)
+    hears = member is not None and member.session is not None and agent_text.has_hooks(member.session)
+    has_turn = member is not None and hears and member.state not in ("gone", *NO_TURN)
     stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
     # One that has ended reads nothing.
     has_ended = member is not None and member.failed_work is not None

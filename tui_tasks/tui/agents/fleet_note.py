@@ -87,13 +87,14 @@ class FleetNote(TextDrawing):
         for word in self._spoken():
             when = f" {self.context.clock.time_of(word.at)}  "
             mark = f"{sign(_SIGNS[word.kind], ascii_only=self.context.ascii_only)} " if word.kind in _SIGNS else ""
-            mark = "? " if word.kind == "asked" else mark
             task = agent_text.live_task(self.context.db, word.task) if word.task else None
             about = f"#{task.number}  " if task is not None else ""
             job = f"{safe_line(word.job, 40)}: " if word.job else ""
-            said = safe_line(
-                mark + job + agent_text.latest_words(word, self.context), max(8, width - len(when + about) - 1)
-            )
+            words = agent_text.latest_words(word, self.context)
+            if word.kind == "asked":
+                # The time beside it is that of the question, not of its answer.
+                mark = "? asked, " if words != word.text else "? "
+            said = safe_line(mark + job + words, max(8, width - len(when + about) - 1))
             lines.append([(when + about, "$muted"), (said, "")])
         if member.task is not None and member.is_quiet(self.context.clock.now(), self._quiet_after):
             quiet = duration(self._quiet_after, 1)

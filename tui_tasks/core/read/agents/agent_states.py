@@ -63,9 +63,11 @@ def reported_state(member: Member, now: int, quiet_after: int) -> str:
 
 def has_finished(member: Member) -> bool:
     """Return whether an agent that is gone has ended as it should: with no task, claim or question, none taken from it
-    since, and not by its process's end alone.
+    since, and not by the end of its machine, or of its process where its program reports its end.
     """
-    is_lost = member.session is not None and member.session.ended_by in ("process", BY_MACHINE)
+    session = member.session
+    reports = session is not None and not session.session.startswith(PLACEHOLDER)
+    is_lost = session is not None and session.ended_by in (BY_MACHINE, *(("process",) if reports else ()))
     has_open = member.task is not None or member.ask is not None or bool(member.lapsed) or member.left_undone
     return member.state == "gone" and not has_open and not is_lost
 
