@@ -31,6 +31,7 @@ from tui_tasks.core.operations.work import (
 )
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents.session_rules import agent_of
 from tui_tasks.core.store import Store
@@ -255,12 +256,15 @@ def test_an_undo_passes_over_a_merge_that_was_taken_back_and_what_that_did_to_th
         human(Undo())
 
 
-def test_comments_that_an_agent_has_are_not_taken_back(human, task):
+def test_comments_that_an_agent_has_are_not_taken_back(store, human, task):
     work = human(start(task))
     human(WorkReady(work.uid))
     human(CommentWork(work.uid, "what if put fails?"))
-    with pytest.raises(CannotUndo, match="has sent comments to an agent"):
+    with pytest.raises(CannotUndo, match="has sent comments to an agent") as refused:
         human(Undo())
+    changes = (refused.value.change, refused.value.before)
+    described = [change_summaries.description(store.db, change, undone=False) for change in changes]
+    assert described == ["#1 Rotate keys: comment sent", "#1 Rotate keys: agent started"]
 
 
 @pytest.mark.parametrize("end", ["fails", "ends"])

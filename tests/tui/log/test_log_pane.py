@@ -27,7 +27,7 @@ from tui_tasks.core.operations.tasks import (
     MoveTask,
     SetListReview,
 )
-from tui_tasks.core.operations.work import FailWork, RunWork, StartWork
+from tui_tasks.core.operations.work import FailWork, RunWork, SetWork, StartWork
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents.session_queries import ADDED_BY_HUMAN, PROMPT_OF_WORK
 from tui_tasks.core.read.pages import log_lines, log_pages
@@ -609,6 +609,7 @@ def test_every_kind_of_entry_has_words(tmp_path):
         do(Undo())
         three = do(AddTask("three", home.uid))[0]
         work = do(StartWork(three.uid, "robot", "/repo", "/trees/1", makes_worktree=False))[0]
+        do(SetWork(work.uid, {"intent": {"step": "x"}, "kept": {}}))
         do(RunWork(work.uid, prompt=f"{PROMPT_OF_WORK}3: three\n\n{ADDED_BY_HUMAN}Be brief.\n\nYou are in /trees/1."))
         do(EndSession(work.agent, "its process has ended"), FailWork(work.uid, "exit 3"), actor="system")
         lines = log_pages.page(store.db, log_pages.FIRST, 100)
@@ -631,7 +632,6 @@ def test_every_kind_of_entry_has_words(tmp_path):
         ("status", "pending → in progress"),
         ("claim", "claimed for robot-1"),
         ("work", "work of robot-1 started"),
-        ("session", "session started"),
         ("session", "asked for: Be brief."),
         ("work", "work of robot-1 now working"),
         ("session", "session of robot-1 ended"),

@@ -77,6 +77,14 @@ _WORDS: Final = {
     "job.deleted": "deleted",
 }
 """What a change did to one thing, by the kind of its entry."""
+_WORK_WORDS: Final = {
+    "work.started": "agent started",
+    "work.merged": "work merged",
+    "work.discarded": "work discarded",
+    "work.restored": "work brought back",
+    "work.commented": "comment sent",
+}
+"""What a change did that changes a task for the sake of its work: it is described by this alone."""
 _PLAIN_VALUES: Final = ("status", "enabled")
 _WITH_VALUES: Final = ("status", "name", "agent", "due", "estimate")
 """Fields of which a description of a change has the values, as of all that are on or off; of `_PLAIN_VALUES` it has
@@ -148,13 +156,18 @@ def description(db: Database, change: int, *, undone: bool, on_screen: bool = Fa
     arrow = "→" if on_screen else "->"
     # By what each entry is about, as a task may have several: its status and the reason for that.
     done: dict[tuple[str, str], dict[str, None]] = {}
+    by_work: dict[str, str] = {}
     for page in journal.of_change(db, change):
         for part in page:
+            if part.kind in _WORK_WORDS and part.task is not None:
+                by_work.setdefault(part.task, _WORK_WORDS[part.kind])
             if part.kind in vocab.UNDOABLE:
                 about = ("task", part.task) if part.task is not None else (part.kind.partition(".")[0], part.uid)
                 words = done.setdefault(about, {})
                 if len(done) <= _MAX_READ:
                     words.update(dict.fromkeys(_words_of(journal.entry(db, part.seq), arrow, undone=undone)))
+    for task, words_of_work in by_work.items():
+        done["task", task] = {words_of_work: None}
     # The first task of a list makes the list, which goes without saying.
     subjects = [about for about in done if about[0] == "task"] or list(done)
     named = ", ".join(_name_of(db, *about, on_screen=on_screen) for about in subjects[:MAX_NAMES])

@@ -60,6 +60,8 @@ HIDDEN: Final = (
     *("job.advanced", "job.pruned", "job.stopping", "run.agent", rebalancing.KIND),
     *("check.queued", "check.started", "check.ended", "check.pruned"),
 )
+NEWS_OF_WORK: Final = ("state", "summary", "limits", "pull_request", "terminal", "machine")
+"""The columns of a work whose new value is news for people."""
 
 J = JournalRow
 
@@ -196,7 +198,13 @@ _COLUMNS = (
 def _is_shown() -> Any:
     """Return the condition that an entry is shown: entries of mere bookkeeping are not."""
     kept = fn.IIF(J.kind == "job.decided", fn.COALESCE(journal.value_of(J.new, "decision"), "ran"), "") != "ran"
-    return J.kind.not_in(HIDDEN) & kept
+    # Other columns of a work hold steps of git, and what brings it back.
+    news = fn.COALESCE(*(fn.NULLIF(journal.value_of(J.new, name), "") for name in NEWS_OF_WORK), "")
+    has_news = fn.IIF(J.kind == "work.updated", news, "news") != ""
+    # A session starts once, then its process is known; one that had ended starts again.
+    starts = fn.COALESCE(journal.value_of(J.new, "uid"), fn.json_type(J.new, "$.ended_at"), "")
+    starts = fn.IIF(J.kind == "session.started", fn.IIF(fn.json_valid(J.new), starts, ""), "starts") != ""
+    return J.kind.not_in(HIDDEN) & kept & has_news & starts
 
 
 def is_shown_with_previous() -> Any:
