@@ -174,7 +174,7 @@ def test_a_digest_says_that_the_task_of_a_failed_work_is_deleted(store: Store, c
     uid = day.crash("Fix flaky test")
     day.commit("human", DeleteTask(uid))
     (line,) = day.digest().parts["failed"]
-    assert (line.group, line.text) == ("dropped", "robot-1 was killed, and is deleted now")
+    assert (line.group, line.text) == ("dropped", "robot-1 was killed; the task is deleted now")
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_digest_says_that_the_task_of_a_lapsed_claim_is_deleted(store: Store, 
     day = Day(store, clock)
     day.commit("human", DeleteTask(day.lapse("Fix flaky test")))
     (line,) = day.digest().parts["failed"]
-    assert (line.group, line.text) == ("dropped", "its claim lapsed, and is deleted now")
+    assert (line.group, line.text) == ("dropped", "its claim lapsed; the task is deleted now")
 
 
 def test_a_lapsed_claim_is_over_when_its_task_is_done_and_failed_when_that_has_failed(

@@ -266,11 +266,11 @@ async def test_an_agent_of_single_calls_is_at_work_between_them_and_gone_after_a
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         assert "working" in row_of(app, "robin")
-        assert "left #7" not in row_of(app, "robin")
+        assert "#7 left" not in row_of(app, "robin")
     app = make_app(plan.path, config=Config(quiet_after=5))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert "left #7 in progress" in row_of(app, "robin")
+        assert "#7 left in progress" in row_of(app, "robin")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -576,6 +576,8 @@ async def test_a_key_that_moves_acts_after_one_that_was_refused(plan, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         app.screen.window.move_to("watcher")
+        await settle(pilot, "y")
+        assert said(app) == "watcher asks nothing."
         await settle(pilot, "x")
         assert said(app) == "watcher has no turn to end: pause it, or write to it."
         first = app.screen.listed.rows[0].name

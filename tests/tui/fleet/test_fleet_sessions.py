@@ -633,7 +633,7 @@ async def test_one_that_is_gone_and_has_left_a_task_has_a_line_above_those_that_
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         assert app.screen.listed.rows[0].name == "claude-1"
-        assert "left #5 in progress" in row_of(app, "claude-1")
+        assert "#5 left in progress" in row_of(app, "claude-1")
 
 
 async def test_a_prompt_that_cannot_become_a_task_says_why(plan, make_app):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -11,12 +13,15 @@ from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import fleet
 from tui_tasks.core.read.agents.left_tasks import LeftTask
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
+from tui_tasks.tui.inbox import row_sources
 from tui_tasks.tui.inbox.inbox_lines import InboxItem
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.screens import project_picker
@@ -151,6 +156,14 @@ async def test_the_task_of_an_agent_that_is_stuck_says_so_in_its_row_and_is_give
         await settle(pilot, "s", "p")
         task = task_queries.task(app.link.db, plan[5])
         assert (task.status, task.agent) == ("pending", None)
+
+
+def test_a_row_says_once_that_an_agent_is_at_work_on_its_task(plan):
+    by_agent(plan, "robin", EditTask(plan[8], {"status": "in_progress"}))
+    with Store(plan.path) as store:
+        (robin,) = (one for one in fleet.everyone(store.db, 0) if one.name == "robin")
+    source = cast(row_sources.StuckAgents, SimpleNamespace(context=SimpleNamespace(db=None)))
+    assert row_sources.StuckAgents.more(source, robin) == [("at work on Backup restore drill", "$muted")]
 
 
 def test_the_shell_says_which_task_was_left(plan, left, capsys):

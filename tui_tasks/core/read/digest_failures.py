@@ -65,13 +65,21 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
         state = _state(db, one, ok_since, now)
         text = f"{one.text} ({many} times)" if many > 1 else one.text
         if one.status is not None and state not in (FAILED, CLAIM_LAPSED):
-            text += f", and is {one.status.replace('_', ' ')} now"
+            text += f"; {_task_now(db, one)}"
         elif state == OK_AGAIN:
             text += ", ok again"
         yield DigestLine(
             "failed", one.kind, one.uid, one.name, one.who, text, one.at, tuple(one.entries), one.task, many,
             state=state, recovery=Recovery(one.what, one.reason, many, ok_since) if ok_since is not None else None,
         )  # fmt: skip
+
+
+def _task_now(db: Database, one: _Failure) -> str:
+    """Return what has become of the task that failed."""
+    line = list_pages.line(db, one.task) if one.status == "done" and one.task is not None else None
+    if line is not None and line.who not in (one.who, vocab.HUMAN):
+        return f"{line.who} has done it since"
+    return f"the task is {(one.status or '').replace('_', ' ')} now"
 
 
 def _state(db: Database, one: _Failure, ok_since: int | None, now: int) -> str:

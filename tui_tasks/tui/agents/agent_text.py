@@ -276,7 +276,7 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     if state in ENDED and member.task is None and session is not None and (lost := _lost(context, member.name)):
         return lost, "$muted"
     if state in ("gone", "left") and member.task is not None:
-        return f"left #{member.task.number} in progress", "$state-overdue"
+        return f"#{member.task.number} left in progress", "$state-overdue"
     if state in ("left", "quiet", "idle") and member.task is None and member.lapsed_claim is not None:
         return agent_states.lapsed_text(member, now), "$state-overdue"
     if member.near is not None:

@@ -151,7 +151,12 @@ class FleetAnswers(Controller):
         ask = self._fleet.ask
         if (answer := self._fleet.answered) is not None:
             return Sentence(f"Already answered: {safe_line(answer, 40)}.")
-        return "it asks nothing" if ask is None else why_unanswerable(self._context.db, ask)
+        if ask is None:
+            member = self._fleet.member
+            if member is None:
+                return "no agent here"
+            return Sentence(f"{agent_text.who(member.name, 30)} asks nothing.")
+        return why_unanswerable(self._context.db, ask)
 
     @override
     def takes_key(self, action: Action) -> bool:

@@ -382,4 +382,5 @@ class GlobalActions(Controller):
         if need.task is not None or need.job is not None:
             entry = NeedsEntries(context, lambda span: None).entry(need)
             about = " ".join(filter(None, (entry.number, safe_line(entry.text, 60))))
-            context.say(f"{found.index(need) + 1} of {len(found)}: {need.word}, {about}")
+            word = "" if entry.text.startswith(need.word) else f"{need.word}, "
+            context.say(f"{found.index(need) + 1} of {len(found)}: {word}{about}")

@@ -208,7 +208,10 @@ class StuckAgents(RowSource[Member]):
         about = f"at work on {row.task.name}" if row.task is not None else ""
         if failed := stuck_signs.repeated_failures(self.context.db, row.stuck):
             return [*([(about, "$muted")] if about else []), (agent_text.failure(failed[-1], self.context), _FAILED)]
-        return [(text, "$muted") for text in (about, agent_text.quoted_words(row.word, self.context)) if text]
+        # That it has begun its task goes without saying.
+        is_said = bool(about) and row.word is not None and row.word.kind == "status"
+        said = "" if is_said else agent_text.quoted_words(row.word, self.context)
+        return [(text, "$muted") for text in (about, said) if text]
 
     @override
     def name(self, row: Member) -> str:
