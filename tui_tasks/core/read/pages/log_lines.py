@@ -202,8 +202,8 @@ def _is_shown() -> Any:
     news = fn.COALESCE(*(fn.NULLIF(journal.value_of(J.new, name), "") for name in NEWS_OF_WORK), "")
     has_news = fn.IIF(J.kind == "work.updated", news, "news") != ""
     # A session starts once, then its process is known; one that had ended starts again.
-    starts = fn.COALESCE(journal.value_of(J.new, "uid"), fn.json_type(J.new, "$.ended_at"), "")
-    starts = fn.IIF(J.kind == "session.started", fn.IIF(fn.json_valid(J.new), starts, ""), "starts") != ""
+    begun = fn.COALESCE(journal.value_of(J.new, "uid"), fn.json_type(J.new, "$.ended_at"), "")
+    starts = fn.IIF(J.kind == "session.started", fn.IIF(fn.json_valid(J.new), begun, ""), "starts") != ""
     return J.kind.not_in(HIDDEN) & kept & has_news & starts
 
 
