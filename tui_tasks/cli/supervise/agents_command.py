@@ -77,6 +77,8 @@ def _states(store: Store) -> dict[str, tuple[str, str]]:
     for member in fleet.everyone(store.db, 0, seen_at=local_values.seen_at(store.db)):
         state = agent_states.state_of(member, now, quiet_after)
         more = [member.message] if member.paused else left.get(member.name, [])
+        if state == "stuck" and not more and (lapsed := agent_states.lapsed_text(member, now)):
+            more = [lapsed]
         more += [f"asks: {member.ask.question}"] if member.ask is not None else []
         more += [safe_ends(member.failed_work.text, _WORDS - 8)] if member.failed_work is not None else []
         states[member.name] = AGENT_LOOKS[state].word, "; ".join(more)

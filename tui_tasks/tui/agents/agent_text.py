@@ -277,8 +277,9 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return lost, "$muted"
     if state in ("gone", "left") and member.task is not None:
         return f"#{member.task.number} left in progress", "$state-overdue"
-    if state in ("left", "quiet", "idle") and member.task is None and member.lapsed_claim is not None:
-        return agent_states.lapsed_text(member, now), "$state-overdue"
+    has_lost = state in ("left", "quiet", "idle", "stuck") and member.task is None
+    if has_lost and (lapsed := agent_states.lapsed_text(member, now)):
+        return lapsed, "$state-overdue"
     if member.near is not None:
         return member.near, "$state-overdue"
     if member.tool is not None:

@@ -372,6 +372,8 @@ class FleetRows(RowDrawing[FleetRow]):
         """Return since when an agent is in its state; the question of one that works on has an age of its own."""
         if state == "stuck" and row.stuck is not None:
             return row.stuck.since
+        if state == "stuck" and row.refused_claim is not None:
+            return row.refused_claim.at
         if state == "ready":
             return next((since for work, since in self.context.state.to_review if work.agent == row.name), row.since)
         return row.task.started_at if state == "asking" and row.task is not None else row.since
@@ -408,6 +410,8 @@ def _trouble_since(row: Member) -> int | None:
     """Return since when an agent is stuck, has failed or is gone."""
     if row.stuck is not None and row.stuck.since is not None:
         return row.stuck.since
+    if row.refused_claim is not None:
+        return row.refused_claim.at
     return row.since if row.state == "failed" else row.left_at
 
 

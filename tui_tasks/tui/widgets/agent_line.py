@@ -162,6 +162,10 @@ class AgentEntries:
             return self._entry(member, "gone", word, reason=f"gone: {about}", since=member.left_at)
         if shown == "stuck" and member.stuck is not None:
             return self._entry(member, shown, shown, reason=f"stuck: {one_line(member.stuck.text)}", since=member.since)
+        if shown == "stuck" and (claim := member.refused_claim) is not None:
+            self.lasts(age_lasts(claim.at, now))
+            why = agent_states.lapsed_text(member, now)
+            return self._entry(member, shown, shown, has_task=False, reason=f"stuck: {why}", since=claim.at)
         if shown == "stopped":
             why, _ = agent_text.matter(member, self.context, shown)
             return self._entry(member, shown, "stuck", reason=f"stuck: {one_line(why)}")

@@ -29,6 +29,8 @@ def state_of(member: Member, now: int, quiet_after: int) -> str:
         return "left"
     if state in ("working", "idle") and member.is_quiet(now, quiet_after):
         return "quiet"
+    if state == "idle" and member.refused_claim is not None:
+        return "stuck"
     return "finished" if has_finished(member) else state
 
 
@@ -41,7 +43,7 @@ def left_text(left: LeftTask, who: str, now: int) -> str:
 
 def lapsed_text(member: Member, now: int) -> str:
     """Return `its claim on #8 lapsed 5m ago`; empty where none has."""
-    claim = member.lapsed_claim
+    claim = member.refused_claim or member.lapsed_claim
     return f"its claim on #{claim.task.number} lapsed {ago(claim.at, now)}" if claim is not None else ""
 
 

@@ -120,6 +120,15 @@ class Member(msgspec.Struct, frozen=True, gc=False):
         return next((claim for claim in self.lapsed if claim.is_open), None)
 
     @property
+    def refused_claim(self) -> LapsedClaim | None:
+        """Return its lapsed claim that the human has not seen, though it makes requests since: what it writes about the
+        task is refused, whoever has that now. None where it has another task.
+        """
+        if not self.is_there or self.session is not None or self.task is not None:
+            return None
+        return next((one for one in self.lapsed if not one.is_seen and self.last_seen > one.at), None)
+
+    @property
     def lapsed_task(self) -> TaskLine | None:
         """Return the task of that claim."""
         return self.lapsed_claim.task if self.lapsed_claim is not None else None
