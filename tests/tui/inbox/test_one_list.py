@@ -21,15 +21,16 @@ from tests.tui.driving import (
     until,
 )
 from tests.tui.inbox.test_inbox_lines import every_kind, in_list
-from tests.tui.plan import MINUTE, NOW, SECOND, Plan
+from tests.tui.plan import MINUTE, NOW, SECOND, Plan, connect
 from tests.tui.widgets.test_head_lines import fail_a_job, leave
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.schedule.run_view import RunView
@@ -355,3 +356,24 @@ async def test_how_long_ago_something_was_stays_true_in_the_detail_of_a_row(plan
         await press(app, pilot, "a", "G")
         assert "claude-1 set it failed 1m ago" in shown(app)
         assert app.screen._asked.span_us == 30 * SECOND, "it is drawn again when that is no longer true"
+
+
+async def test_an_agent_whose_requests_are_refused_since_its_claim_lapsed_is_in_trouble_though_another_has_its_task(
+    plan, make_app
+):
+    by_agent(plan, "alpha", ClaimTask("alpha", 60 * SECOND, plan[8]), now=NOW - 400 * SECOND)
+    with Store(plan.path) as store:
+        connect(store, "alpha")
+        by_agent(plan, "system", LapseClaims(), now=NOW - 300 * SECOND)
+        by_agent(plan, "beta", EditTask(plan[8], {"status": "done"}), now=NOW - 200 * SECOND)
+        with store.db.transaction(write=True):
+            connections.put_sign(store.db, "alpha", NOW - 10 * SECOND)
+    answer_all(plan)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        assert re.search(r"! +stuck: its claim on #8 lapsed 5m ago +alpha +5m", above(app))
+        assert "1 stuck" in counts_line(app)
+        await press(app, pilot, "a")
+        assert "its claim on #8" in in_list(app)[0] and "in progress" not in shown(app).partition("Fix flaky")[0]
+        await press(app, pilot, "A")
+        assert re.search(r"! alpha +stuck 5m +its claim on #8 lapsed", shown(app))

@@ -208,10 +208,7 @@ class StuckAgents(RowSource[Member]):
         about = f"at work on {row.task.name}" if row.task is not None else ""
         if failed := stuck_signs.repeated_failures(self.context.db, row.stuck):
             return [*([(about, "$muted")] if about else []), (agent_text.failure(failed[-1], self.context), _FAILED)]
-        # That it has begun its task goes without saying.
-        is_said = bool(about) and row.word is not None and row.word.kind == "status"
-        said = "" if is_said else agent_text.quoted_words(row.word, self.context)
-        return [(text, "$muted") for text in (about, said) if text]
+        return [(text, "$muted") for text in (about, _last_words(row, self.context)) if text]
 
     @override
     def name(self, row: Member) -> str:
@@ -233,7 +230,7 @@ class StuckAgents(RowSource[Member]):
             when = f" {self.context.clock.time_of(one.at)}  "
             text = safe_line(agent_text.failure(one, self.context), max(8, room - len(when)))
             lines.append([(when, "$muted"), (text, _FAILED)])
-        said = "" if failed else agent_text.quoted_words(row.word, self.context)
+        said = "" if failed else _last_words(row, self.context)
         return lines + ([[], *block(said, room, "$muted")] if said else [])
 
     @override
@@ -269,6 +266,12 @@ class StuckAgents(RowSource[Member]):
 
 _MAX_FILES: Final = 30
 _GAP: Final = "   "
+
+
+def _last_words(row: Member, context: Context) -> str:
+    """Return the last words of an agent in trouble; that it has begun a task or ended it is none of them."""
+    is_status = row.word is not None and row.word.kind == "status"
+    return "" if is_status else agent_text.quoted_words(row.word, context)
 
 
 class WorkFiles:
