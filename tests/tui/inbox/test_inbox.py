@@ -281,7 +281,7 @@ async def test_an_answer_typed_half_is_there_again_when_the_inbox_is_opened_anew
         assert "reply… (begun)" in shown(app)
         await settle(pilot, "escape")
         assert not isinstance(app.screen, Inbox)
-        await settle(pilot, "a", "m", *"way", "enter")
+        await settle(pilot, "a", "m", "right", *"way", "enter")
         assert asks(app)["claude-1"].answer == "halfway"
         await settle(pilot, "escape")
         assert local_values.get(app.link.db, KEPT)["drafts"] == {}
@@ -628,7 +628,7 @@ async def test_a_reply_takes_several_lines(plan, make_app, size):
 async def test_a_reply_that_was_put_aside_keeps_its_lines(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "a", "m", "a", "ctrl+j", "b", "escape", "m", "c", "enter")
+        await settle(pilot, "a", "m", "a", "ctrl+j", "b", "escape", "m", "right", "c", "enter")
         assert asks(app)["claude-1"].answer == "a\nbc"
 
 

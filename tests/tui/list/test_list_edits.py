@@ -540,5 +540,17 @@ async def test_what_was_typed_comes_back_after_esc(app, plan):
         assert app.screen.query_one(TextInput).value == ""
         await settle(pilot, "escape", "n", *"half", "escape")
         assert said(app) == "Kept what you typed: n brings it back, ^u there clears it."
-        await settle(pilot, "n", *"way", "enter")
+        await settle(pilot, "n")
+        assert said(app) == "Your kept text: type over it, or → edits it."
+        await settle(pilot, "right", *"way", "enter")
         assert "halfway" in order(app)
+
+
+async def test_new_text_replaces_kept_text(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "m", *"look", "escape", "m")
+        assert said(app) == "Your kept text: type over it, or → edits it."
+        await settle(pilot, *"no", "enter")
+        assert task_records.log_page(app.link.db, app.pane.target(), 1)[0].message == "no"
+        await settle(pilot, "n", *"Buy milk", "escape", "n", *"Buy oats", "enter")
+        assert "Buy oats" in order(app)

@@ -190,7 +190,7 @@ async def test_a_comment_that_esc_leaves_behind_stands_there_again(plan, place, 
         await review(app, pilot, plan)
         await settle(pilot, "c", *"all of it", "escape")
         assert "Kept what you typed" in said(app)
-        await settle(pilot, "c", "!", "enter")
+        await settle(pilot, "c", "right", "!", "enter")
         assert app.screen.comments[0].text == "all of it!"
 
 

@@ -28,7 +28,7 @@ from tui_tasks.tui.asks.answer_keys import no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView, Given
 from tui_tasks.tui.asks.reading import CAME_JUST_NOW, READ_FIRST
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.dialogs import Choice, Menu
+from tui_tasks.tui.inputs.dialogs import KEPT_TEXT, Choice, Menu
 from tui_tasks.tui.inputs.text_dialog import LINE_KEYS, TextDialog, TextInput
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
@@ -57,6 +57,8 @@ class AskAnswers(Controller):
         if action.needs != "ask":
             return None
         ask = self._inbox.ask
+        if action.id == "ask_before" and ask is None and self._inbox.has_answered:
+            return None
         # Elsewhere a number shows a pane.
         back = f"{self._context.keymap.key_of('back')} goes back to the panes." if action.verb == "number" else ""
         if self._inbox.folded is not None:
@@ -344,10 +346,12 @@ class Reply(ResilientMessages, Vertical):
         self._of, self._kind = ask, kind
         line = self.query_one(TextInput)
         line.value = kept if kept_kind == kind else ""
-        line.go_to_end()
+        line.select_all()
         self.add_class("-open")
         self._title(ask)
         line.focus()
+        if line.value:
+            self.context.say(KEPT_TEXT)
 
     def show_state(self, ask: Ask | None) -> None:
         """Show that the question was closed; keep the typed text."""

@@ -30,6 +30,7 @@ from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
     from textual.widget import Widget
+    from textual.widgets import TextArea
 
     from tui_tasks.tui.state.context import Context, Hint
 
@@ -225,6 +226,10 @@ class Menu(Dialog[str | None]):
         self.dismiss(None)
 
 
+KEPT_TEXT: Final = "Your kept text: type over it, or → edits it."
+"""What the foot says where a kept text is shown again. It is selected, so that new text does not join it."""
+
+
 def keep_draft(context: Context, draft: str, text: str, given: str = "") -> None:
     """Keep text that Esc leaves, unless it is as it was `given`; say so if it is new. The dialog is closed already."""
     before = context.drafts.pop(draft, None)
@@ -233,6 +238,12 @@ def keep_draft(context: Context, draft: str, text: str, given: str = "") -> None
     context.drafts[draft] = text
     if text != before:
         context.say("Kept what you typed: the same key brings it back.")
+
+
+def select_kept(dialog: Dialog[Any], line: Input | TextArea) -> None:
+    """Select a text that an earlier dialog has kept, and say so."""
+    line.select_all()
+    dialog.query_one(FootLine).say(KEPT_TEXT)
 
 
 @contextmanager
@@ -277,14 +288,24 @@ class LineDialog(Dialog[str | None]):
         return AnswerLine(text, id="answer", placeholder=self._hint, keys=keys)
 
     def on_mount(self) -> None:
-        """Show the keys."""
+        """Show the keys; select a text that an earlier dialog has kept."""
         self._show_keys()
+        if self._brings_back:
+            select_kept(self, self._line)
+
+    @property
+    def _brings_back(self) -> bool:
+        return self._draft_key in self.context.drafts
 
     def _show_keys(self) -> None:
         self.query_one(FootLine).hint(*self._keys())
 
     def _keys(self) -> Sequence[Hint]:
         return ("Enter", self._done, ""), ("Esc", "Back", "")
+
+    @property
+    def _line(self) -> Input | TextArea:
+        return self.query_one(AnswerLine)
 
     @property
     def _text(self) -> str:

@@ -103,8 +103,13 @@ class TextDialog(LineDialog):
 
     @property
     @override
+    def _line(self) -> TextInput:
+        return self.query_one(TextInput)
+
+    @property
+    @override
     def _text(self) -> str:
-        return self.query_one(TextInput).value
+        return self._line.value
 
     @override
     def _keys(self) -> Sequence[Hint]:
@@ -152,6 +157,12 @@ class MessageDialog(TextDialog):
             self.context.drafts[self._draft_key] = kept
         self._show_keys()
         return True
+
+    @property
+    @override
+    def _brings_back(self) -> bool:
+        # With a note, the text was typed just now.
+        return super()._brings_back and not self._note
 
     @property
     def _next(self) -> Recipient:

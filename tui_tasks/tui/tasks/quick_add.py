@@ -109,6 +109,8 @@ class QuickAdd(ResilientMessages, Vertical):
         self._description = ""
         # What Esc has kept for the next time: the line and the description.
         self._kept = "", ""
+        # The kept line that was shown again, as long as it is unchanged.
+        self._brought_back = ""
         self._parts: Sequence[Part] = ()
         # How the typed line is understood.
         self._preview_line = FrameLine(context, lambda width: [("   ", ""), *self._parts])
@@ -144,9 +146,20 @@ class QuickAdd(ResilientMessages, Vertical):
         self._words.placeholder = self._named_place()
         if not self.is_open:
             self.add_class("-open")
-            self._write(*self._kept)
-            self._kept = "", ""
+            self._bring_back()
         self._words.focus()
+
+    def _bring_back(self) -> None:
+        """Show what Esc has kept. It is selected, so that new text does not join it."""
+        from tui_tasks.tui.inputs.dialogs import KEPT_TEXT
+
+        assert self._words is not None
+        self._brought_back, _ = self._kept
+        self._write(*self._kept)
+        self._kept = "", ""
+        if self._brought_back:
+            self._words.select_all()
+            self.context.say(KEPT_TEXT)
 
     def _named_place(self) -> str:
         """Return where the task goes; the line is above the rows, wherever that is."""
@@ -226,8 +239,12 @@ class QuickAdd(ResilientMessages, Vertical):
             self.close()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show how the line is understood."""
+        """Show how the line is understood. The description of a kept line goes where that is typed over."""
         event.stop()
+        if event.value != self._brought_back:
+            if self._brought_back and len(event.value) <= 1:
+                self._description = ""
+            self._brought_back = ""
         self._preview()
 
     def on_descendant_focus(self) -> None:
