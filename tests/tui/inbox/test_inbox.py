@@ -42,6 +42,15 @@ async def test_a_number_gives_the_oldest_question_that_option_and_the_cursor_goe
         assert app.screen.ask.agent == "claude-2" and "answered just now" not in shown(app)
 
 
+async def test_h_goes_back_to_the_answered_question_also_from_a_row_without_a_question(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "1", "end")
+        assert app.screen.ask is None and app.screen.item is not None
+        await settle(pilot, "h")
+        assert app.screen.ask.agent == "claude-1" and 'answered just now: "pyjwt"' in shown(app)
+
+
 @pytest.mark.parametrize(("back", "on"), ["hl", ("left", "right")])
 async def test_l_goes_on_again_from_the_question_that_h_went_back_to(plan, make_app, back, on):
     app = make_app(plan.path)

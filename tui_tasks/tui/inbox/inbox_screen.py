@@ -265,6 +265,11 @@ class Inbox(Overlay):
         self.window.move_to(wanted)
         return True
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether there is a question to go back to."""
+        return self._answered is not None
+
     def go_back_to_answered(self) -> bool:
         """Show the question that was answered last; return False where there is none."""
         if self._answered is None:
