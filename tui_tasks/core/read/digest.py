@@ -145,7 +145,8 @@ def filed(
     for task, name, deleted, uid, home in map(journal.as_text, db.sql(_FILED, (_array(others),))):
         seq, at, actor, _ = others[task]
         groups.setdefault((actor, uid), []).append((seq, at, task, name, deleted, home))
-    lines = [_filed_in(uid, actor, rows) for (actor, uid), rows in groups.items()]
+    elsewhere = {str(row[2]) for task, row in created.items() if task not in others}
+    lines = [_filed_in(uid, actor, rows, actor in elsewhere) for (actor, uid), rows in groups.items()]
     for event in events:
         if event.kind == "job.created" and event.actor not in vocab.RESERVED_AGENTS and event.uid not in named:
             name = str(event.values.get("name") or event.uid)
@@ -154,9 +155,10 @@ def filed(
     return lines
 
 
-def _filed_in(uid: str, actor: str, rows: Sequence[Any]) -> DigestLine:
+def _filed_in(uid: str, actor: str, rows: Sequence[Any], has_others: bool) -> DigestLine:
     seqs, instants, tasks, names, deleted, homes = zip(*rows, strict=True)
     text = f"filed in {homes[0]}{f', {sum(deleted):,} deleted' if any(deleted) else ''}"
+    text += ", its other new tasks are above" if has_others else ""
     is_one = len(rows) == 1
     what, task = (names[0], tasks[0]) if is_one else (f"{len(rows):,} tasks", None)
     return DigestLine("filed", "filed", uid, what, actor, text, max(instants), seqs, task, len(rows))

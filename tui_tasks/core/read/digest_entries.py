@@ -172,6 +172,11 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     recovery: Recovery | None = None
 
     @property
+    def things(self) -> int:
+        """Return how many things it is about: a line of several tasks is about all of them."""
+        return self.count if self.kind in ("filed", "unchecked") else 1
+
+    @property
     def is_over(self) -> bool:
         """Whether it failed, and has succeeded since."""
         return self.state == OK_AGAIN

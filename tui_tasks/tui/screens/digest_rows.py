@@ -146,11 +146,14 @@ class DigestRows(RowDrawing[DigestRow]):
         return [(" " * (self.longest_word + 2), ""), (f"{mark} ", style), (head, "$muted"), (text, "$muted")]
 
     def counts(self, lines: Sequence[DigestLine], before: int, width: int) -> list[Group]:
-        """Return `? 3 need you`, `✗ 2 failed`, and so on: how many lines there are of each part, as far as they fit.
+        """Return `? 3 need you`, `✗ 2 failed`, and so on: how much there is of each part, as far as it fits.
 
         `before`: how much needs the human since before.
         """
-        numbers, groups = Counter(map(_look, lines)), []
+        numbers: Counter[Look] = Counter()
+        for line in lines:
+            numbers[_look(line)] += line.things
+        groups = []
         for look in dict.fromkeys((*_ALWAYS, *numbers)):
             number, needs = numbers[look], look == _ALWAYS[0]
             words = f"{number:,} {'need you' if needs and number != 1 else look.word}"
