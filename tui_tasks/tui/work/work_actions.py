@@ -12,7 +12,8 @@ from typing_extensions import override
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import ready_tasks, task_queries
+from tui_tasks.core.read.tasks.task_names import waits_for
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.text.safe import safe_line
@@ -136,6 +137,9 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     if claimed is not None:
         who, key = agent_text.who(str(claimed.claimed_by), 30), context.keymap.key_of("status")
         context.say(f"{who} has claimed #{claimed.number}: set it pending first ({key}).")
+        return False
+    if tasks and not _others(context, tasks) and (on := ready_tasks.waiting_on(context.db, tasks[0])):
+        context.say(waits_for(tasks[0], on))
         return False
     with Store(context.link.path, read_only=True) as store:
         settings = starting.settings()

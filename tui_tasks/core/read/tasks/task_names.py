@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
@@ -23,6 +24,11 @@ def named(task: Task) -> str:
     name = " ".join(task.name[: 2 * _MAX_CHARS].split())
     name = f"{name[: _MAX_CHARS - 1]}…" if len(name) > _MAX_CHARS else name
     return f'task #{task.number} "{name}"'
+
+
+def waits_for(task: Task, others: Iterable[Task]) -> str:
+    """Return the sentence that a task waits for others."""
+    return f"{named(task)} waits for {', '.join(map(named, others))}"
 
 
 def number_of(reference: str) -> int | None:

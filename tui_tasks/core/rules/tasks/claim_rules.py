@@ -12,7 +12,7 @@ from tui_tasks.core.errors import Conflict, NotFound, StaleClaim
 from tui_tasks.core.operations.tasks import ClaimNext, ClaimTask, ExtendClaim, LapseClaims, ReleaseClaim
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
-from tui_tasks.core.read.tasks.task_names import named
+from tui_tasks.core.read.tasks.task_names import named, waits_for
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.snapshots import Claim, Entry, Task
@@ -49,8 +49,7 @@ def claim_task(tx: Transaction, op: ClaimTask) -> tuple[Task, Claim]:
     if task.held:
         raise Conflict(f"{name} is held until the human accepts it", held=True, id=task.uid)
     if waiting_on := ready_tasks.waiting_on(tx.db, task):
-        others = ", ".join(named(on) for on in waiting_on)
-        raise Conflict(f"{name} waits for {others}", waiting_on=[on.uid for on in waiting_on], id=task.uid)
+        raise Conflict(waits_for(task, waiting_on), waiting_on=[on.uid for on in waiting_on], id=task.uid)
     return _take(tx, task, op.agent, op.lease)
 
 
