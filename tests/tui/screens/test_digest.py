@@ -13,11 +13,13 @@ from tests.started import DEADLINE
 from tests.tui.driving import SIZES, below, by_agent, counts_line, lines, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.read.digest_entries import DigestLine
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.screens import digest_screen
+from tui_tasks.tui.screens.digest_rows import DigestRows
 from tui_tasks.tui.screens.digest_screen import DigestScreen
 from tui_tasks.tui.state.database_link import DatabaseLink
 
@@ -86,6 +88,19 @@ async def test_the_line_below_the_title_counts_the_rows_of_the_digest(
         counts = counts_line(pilot.app) if size[0] >= 60 else lines(pilot.app)[1]
         assert re.match(r" \? 2 need you +✗ 1 failed +! 0 stuck", counts)
         assert ("○ 3 not proven   ✓ 1 proven" in counts) is (size[0] >= 60)
+
+
+async def test_a_row_of_several_tasks_counts_as_that_many(make_app: MakeApp, plan: Plan) -> None:
+    async with opened(make_app(plan.path)) as pilot:
+        drawing = DigestRows(pilot.app.context)
+        lines_ = [
+            DigestLine("not_proven", "unchecked", "", "31 tasks", "", "", NOW, count=31),
+            DigestLine("filed", "filed", "a", "12 tasks", "planner", "", NOW, count=12),
+            DigestLine("filed", "filed", "b", "Fix it", "planner", "", NOW),
+            DigestLine("failed", "run", "c", "Digest mail", "", "", NOW, count=7, state="failed"),
+        ]
+        text = " ".join(part for group in drawing.counts(lines_, 0, 120) for part, _ in group.parts)
+    assert "31 done" in text and "13 filed" in text and "1 failed" in text
 
 
 async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(plan: Plan, make_app: MakeApp) -> None:
