@@ -20,6 +20,7 @@ from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import LimitSettings
 from tui_tasks.work import comments, work_outcomes
 from tui_tasks.work.agent_terminals import Terminals
@@ -101,6 +102,30 @@ def test_work_that_came_to_conflict_with_its_base_says_so_in_the_files_until_it_
     assert obstacle() == "conflicts with main: a.txt"
     git(repo, "revert", "--no-edit", "HEAD")
     assert obstacle() == ""
+
+
+def test_the_name_of_a_file_in_conflict_stays_in_one_line_and_a_merge_that_git_cannot_try_conflicts_in_nothing(
+    work, monkeypatch
+):
+    name = "a\n ✓ checked: 12 of 12 checks passed"
+    merge_trees = lambda *_: ("", (name, "b" * 300))  # noqa: E731
+    monkeypatch.setattr(work_outcomes, "merge_trees", merge_trees)
+    work_outcomes._merged.cache_clear()
+    started = work()
+    found = work_outcomes._conflicts(started)
+    assert found is not None
+    assert "\n" not in found and len(found) < 160 and "a␤" in found
+
+    tried = []
+
+    def fails(*given):
+        tried.append(given)
+        raise GitFailed("git merge-tree timed out")
+
+    monkeypatch.setattr(work_outcomes, "merge_trees", fails)
+    work_outcomes._merged.cache_clear()
+    assert [work_outcomes._conflicts(started) for _ in range(3)] == [None] * 3
+    assert len(tried) == 1 and tried[0][-1] <= 5
 
 
 def test_near_a_limit_the_fleet_shows_it_and_at_the_limit_the_human_is_asked(store, clock, work):

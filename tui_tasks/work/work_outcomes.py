@@ -27,6 +27,7 @@ from tui_tasks.hooks import session_records
 from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
+from tui_tasks.text.safe import safe_ends
 from tui_tasks.work import clean_up, comments, merge_steps, program_commands
 from tui_tasks.work.agent_terminals import last_lines
 from tui_tasks.work.git.reviewing import merge_trees
@@ -38,8 +39,11 @@ _START: Final = 60 * 1_000_000
 # The end of what an agent printed that is searched for an error, in lines, and the most characters of it.
 _SEARCHED_LINES: Final = 40
 _MAX_REASON: Final = 200
-# So many files in conflict are named.
+# So many files in conflict are named, each with so many cells.
 _MAX_FILES: Final = 3
+_MAX_PATH: Final = 60
+# Git has so many seconds to find them: other works wait meanwhile.
+_MERGE_SECONDS: Final = 5.0
 # So many microseconds a launcher has, once its program has ended, to record that with its exit status.
 _LAUNCHER: Final = 5 * 1_000_000
 # A shell's exit status of a program that was killed by signal N is this much more than N.
@@ -80,17 +84,22 @@ def _conflicts(work: Work) -> str | None:
             git.read(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
             for name in (base, "HEAD")
         ]
-        files = _merged(folder, *ids)
     except (GitFailed, OSError):
         return None
+    files = _merged(folder, *ids)
+    # An agent names files: a line break in a name would begin a line of its own.
+    named = ", ".join(safe_ends(path.replace("\n", "␤"), _MAX_PATH) for path in files[:_MAX_FILES])
     more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
-    return f"conflicts with {work.base}: {', '.join(files[:_MAX_FILES])}{more}" if files else None
+    return f"conflicts with {work.base}: {named}{more}" if files else None
 
 
 @lru_cache(64)
 def _merged(folder: Path, ours: str, theirs: str) -> tuple[str, ...]:
-    """Return the paths in which two commits conflict; that never changes."""
-    return merge_trees(folder, ours, theirs)[1]
+    """Return the paths in which two commits conflict; none where git fails, or takes too long. That never changes."""
+    try:
+        return merge_trees(folder, ours, theirs, _MERGE_SECONDS)[1]
+    except GitFailed:
+        return ()
 
 
 def _base(work: Work, folder: Path) -> str | None:

@@ -227,6 +227,17 @@ def test_the_last_status_of_an_agent_that_failed_is_its_own_word(store: Store, c
     assert day.group_of(uid) == "failed"
 
 
+def test_nobody_ends_the_failure_of_an_agent_by_its_name(store: Store, clock: Clock) -> None:
+    day = Day(store, clock)
+    uid = day.crash("Fix flaky test")
+    day.commit("robot-1", ClaimTask("robot-1", MINUTE, uid))
+    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed; claimed by robot-1"]
+    day.commit("robot-1", EditTask(uid, {"status": "done"}))
+    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed; done by robot-1"]
+    day.commit("robot-1", DeleteTask(uid))
+    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed; task deleted by robot-1"]
+
+
 def test_a_digest_says_that_the_task_of_a_lapsed_claim_is_deleted(store: Store, clock: Clock) -> None:
     day = Day(store, clock)
     day.commit("human", DeleteTask(day.lapse("Fix flaky test")))

@@ -98,8 +98,8 @@ async def test_an_answered_question_stays_in_the_detail_with_its_answer_whose_th
     app = make_app(plan.path)
     async with opened(app, size) as pilot:
         for number, asked, became in (
-            (4, "claude-1 asked: jose is maintained", 'you answered 2m ago: "pyjwt, as it is in the lockfile"'),
-            (5, "claude-1 asked: Merge main first?", "no answer in time; claude-1 went on 1m ago"),
+            (4, 'claude-1 asked: "jose is maintained', 'you answered 2m ago: "pyjwt, as it is in the lockfile"'),
+            (5, 'claude-1 asked: "Merge main first?"', "no answer in time; claude-1 went on 1m ago"),
         ):
             app.navigation.go_to(plan[number])
             await press(app, pilot, "enter")

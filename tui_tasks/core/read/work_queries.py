@@ -23,7 +23,8 @@ SILENT_AFTER: Final = 5_000_000
 """Microseconds after which a program that has reported nothing may ask something at its terminal."""
 _LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
 _read = reader(Work, WorkRow)
-# A work that failed beside one that goes on leaves the task in progress.
+# A work that failed beside one that goes on leaves the task in progress. What its agent made of the task before it
+# failed is its own word; afterwards, anybody may speak by its name.
 _FAILED: Final = f"""\
 WITH ended AS MATERIALIZED (
     SELECT work.id, work.uid, work.agent, work.task_uid, work.message, work.started_at,
@@ -32,16 +33,17 @@ WITH ended AS MATERIALIZED (
             THEN '' ELSE task.status END AS become,
         CASE WHEN task.deleted THEN (SELECT actor FROM journal
             WHERE task = work.task_uid AND kind = 'task.deleted' ORDER BY seq DESC LIMIT 1) ELSE task.status_by
-            END AS by
+            END AS by,
+        CASE WHEN task.deleted THEN task.updated_at ELSE coalesce(task.finished_at, task.updated_at) END AS changed
     FROM work JOIN task ON task.uid = work.task_uid WHERE work.state = 'failed'
 ), failed AS MATERIALIZED (
     SELECT id, agent, task_uid, coalesce(message, '') AS why, coalesce((SELECT at FROM journal
         WHERE task = ended.task_uid AND uid = ended.uid AND kind = 'work.failed' ORDER BY seq DESC LIMIT 1),
-        started_at) AS at, become, by
-    FROM ended WHERE become = '' OR by NOT IN ('{HUMAN}', agent)
+        started_at) AS at, become, by, changed
+    FROM ended WHERE become = '' OR by IS NOT '{HUMAN}'
 )
 SELECT agent, task_uid, why, at, become, by FROM failed
-WHERE NOT EXISTS (SELECT 1 FROM work AS newer WHERE newer.task_uid = failed.task_uid
+WHERE (become = '' OR by IS NOT agent OR changed > at) AND NOT EXISTS (SELECT 1 FROM work AS newer WHERE newer.task_uid = failed.task_uid
     AND (newer.id > failed.id AND newer.started_at >= failed.at OR newer.merged_at >= failed.at))
 ORDER BY id"""
 _BECOME: Final = {"deleted": "task deleted", "in_progress": "claimed"}

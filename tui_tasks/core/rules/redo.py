@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 _RESTORED: Final = "work.restored"
 _ENDS: Final = ("work.merged", "work.discarded")
-_OF_CHANGE: Final = f"""
-SELECT seq, kind, uid, task, actor FROM journal
-WHERE change = ? AND entity = 'work' AND kind IN {(_RESTORED, *_ENDS)} ORDER BY seq
-"""
 _BEFORE: Final = f"""
 SELECT kind FROM journal WHERE task = ? AND uid = ? AND seq < ?
 AND kind IN {(_RESTORED, *_ENDS, "work.ready", "work.commented", "work.failed")} ORDER BY seq DESC LIMIT 2
@@ -43,11 +39,34 @@ class NextRedo(NamedTuple):
 
 
 class _WorkEnd(NamedTuple):
-    """What a change did to works: it ended them, for the first time or again, or brought them back."""
+    """What a change did to works: it ended them, or brought them back. `last`: its last entry about a work."""
 
     kind: str
     uids: tuple[str, ...]
-    is_again: bool
+    last: journal.UndoColumns
+
+
+class RedoneEnds:
+    """Tells which changes have redone the end of works. Each is looked at once, as it depends on those before it."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.end = cache(partial(_work_end, db))
+        self._known: dict[int, bool] = {}
+
+    def has(self, change: int) -> bool:
+        """Return whether a change has redone the end of works, a merge or a discard."""
+        if change not in self._known:
+            end = self.end(change)
+            self._known[change] = end is not None and end.kind in _ENDS and self._is_again(change, end.last)
+        return self._known[change]
+
+    def _is_again(self, change: int, last: journal.UndoColumns) -> bool:
+        before = [row[0] for row in self._db.sql(_BEFORE, (last.task, last.uid, last.seq)).fetchall()]
+        if before != [_RESTORED, last.kind]:
+            return False
+        actor = journal.entry(self._db, change).actor
+        return _next(self._db, actor, change, self) == NextRedo(work=last.uid)
 
 
 def next_redo(
@@ -57,14 +76,16 @@ def next_redo(
 
     `below`: the seq above its newest entry that counts; None: all do.
     """
-    found = _next(db, actor, below or journal.newest(db) + 1, pause)
+    found = _next(db, actor, below or journal.newest(db) + 1, RedoneEnds(db), pause)
     if found is None:
         return None
     is_open = undo.stands(db, found.change) if found.change is not None else is_back(db, found.work or "")
     return found if is_open else None
 
 
-def _next(db: Database, actor: str, below: int, pause: Callable[[], None] = lambda: None) -> NextRedo | None:
+def _next(
+    db: Database, actor: str, below: int, redone_ends: RedoneEnds, pause: Callable[[], None] = lambda: None
+) -> NextRedo | None:
     """Return what a redo did next when the newest entry was below a seq."""
     reverts, seen = cache(partial(undo.is_revert, db)), set[int]()
     # Undos that were taken back later, and how often works were ended again.
@@ -73,10 +94,10 @@ def _next(db: Database, actor: str, below: int, pause: Callable[[], None] = lamb
     for change, kind, undoes in undo.entries_of(db, actor, below, pause):
         if change in seen:
             continue
-        end = _work_end(db, change) if has_work and undoes is None else None
+        end = redone_ends.end(change) if has_work and undoes is None else None
         if end is not None:
             seen.add(change)
-            if end.kind in _ENDS and not end.is_again:
+            if end.kind in _ENDS and not redone_ends.has(change):
                 return None
             for uid in end.uids:
                 if end.kind in _ENDS:
@@ -93,12 +114,6 @@ def _next(db: Database, actor: str, below: int, pause: Callable[[], None] = lamb
         elif change not in redone:
             return NextRedo(change=change)
     return None
-
-
-def ends_again(db: Database, change: int) -> bool:
-    """Return whether a change has redone the end of works, a merge or a discard."""
-    end = _work_end(db, change)
-    return end is not None and end.is_again
 
 
 def brings_back(db: Database, change: int) -> bool:
@@ -118,14 +133,9 @@ def is_back(db: Database, uid: str) -> bool:
 
 def _work_end(db: Database, change: int) -> _WorkEnd | None:
     """Return what a change did to works; None if it did nothing to any."""
-    entries = db.sql(_OF_CHANGE, (change,)).fetchall()
-    if not entries:
-        return None
+    parts = [part for parts in journal.of_change(db, change) for part in parts if part.kind in (_RESTORED, *_ENDS)]
     # A merge discards the other works of its task: it comes last.
-    seq, kind, uid, task, actor = entries[-1]
-    before = [row[0] for row in db.sql(_BEFORE, (task, uid, seq)).fetchall()] if kind in _ENDS else []
-    is_again = before == [_RESTORED, kind] and _next(db, actor, change) == NextRedo(work=uid)
-    return _WorkEnd(kind, tuple(entry[2] for entry in entries), is_again)
+    return _WorkEnd(parts[-1].kind, tuple(part.uid for part in parts), parts[-1]) if parts else None
 
 
 @rule(Redo)

@@ -32,6 +32,7 @@ from tui_tasks.text.times import MINUTE
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
+    from tui_tasks.core.rules.redo import RedoneEnds
 
 
 _BY_ACTOR = Statement(
@@ -168,14 +169,16 @@ def _newest_of(tx: Transaction, op: Undo) -> int:
 def _newest_standing(db: Database, actor: str, op: Undo, entries: Iterator[Any], current: int | None) -> int | None:
     seen: set[int | None] = {current, *op.passed_over}
     has_hooks = session_queries.find(db, actor) is not None
-    reverts = cache(partial(is_revert, db))
+    from tui_tasks.core.rules.redo import RedoneEnds  # it is built upon this module
+
+    reverts, redone_ends = cache(partial(is_revert, db)), RedoneEnds(db)
     for change, kind, undoes in entries:
         # In a batch with an undo, other entries stand for themselves.
         if kind in vocab.UNDOABLE and change not in seen and (undoes is None or reverts(change)):
             seen.add(change)
             if not stands(db, change) or (has_hooks and _is_reported_by_hooks(db, change)):
                 continue
-            if _is_brought_back(db, change):
+            if _is_brought_back(db, change, redone_ends):
                 continue
             if op.project is not None and _is_elsewhere(db, change, op.project):
                 continue
@@ -193,15 +196,13 @@ def _is_reported_by_hooks(db: Database, change: int) -> bool:
     return False
 
 
-def _is_brought_back(db: Database, change: int) -> bool:
+def _is_brought_back(db: Database, change: int, redone_ends: RedoneEnds) -> bool:
     """Return whether a change has ended work that git has brought back since, or has brought work back itself, or has
     ended it again: that counts as its first end.
     """
     if not work_queries.has_any(db):
         return False
-    from tui_tasks.core.rules.redo import ends_again  # it is built upon this module
-
-    if ends_again(db, change):
+    if redone_ends.has(change):
         return True
     parts = [part for parts in journal.of_change(db, change) for part in parts]
     if any(part.kind == "work.restored" for part in parts):

@@ -375,7 +375,9 @@ def conflict_work(tx: Transaction, op: ConflictWork) -> Work:
     """Record why a merge fails."""
     require_human(tx)
     work = in_state(tx, op.uid, "merging", "ready", "conflict")
-    message = op.message or f"conflicts in {', '.join(op.files)}"
+    # A line break in a name would begin a line of its own.
+    files = ", ".join(file.replace("\n", "␤") for file in op.files)
+    message = op.message or f"conflicts in {files}"
     return set_columns(tx, work, "work.conflict", state="conflict", message=message, intent=None)
 
 

@@ -18,7 +18,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
@@ -156,7 +156,7 @@ class DetailText(TextDrawing):
             is_ready = work.state in ("ready", "conflict")
             shown = look("reviewable" if is_ready else "in_progress")
             texts = (details.counts[work.uid], work_queries.obstacle(self.context.db, work))
-            what = "  ".join(dict.fromkeys(filter(None, texts))) or (shown.word if is_ready else work.state)
+            what = safe_line("  ".join(dict.fromkeys(filter(None, texts)))) or (shown.word if is_ready else work.state)
             since = details.ready_since[work.uid] if is_ready else work.started_at
             facts = [agent_text.who(work.agent, 20), *([work.branch] if work.branch else [])]
             facts.append(f"{'ready' if is_ready else 'started'} {self._age(since, short=False)}")
@@ -180,8 +180,10 @@ class DetailText(TextDrawing):
         now, who = self.context.clock.now(), agent_text.who(ask.agent, 40)
         if ask.answered_at is not None:
             self.lasts(age_lasts(ask.answered_at, now))
-        asked = _block(f"{who} asked: {agent_text.request_line(ask)}", room, "$muted")[:_LINES_OF_CLOSED]
-        return [*asked, *_block(agent_text.closed(ask, now, MAX_OF_ENTRY), room, "")[:_LINES_OF_CLOSED]]
+        # In one line and in quotes, as its words could imitate the answer below it.
+        head = f"{who} asked: "
+        asked = _line(f'{head}"{safe_ends(agent_text.request_line(ask), room - cell_len(head) - 2)}"', "$muted")
+        return [asked, *_block(agent_text.closed(ask, now, MAX_OF_ENTRY), room, "")[:_LINES_OF_CLOSED]]
 
     def _words(self, task: Task, text: str, room: int, style: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""

@@ -40,11 +40,12 @@ def newest_ended(db: Database) -> tuple[Work, Entry] | None:
     something since. An end that was redone has the place of the first one.
     """
     newest: dict[str, int] = {}
+    redone_ends = redo_rules.RedoneEnds(db)
     for seq, kind, uid, change, undoes in _newest_entries(db):
         if kind in _ENDED:
             newest.setdefault(uid, seq)
             work = work_queries.find(db, uid)
-            if work_queries.stands(work, kind) and not redo_rules.ends_again(db, change):
+            if work_queries.stands(work, kind) and not redone_ends.has(change):
                 return work, journal.entry(db, newest[uid])
         elif kind in vocab.UNDOABLE and _is_newer(db, change, undoes):
             return None
@@ -72,8 +73,8 @@ def _newest_entries(db: Database) -> Iterator[Any]:
 
 def _stands_alone(db: Database, change: int) -> bool:
     """Return whether a change stands, and follows for a task from neither the end nor the return of a work."""
-    rows = db.sql("SELECT kind FROM journal WHERE change = ?", (change,)).fetchall()
-    return not any(kind in (*_ENDED, _RESTORED) for (kind,) in rows) and undo.stands(db, change)
+    kinds = (part.kind for parts in journal.of_change(db, change) for part in parts)
+    return not any(kind in (*_ENDED, _RESTORED) for kind in kinds) and undo.stands(db, change)
 
 
 async def agrees_to_undo(context: Context, work: Work, entry: Entry) -> bool:

@@ -191,14 +191,14 @@ def tree_at(folder: Path, commit: str) -> str:
     return git.run(folder, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}").text
 
 
-def merge_trees(folder: Path, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
+def merge_trees(folder: Path, ours: str, theirs: str, seconds: float = git.RUN_SECONDS) -> tuple[str, tuple[str, ...]]:
     """Merge two commits without any working tree; return the tree, and the paths in conflict, as text.
 
     Raises:
-        GitFailed: git failed.
+        GitFailed: git failed, or took more than so many seconds.
     """
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    tree, *paths = git.run(folder, *words, statuses=(0, 1)).printed.split(b"\0")
+    tree, *paths = git.run(folder, *words, statuses=(0, 1), timeout=seconds).printed.split(b"\0")
     return tree.decode().strip(), tuple(dict.fromkeys(path_text(os.fsdecode(path)) for path in paths if path))
 
 
