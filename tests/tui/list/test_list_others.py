@@ -28,7 +28,6 @@ from tests.tui.driving import (
 from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.commit.state_cache import StateCache
-from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, MoveTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
@@ -271,16 +270,12 @@ async def test_a_screen_opens_where_the_human_has_left_the_one_before(plan, make
         assert app.pane.target() == plan[6]
 
 
-async def test_no_edit_and_no_undo_makes_a_row_younger_unless_it_is_in_progress(plan, make_app):
-    for number in (1, 5, 8):
+async def test_no_edit_makes_the_row_of_a_finished_task_younger(plan, make_app):
+    for number in (1, 8):
         by_agent(plan, "human", EditTask(plan[number], {"priority": 1}))
-    by_agent(plan, "codex-1", EditTask(plan[8], {"status": "in_progress"}))
-    with Store(plan.path) as store:
-        store.commit(Undo(), actor="codex-1", now=NOW)
     app = make_app(plan.path)
     async with opened(app):
-        ages = [row_of(app, number).split()[-1] for number in (1, 5, 8)]
-        assert ages == ["3h", "now", "4h"]
+        assert [row_of(app, number).split()[-1] for number in (1, 8)] == ["3h", "now"]
 
 
 async def test_of_an_age_that_ticks_its_cells_are_painted_and_no_others(plan, make_app, monkeypatch):

@@ -54,7 +54,6 @@ class TaskLine(msgspec.Struct, frozen=True, gc=False):
     checks: tuple[str, ...] | None
     status_by: str | None
     number: int
-    created_at: int
     deleted: bool
 
     @property
@@ -118,12 +117,12 @@ _strings = msgspec.json.Decoder(tuple[str, ...]).decode
 def read_line(row: Any) -> TaskLine:
     """Return the snapshot of a row (a tuple of `LINE`)."""
     values = list(row)
-    values[6], values[9], values[18], values[23] = _strings(row[6]), _strings(row[9]), bool(row[18]), bool(row[23])
+    values[6], values[9], values[18], values[22] = _strings(row[6]), _strings(row[9]), bool(row[18]), bool(row[22])
     values[19] = None if row[19] is None else _strings(row[19])
     return TaskLine(*values)
 
 
-assert [TaskLine.__struct_fields__[at] for at in (6, 9, 18, 19, 23)] == [
+assert [TaskLine.__struct_fields__[at] for at in (6, 9, 18, 19, 22)] == [
     "tags",
     "depends_on",
     "held",
@@ -308,8 +307,7 @@ class _Order(NamedTuple):
 _due: Any = fn.COALESCE(TaskRow.due, _LAST)
 _is_blocked: Any = (TaskRow.waiting_on > 0) & (TaskRow.status == "pending")
 _taken_up_by: Any = fn.IIF(TaskRow.status == "pending", _LAST, fn.COALESCE(TaskRow.status_by, TaskRow.updated_by))
-_open_since: Any = fn.IIF(TaskRow.status == "in_progress", TaskRow.updated_at, TaskRow.created_at)
-_aged_from: Any = fn.COALESCE(TaskRow.finished_at, _open_since)
+_aged_from: Any = fn.COALESCE(TaskRow.finished_at, TaskRow.updated_at)
 
 ORDERS: Final = {
     # Open tasks, then blocked ones, then closed ones; each by priority and due date.

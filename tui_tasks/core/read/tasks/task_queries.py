@@ -147,11 +147,8 @@ _DEPENDS_ON = Statement(lambda: EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.tas
 
 
 def aged_from(task: TaskLine | Task) -> int:
-    """Return the instant from which the age shown to people counts: its end, or when it was made.
-
-    Of a task in progress it is the last change, as that shows whether its agent goes on.
-    """
-    return task.finished_at or (task.updated_at if task.status == "in_progress" else task.created_at)
+    """Return the instant from which the age shown to people counts: its end, or its last change."""
+    return task.finished_at or task.updated_at
 
 
 @cache
