@@ -44,7 +44,8 @@ WITH ended AS MATERIALIZED (
 )
 SELECT agent, task_uid, why, at, become, by FROM failed
 WHERE (become = '' OR by IS NOT agent OR changed > at)
-AND NOT EXISTS (SELECT 1 FROM work AS newer WHERE newer.task_uid = failed.task_uid AND (newer.id > failed.id AND newer.started_at >= failed.at OR newer.merged_at >= failed.at))
+AND NOT EXISTS (SELECT 1 FROM work AS newer WHERE newer.task_uid = failed.task_uid
+    AND (newer.id > failed.id AND newer.started_at >= failed.at OR newer.merged_at >= failed.at))
 ORDER BY id"""
 _BECOME: Final = {"deleted": "task deleted", "in_progress": "claimed"}
 
