@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import by_agent, opened, order, said, settle, shown, task, until
+from tests.tui.driving import opened, order, said, settle, shown, task, until
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask
 from tui_tasks.core.read import job_queries
 
 HABITS = (*"xDCUZZGgpobwcRXO+", "ctrl+d", "ctrl+u", "ctrl+f", "ctrl+w", "ctrl+x")
@@ -250,16 +250,3 @@ async def test_an_undo_in_list_or_board_asks_before_it_reverts_a_change_of_a_job
         assert "Undo “" in shown(app) and job_queries.job(app.link.db, jobs[2]).enabled is False
         await settle(pilot, "escape", "4", "u")
         assert job_queries.job(app.link.db, jobs[2]).enabled is True
-
-
-async def test_the_first_undo_of_what_was_done_before_the_screen_opened_asks(plan, make_app):
-    for status in ("in_progress", "done"):
-        by_agent(plan, "human", EditTask(plan[8], {"status": status}))
-    app = make_app(plan.path)
-    async with opened(app) as pilot:
-        await settle(pilot, "u")
-        assert "Undo “#8 Backup restore drill: in progress → done”, now?" in shown(app)
-        await settle(pilot, "y")
-        assert task(app, plan[8]).status == "in_progress"
-        await settle(pilot, "u")
-        assert task(app, plan[8]).status == "pending"

@@ -63,8 +63,6 @@ class GlobalActions(Controller):
         self._offered: tuple[str, ...] = ()
         # The answered question of which was said that no undo takes the answer back.
         self._said_of_answer = ""
-        # The newest entry when the screen opened, until the human agrees to undo a change before it.
-        self._opened_at = context.link.seq
         # What `!` has gone to last.
         self._went_to: Need | None = None
 
@@ -196,8 +194,8 @@ class GlobalActions(Controller):
 
     async def _agrees_to_undo(self) -> bool:
         """Ask before an old change is taken back, unless a later one just was; before one that deletes things is, as in
-        the shell; before one that was not made where the human is; and before the first that was made before this
-        screen opened. Say why where there is none, or none is taken back yet.
+        the shell; and before one that was not made where the human is. Say why where there is none, or none is taken
+        back yet.
         """
         from tui_tasks.core.rules import undo
         from tui_tasks.tui.inputs.dialogs import confirm
@@ -209,16 +207,12 @@ class GlobalActions(Controller):
             return False
         if self._has_answered():
             return False
-        is_earlier = change <= self._opened_at
-        goes_on = undo.goes_on(db, HUMAN, now) and not is_earlier
-        is_elsewhere = is_earlier or not context.navigation.may_be_done_here(change)
+        goes_on = undo.goes_on(db, HUMAN, now)
+        is_elsewhere = not context.navigation.may_be_done_here(change)
         question = change_summaries.undo_question(
             db, change, now, goes_on=goes_on, on_screen=True, is_elsewhere=is_elsewhere
         )
-        agrees = not question or await confirm(context, question, "undo it")
-        if agrees and is_earlier:
-            self._opened_at = 0
-        return agrees
+        return not question or await confirm(context, question, "undo it")
 
     async def _passes_over(self, change: int, before: int) -> bool:
         """Ask whether a change that cannot be taken back is to be passed over, until the screen closes."""
