@@ -85,7 +85,7 @@ async def test_w_asks_for_program_place_and_words_and_starts_an_agent(plan, star
 
 
 async def test_w_offers_the_programs_that_are_installed_first(plan, make_app, monkeypatch):
-    monkeypatch.setattr(program_commands.shutil, "which", lambda word: word if word == "gemini" else None)
+    monkeypatch.setattr(program_commands, "is_installed", lambda settings, name: name == "gemini")
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])
