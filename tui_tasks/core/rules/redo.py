@@ -57,16 +57,28 @@ class RedoneEnds:
     def has(self, change: int) -> bool:
         """Return whether a change has redone the end of works, a merge or a discard."""
         if change not in self._known:
-            end = self.end(change)
-            self._known[change] = end is not None and end.kind in _ENDS and self._is_again(change, end.last)
+            actor = journal.entry(self._db, change).actor
+            # From the oldest: then none is decided within another, however many there are.
+            for one in reversed(self._undecided(change, actor)):
+                self._known[one] = self._is_again(one, actor)
         return self._known[change]
 
-    def _is_again(self, change: int, last: journal.UndoColumns) -> bool:
-        before = [row[0] for row in self._db.sql(_BEFORE, (last.task, last.uid, last.seq)).fetchall()]
-        if before != [_RESTORED, last.kind]:
+    def _undecided(self, change: int, actor: str) -> list[int]:
+        """Return a change, and the ends of works before it on which it depends, the newest first."""
+        found = [change]
+        for older, kind, undoes in undo.entries_of(self._db, actor, change, lambda: None):
+            if older in self._known or (self.end(older) is None and undoes is None and kind in vocab.UNDOABLE):
+                break
+            if older != found[-1] and self.end(older) is not None:
+                found.append(older)
+        return found
+
+    def _is_again(self, change: int, actor: str) -> bool:
+        end = self.end(change)
+        if end is None or end.kind not in _ENDS:
             return False
-        actor = journal.entry(self._db, change).actor
-        return _next(self._db, actor, change, self) == NextRedo(work=last.uid)
+        before = [row[0] for row in self._db.sql(_BEFORE, (end.last.task, end.last.uid, end.last.seq)).fetchall()]
+        return before == [_RESTORED, end.kind] and _next(self._db, actor, change, self) == NextRedo(work=end.last.uid)
 
 
 def next_redo(
