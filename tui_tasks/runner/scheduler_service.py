@@ -21,7 +21,7 @@ from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
-from tui_tasks.core.errors import RoleRefused, StorageFailed
+from tui_tasks.core.errors import Refusal, RoleRefused, StorageFailed
 from tui_tasks.core.job_snapshots import ON_TIME, Heartbeat, Job, Run
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import NoteStuck
@@ -179,18 +179,14 @@ class SchedulerService:
                 while not self._stopped:
                     times = [
                         at
-                        for at in (
-                            self._guarded(store, self.turn),
-                            self._guarded(store, self._watch_stuck_agents),
-                            self._guarded(store, self._record),
-                        )
+                        for at in (self._guarded(store, self.turn), self._guarded(store, self._watch_stuck_agents))
                         if at
                     ]
+                    self._record(store)
                     self._sleep(watch, min(times, default=None))
             finally:
                 watch.close()
-                if self._recorded is not None:
-                    self._guarded(store, self._drop_record)
+                self._drop_record(store)
                 self._db = None
 
     def _now(self) -> int:
@@ -201,19 +197,24 @@ class SchedulerService:
         return self._stuck.look(store, self._now())
 
     def _record(self, store: Store) -> None:
-        """Record that this process hosts the scheduler, and what keeps it from starting jobs, where that is new."""
+        """Record that this process hosts the scheduler, and what keeps it from starting jobs, where that is new. What
+        fails here fails in a turn as well, which says so, and is tried again after it.
+        """
         path, machine = schedulers.real_path(store.db), store.db.machine
         one = Scheduler(*processes.identity(machine=machine), path, self._waits)
         if one == self._recorded:
             return
-        if self._recorded is None:
-            schedulers.drop(store.db, *(each for each in schedulers.recorded(store.db) if has_ended(each, machine)))
-        schedulers.put(store.db, one)
-        self._recorded = one
+        with contextlib.suppress(Refusal), storage_errors(store.path):
+            if self._recorded is None:
+                schedulers.drop(store.db, *(each for each in schedulers.recorded(store.db) if has_ended(each, machine)))
+            schedulers.put(store.db, one)
+            self._recorded = one
 
     def _drop_record(self, store: Store) -> None:
+        """Say that this process hosts it no more. A record that is left behind counts for nothing: its process ends."""
         if self._recorded is not None:
-            schedulers.drop(store.db, self._recorded)
+            with contextlib.suppress(Refusal), storage_errors(store.path):
+                schedulers.drop(store.db, self._recorded)
 
     def _guarded(self, store: Store, step: Callable[[Store], int | None]) -> int | None:
         """Run a step, log what it raises, and return when to run it next; None if only a commit can require it."""
