@@ -78,6 +78,8 @@ class OpenFiles:
         # A descriptor of the log. SQLite puts no lock on that file, so closing it here drops none.
         self._log_fd = -1
         self._log_size = 0
+        # The log's path as the system knows it by that descriptor, on Linux.
+        self._log_place = ""
         self._is_cut = False
         self._written: tuple[int, int] | None = None
         # SQLite's descriptors of the file and of the log's index, as they were found last.
@@ -93,6 +95,7 @@ class OpenFiles:
             return
         status = os.fstat(self._log_fd)
         self._log, self._log_size = (status.st_dev, status.st_ino), status.st_size
+        self._log_place = self._place()
 
     def close(self) -> None:
         """Close what was opened here."""
@@ -125,19 +128,26 @@ class OpenFiles:
             if self._is_at_rest():
                 return FileState.OVERWRITTEN
             self._written = written
-        try:
-            log = os.stat(self._log_path)
-        except OSError:
+        if (not self._log_place or self._place() != self._log_place) and identity(self._log_path) != self._log:
             return FileState.LOG_LOST
-        if (log.st_dev, log.st_ino) != self._log:
-            return FileState.LOG_LOST
-        is_shorter = log.st_size < self._log_size or not log.st_size
+        size = os.lseek(self._log_fd, 0, os.SEEK_END)
+        is_shorter = size < self._log_size or not size
         if is_shorter or (reads_log and not self._has_magic()):
             self._is_cut = self._is_cut or self.is_log_cut()
         if self._is_cut:
             return FileState.LOG_CUT
-        self._log_size = log.st_size
+        self._log_size = size
         return FileState.SAME
+
+    def _place(self) -> str:
+        """Return where the log lies now; empty where the system does not tell that of a descriptor.
+
+        A look at the file's status reads its times, too, and Linux then has to write finer ones at the next sync.
+        """
+        try:
+            return os.readlink(f"/proc/self/fd/{self._log_fd}")
+        except OSError:
+            return ""
 
     def is_log_cut(self) -> bool:
         """Return whether the log holds less than its index says. A checkpoint that empties the log empties both."""
