@@ -20,6 +20,7 @@ import pytest
 from tests.entries import all_entries
 from tests.terminals import Terminal
 from tui_tasks.core.maintenance import backup
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
@@ -89,12 +90,13 @@ def test_keys_requests_and_replies_go_at_once_and_none_is_taken_for_another(star
         assert {entry.actor for entry in all_entries(store.db)} == {"agent", "human"}
 
 
-def test_the_human_is_heard_by_the_agent_in_the_same_process(start: Start) -> None:
+def test_the_human_is_heard_by_the_agent_in_the_same_process(start: Start, path: Path) -> None:
+    with Store(str(path)) as store:
+        store.commit(AddTask("Ship it", new_list=EnsureList("tasklist", "tasklist")), actor="agent", now=1)
     screen = start(piped=True)
     agent = Agent(screen)
     agent.send(1, "control:subscribe")
-    agent.send(2, "tasklist:add_task", name="Ship it")
-    screen.wait_for(lambda: screen.shows("Ship it"))
+    screen.wait_for(lambda: bool(agent.replies) and screen.shows("Ship it"))
     screen.type("s")
     screen.wait_for(lambda: screen.shows("in progress"))
     screen.type("d")

@@ -101,7 +101,7 @@ class OpenFiles:
         """Close what was opened here."""
         if self._log_fd >= 0:
             os.close(self._log_fd)
-            self._log_fd = -1
+            self._log_fd, self._log = -1, None
 
     def has_leftovers(self) -> bool:
         """Whether a file that is at rest has another's log beside it. SQLite would write that into it."""

@@ -152,9 +152,10 @@ class GlobalActions(Controller):
         before = {need.key for need in Needs(self._context).all()}
         if (unseen := self._context.state.seen.unsee()) is not None:
             looked, was_hidden = unseen
-            await self._remember(looked)
+            self._draw_seen()
             back = self._come_back(before) if was_hidden else "The marks are back"
             self._context.say(f"{back}. {self._context.keymap.key_of('undo')} again undoes what you did before.")
+            await self._remember(looked)
             return
         if self._context.state.has_work:
             from tui_tasks.tui.work import work_undo
@@ -286,20 +287,26 @@ class GlobalActions(Controller):
         shown, has_new = self._past_failures(), state.has_news
         undo, again = context.keymap.key_of("undo"), context.keymap.key_of("seen")
         if has_new or not shown or shown != self._offered:
-            if has_new or not shown:
-                await self._remember(state.seen.all_seen(context.clock.now()))
+            is_first = has_new or not shown
+            if is_first:
+                looked = state.seen.all_seen(context.clock.now())
+                self._draw_seen()
             self._offered = self._past_failures()
-            said = f"All marked as seen. {undo} brings the marks back." if has_new or not shown else ""
+            said = f"All marked as seen. {undo} brings the marks back." if is_first else ""
             more = f"{again} again puts away {', '.join(self._offered)}." if self._offered else self._what_stays()
             context.say(" ".join(filter(None, (said, more))))
+            if is_first:
+                await self._remember(looked)
             return
-        await self._remember(state.seen.put_failures_away(context.clock.now()))
+        looked = state.seen.put_failures_away(context.clock.now())
+        self._draw_seen()
         left = self._past_failures()
         away = [one for one in shown if one not in left]
         it = "it" if len(away) == 1 and not away[0][0].isdigit() else "them"
         said = f"Put away: {', '.join(away)}. {undo} brings {it} back."
         context.say(" ".join(filter(None, (said, self._what_stays()))))
         self._offered = ()
+        await self._remember(looked)
 
     def _what_stays(self) -> str:
         """Return that what is late or an agent in trouble is not over by being seen; empty if there is none."""
@@ -345,12 +352,15 @@ class GlobalActions(Controller):
                 found.append(f"agent {agent_text.who(member.name, 30)}")
         return tuple(found)
 
-    async def _remember(self, looked: Looked) -> None:
-        """Draw what is new since the human looked, and keep when that was."""
-        state = self._context.state
-        state.read_agents(self._context.clock.now())
+    def _draw_seen(self) -> None:
+        """Draw what is new since the human looked."""
+        self._context.state.read_agents(self._context.clock.now())
         self._context.navigation.all_seen()
         self._context.redraw_frame()
+
+    async def _remember(self, looked: Looked) -> None:
+        """Keep when the human looked, and what they have put away or hidden."""
+        state = self._context.state
         await self._context.link.remember(local_values.SEEN, state.seen.put_away_at)
         await self._context.link.remember(local_values.HIDDEN, state.seen.hidden)
         await self._context.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
