@@ -258,8 +258,8 @@ class KeyQueue:
             await self._run(opening)
 
     async def _catch_up(self) -> None:
-        """Wait until the newest write has ended, and what was being opened is shown and has set the focus."""
-        if await self._link.written():
+        """Wait until the writes of an action have ended, and what was being opened is shown and has set the focus."""
+        while await self._link.written():
             await self._begun()
         while (opening := self._newest_opening) is not None:
             with contextlib.suppress(WorkerError):
