@@ -46,6 +46,7 @@ LOOKS: Final = {
     "blocked": Look("⊘", "blocked", "b", "$state-blocked"),
     "done": _DONE,
     "failed": _FAILED,
+    "agent_failed": _FAILED._replace(word="agent failed"),
     "skipped": _SKIPPED,
     "cancelled": _SKIPPED._replace(word="cancelled", letter="c"),
     "overdue": Look("◷", "late", "@", "$state-overdue"),

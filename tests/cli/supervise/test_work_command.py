@@ -238,6 +238,8 @@ def test_the_task_of_an_agent_that_failed_says_in_listings_who_has_skipped_it(ru
         (failed,) = store.commit(begun, actor="human", now=START)
         why = "robot-1 ended with exit 3: Traceback (most recent call last): boom"
         store.commit(FailWork(failed.uid, why), actor="system", now=START)
+        assert "#1" in run("ls status:needs_you")[1] and "#1" in run("ls status:pending")[1]
         store.commit(EditTask(work.task_uid, {"status": "skipped"}), actor="bob", now=START)
     for line in ("ls", "work ls"):
         assert "skipped by bob" in run(line)[1], line
+    assert run("ls status:needs_you")[1] == ""

@@ -336,6 +336,16 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
         above, row = [line for line in lines(app) if BOOM in line]
         assert above.strip("•").startswith("✗ #8  Backup restore drill: ") and "robot-1 " in above
         assert "✗" in row and "○" not in row
+        app.context.navigation.go_to(plan[8])
+        await until(pilot, lambda: "✗ agent failed" in shown(app))
+        assert "✗ failed" not in shown(app), "the task is pending"
+        app.context.navigation.filter_by("status:needs_you")
+        await settle(pilot)
+        assert any(line.strip("> ").startswith("#8 ") for line in lines(app)), lines(app)
+        app.context.navigation.filter_by("status:failed")
+        await settle(pilot)
+        assert not any(line.strip("> ").startswith("#8 ") for line in lines(app))
+        await settle(pilot, "escape")
         await settle(pilot, "2")
         assert "✗ robot-1 ended with" in shown(app)
         await settle(pilot, "a")

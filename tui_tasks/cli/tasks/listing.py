@@ -68,7 +68,8 @@ def filter_of(text: str, now: int, db: Database) -> ListFilter:
     named, others = (
         tuple(term.value.casefold() for term in parsed.lists if term.negated is negated) for negated in (False, True)
     )
-    return ListFilter(Filter(parsed.of_tasks, partial(_changed, db), local_time(now)), named, others, parsed.sort)
+    only = Filter(parsed.of_tasks, partial(_changed, db), local_time(now), needing=partial(_needing, db, now))
+    return ListFilter(only, named, others, parsed.sort)
 
 
 def _changed(db: Database) -> list[str]:
@@ -77,8 +78,15 @@ def _changed(db: Database) -> list[str]:
     return unseen_changes.since_looked(db)
 
 
+def _needing(db: Database, now: int) -> list[str]:
+    """Return the uids of the tasks that need the human: what `status:needs_you` finds."""
+    asked = (uid for uid, why in _why_needing(db, now, _open_asks(db)).items() if why.is_for_you)
+    return [*asked, *_of_works(db), *check_queries.failing_since(db, _MAX_FAILING)]
+
+
 # The checks of so many tasks are read at once.
 _BATCH: Final = 500
+_MAX_FAILING: Final = 100_000
 # In cells: why the work of an agent has failed.
 _WHY: Final = 60
 
@@ -97,13 +105,13 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
             tasks = list(of_list)
             proofs |= _proofs(session, tasks[0][0], [task for *_, task in tasks], ascii_only=ascii_only)
         if why is None and (asks or any(_may_be_left(task) for _, task in batch)):
-            why = _why_needing(session, asks)
+            why = _why_needing(session.store.db, session.clock(), asks)
         for home, task in batch:
             proof = proofs.get(task.uid, "")
             needs = (why or {}).get(task.uid, _NONE) if task.status in vocab.MAY_NEED else _NONE
             of_work = works.get(task.uid, needs)
             # Another agent may be at the task of an agent that failed.
-            is_of_other = of_work.look == "failed" and task.status == "in_progress" and needs.words
+            is_of_other = of_work.look == "agent_failed" and task.status == "in_progress" and needs.words
             needs = needs if is_of_other else of_work
             waits = ready_tasks.after_text(session.store.db, task) if task.blocked and task.status == "pending" else ""
             facts = [words for words in (waits, proof) if words]
@@ -142,24 +150,23 @@ def _of_works(db: Database) -> dict[str, _Why]:
         return {}
     from tui_tasks.core.read import work_queries  # few databases have work
 
-    failed = {one.task: _Why(safe_ends(one.text, _WHY), look="failed") for one in work_queries.failed(db)}
+    failed = {one.task: _Why(safe_ends(one.text, _WHY), look="agent_failed") for one in work_queries.failed(db)}
     races = work_queries.races(db)
     ready = {work.task_uid: f"{agent_names.display_name(work.agent, 16)} to review" for work in work_queries.ready(db)}
     texts = {uid: work_queries.agents_text(races[uid]) if uid in races else text for uid, text in ready.items()}
     return failed | {uid: _Why(safe_ends(text, _WHY), look="reviewable") for uid, text in texts.items()}
 
 
-def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, _Why]:
+def _why_needing(db: Database, now: int, asks: Sequence[Ask]) -> dict[str, _Why]:
     """Return why tasks need the human, by uid: their agent has left, or somebody asks about them."""
     from tui_tasks.core.read.agents import activity, asked_tasks  # few listings need it
 
-    db = session.store.db
     about = asked_tasks.asked_about(db, asks, activity.working(db))
     asked = reversed([ask for ask in asks if ask.uid in about])
     who = {about[ask.uid]: _Why(f"{agent_names.display_name(ask.agent, 16)} asks") for ask in asked}
-    left = left_now(db, session.clock())
+    left = left_now(db, now)
     texts = {
-        uid: _Why(left_text(one, session.clock()), is_for_you=not one.has_lapsed)
+        uid: _Why(left_text(one, now), is_for_you=not one.has_lapsed)
         for uid, one in left.items()
         if not (one.has_lapsed and uid in who)
     }

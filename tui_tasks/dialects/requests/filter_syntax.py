@@ -23,7 +23,7 @@ from tui_tasks.text.safe import safe_line
 
 SORTS: Final = ("due", "urgency", "age", "agent")
 """What `sort:` sorts a list by."""
-STATUSES: Final = ("open", *vocab.STATUSES, "blocked", "changed")
+STATUSES: Final = ("open", *vocab.STATUSES, "blocked", "changed", "needs_you")
 _PRIORITIES: Final = {str(number): word for word, number in vocab.PRIORITY_WORDS.items()}
 # The names of the human in `who:`.
 YOU: Final = ("you", "me", vocab.HUMAN)

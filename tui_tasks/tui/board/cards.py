@@ -91,7 +91,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
             mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
             note = f"{mark[0]} {context.state.reviewable[card.uid] or shown_as.word}", "$muted"
         elif (why := task_text.failed_work(context, card.uid)) is not None:
-            shown_as = look("failed")
+            shown_as = look("agent_failed")
             mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
             note = f"{mark[0]} {why}", "$muted"
         else:

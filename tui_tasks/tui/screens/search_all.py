@@ -53,8 +53,8 @@ class SearchAll(Picker):
             self._going_on.stop()
         self.context.say(parsed.problem)
         self._found.clear()
-        now = local_time(self.context.clock.now(), self.context.clock.zone)
-        self._wanted = Filter(parsed.of_tasks, self.context.state.seen.changed_tasks, now)
+        now, state = local_time(self.context.clock.now(), self.context.clock.zone), self.context.state
+        self._wanted = Filter(parsed.of_tasks, state.seen.changed_tasks, now, needing=state.tasks_needing_you)
         self._shown = ShownWords(self.context)
         self._homes = self._lists(parsed) if parsed.terms else []
         self._rank = list_pages.FIRST

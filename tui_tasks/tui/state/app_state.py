@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -293,20 +293,26 @@ class AppState:
         unproven = set(self.unproven)
         return self.left.keys() | self.reviewable.keys() | unproven | self.failed_work.keys() | (self.asking - named)
 
+    def tasks_needing_you(self) -> Sequence[str]:
+        """Return the uids of all tasks that need the human, of which some may be over: what `status:needs_you` finds."""
+        return [*self.needing, *self.asking]
+
     @property
     def failed_work(self) -> dict[str, FailedWork]:
         """Those of `work_failed` that the human has neither put away nor hidden."""
         return {uid: one for uid, one in self.work_failed.items() if self.seen.shows_agent(one.agent, one.at)}
 
     def status_of(self, task: TaskLine) -> str:
-        """Return the status to show: `needs_you`, `reviewable`, `held`, `blocked` (`text.glyphs`), or the task's."""
+        """Return the status to show: the task's, or `needs_you`, `reviewable`, `agent_failed`, `held` or `blocked`
+        (`text.glyphs`).
+        """
         is_asked = task.uid in self.asking and task.status in MAY_NEED
         if is_asked or task.uid in self.unproven or task.uid in self.left:
             return "needs_you"
         if task.uid in self.reviewable:
             return "reviewable"
         if task.status == "pending" and task.uid in self.work_failed and task.uid in self.failed_work:
-            return "failed"
+            return "agent_failed"
         if task.held:
             return "held"
         return "blocked" if task.blocked else task.status

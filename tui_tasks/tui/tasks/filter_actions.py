@@ -227,7 +227,9 @@ class FilterActions(Controller):
         if self._shown is None:
             self._shown = ShownWords(self._context)
         now = local_time(clock.now(), clock.zone)
-        return Filter(terms, state.seen.changed_tasks, now, parsed.sort, self._shown.on_screen)
+        return Filter(
+            terms, state.seen.changed_tasks, now, parsed.sort, self._shown.on_screen, state.tasks_needing_you
+        )
 
     def turn_back(self) -> bool:
         """Go back to the list that the filter has left; return False where it has left none."""
@@ -335,7 +337,7 @@ MOST: Final = 300
 """How many tasks of each state have their notes searched: a note is read from the log of its task."""
 _WITH_NOTES: Final = ("in_progress", "failed", "skipped", "cancelled")
 # The states that the screen adds to the statuses of tasks.
-_ADDED: Final = ("needs_you", "reviewable")
+_ADDED: Final = ("needs_you", "reviewable", "agent_failed")
 
 
 class ShownWords:

@@ -117,7 +117,7 @@ def choices(context: Context, task: Task) -> Iterator[tuple[str, str, str, tuple
 
 
 # The states whose marks have a colour that calls the human: a reason beside such a mark needs none.
-_ATTENTION: Final = ("needs_you", "reviewable", "failed")
+_ATTENTION: Final = ("needs_you", "reviewable", "failed", "agent_failed")
 _NOTE_CHARS: Final = 400
 # The most dependencies read to find the one that blocks a task.
 _MAX_DEPENDENCIES: Final = 20

@@ -28,8 +28,8 @@ _DATES: Final = {" ".join(LATE): LATE[0], "due today": "today", "tomorrow": "tom
 class Term(msgspec.Struct, frozen=True, gc=False):
     """One word of a filter: `field` is word, number, status, who, tag, domain, prio or one of `task_fields.FIELDS`.
 
-    `value` is in the state's vocabulary, or a word that a field's `ranges` reads. A status may also be open, blocked or
-    changed. With `prefix` the beginning of a name, tag or domain is enough, as while it is being typed. Case is
+    `value` is in the state's vocabulary, or a word that a field's `ranges` reads. A status may also be open, blocked,
+    changed or needs_you. With `prefix` the beginning of a name, tag or domain is enough, as while it is being typed. Case is
     ignored.
     """
 
@@ -40,7 +40,8 @@ class Term(msgspec.Struct, frozen=True, gc=False):
 
 
 class Filter(msgspec.Struct, frozen=True, gc=False):
-    """Which tasks match; without terms all do. `changed` returns the uids of those that the status `changed` finds.
+    """Which tasks match; without terms all do. `changed` and `needing` return the uids of those that the statuses
+    `changed` and `needs_you` find.
 
     `shown` is a screen's: with it, a word also finds the agent, status and date that a row shows, and the tasks whose
     uids `shown` returns for it. `now` is local time, from which `due:today` counts. Of several terms on one field any
@@ -53,6 +54,7 @@ class Filter(msgspec.Struct, frozen=True, gc=False):
     now: datetime = datetime.min.replace(tzinfo=UTC)
     sort: str = ""
     shown: Callable[[str], Sequence[str]] | None = None
+    needing: Callable[[], Sequence[str]] = tuple
 
     def __bool__(self) -> bool:
         return bool(self.terms)
@@ -111,7 +113,7 @@ def _condition(term: Term, only: Filter) -> Any:
     if term.field == "number":
         return TaskRow.id == int(term.value)
     if term.field == "status":
-        return _status(term.value, only.changed)
+        return _status(term.value, only)
     if term.field == "who":
         return _who(term.value, prefix=term.prefix)
     if term.field == "tag":
@@ -135,8 +137,8 @@ def says(phrase: str, word: str) -> bool:
 
 def _of_row(word: str, now: datetime) -> list[Any]:
     """Return the conditions by which a word finds the status, the date and the human's name that rows show."""
-    found = [_status(status, tuple) for status in (*vocab.STATUSES, "blocked") if says(look(status).word, word)]
-    found += [_status("blocked", tuple)] if says("after", word) else []
+    found = [_status(status) for status in (*vocab.STATUSES, "blocked") if says(look(status).word, word)]
+    found += [_status("blocked")] if says("after", word) else []
     found += [TaskRow.held == 1] if says(look("held").word, word) else []
     dated = [_field("due", value, now) for phrase, value in _DATES.items() if says(phrase, word)]
     found += [condition & TaskRow.status.in_(list(vocab.OPEN)) for condition in dated]
@@ -185,13 +187,15 @@ def _range(column: Any, bounds: Range) -> Any:
     return reduce(and_, conditions)
 
 
-def _status(value: str, changed: Callable[[], Sequence[str]]) -> Any:
+def _status(value: str, only: Filter = ALL) -> Any:
     if value == "open":
         return TaskRow.status.in_(list(vocab.OPEN))
     if value == "blocked":
         return (TaskRow.status == "pending") & (TaskRow.waiting_on > 0)
     if value == "changed":
-        return among(changed())
+        return among(only.changed())
+    if value == "needs_you":
+        return among(only.needing()) & TaskRow.status.in_(list(vocab.MAY_NEED))
     return TaskRow.status == value
 
 
