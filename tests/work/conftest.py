@@ -62,7 +62,20 @@ def task(store: Store, clock: Clock) -> str:
 
 
 @pytest.fixture
-def starter(store: Store, clock: Clock, repo: Path, configure, monkeypatch: pytest.MonkeyPatch) -> Starter:
+def human_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of a human whom git knows."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    return home
+
+
+@pytest.fixture
+def starter(
+    store: Store, clock: Clock, repo: Path, configure, human_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> Starter:
     """Starts agents without a terminal, and returns when they have ended."""
 
     def run(argv: list[str], log: Path, cwd: str, environ: dict[str, str]) -> None:
@@ -76,11 +89,6 @@ def starter(store: Store, clock: Clock, repo: Path, configure, monkeypatch: pyte
 
 
 @pytest.fixture
-def acceptance(store: Store, clock: Clock, tmp_path: Path, configure, monkeypatch: pytest.MonkeyPatch) -> Acceptance:
+def acceptance(store: Store, clock: Clock, configure, human_home: Path) -> Acceptance:
     """Accepts work in the name of a human whom git knows."""
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     return Acceptance(store, clock)

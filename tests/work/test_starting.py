@@ -15,7 +15,7 @@ from tests.conftest import Clock
 from tests.work.conftest import git
 from tui_tasks.core.errors import Forbidden, Refusal
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
-from tui_tasks.core.operations.work import MergeWork, RunWork, SetAuto, StartWork, StopAuto
+from tui_tasks.core.operations.work import DiscardWork, MergeWork, RunWork, SetAuto, StartWork, StopAuto
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -118,6 +118,26 @@ def test_an_agent_that_crashes_or_is_killed_has_failed_with_how_it_ended(script,
     configure(script)
     work = starter.start(task, ROBOT).work
     assert (work.state, work.message) == ("failed", f"robot-1 {how}")
+
+
+def test_the_program_to_propose_is_the_last_one_whose_newest_agent_has_not_failed(store, configure, starter, task):
+    good = '[work.program.good]\ncommand = ["true", "{prompt}"]'
+    configure(COMMITS, good)
+    work = starter.start(task, ROBOT).work
+    store.commit(DiscardWork(work.uid), actor="human", now=work.started_at)
+    assert starter.start(task, Request(program="good")).work.state == "failed"
+    settings = starting.settings()
+    assert starting.last_program(store, settings) == "robot"
+    assert [*starting.newest_works(store.db, settings)] == ["robot", "good"]
+    configure("exit 3", good)
+    assert starter.start(task, ROBOT).work.state == "failed"
+    assert starting.last_program(store, starting.settings()) == "robot"
+
+
+def test_a_start_says_how_to_tell_git_who_you_are_before_there_is_work_to_merge(starter, task, human_home):
+    (human_home / ".gitconfig").unlink()
+    (note,) = starter.start(task, ROBOT).notes
+    assert note.startswith("To merge it later: git does not know who you are: `git config --global user.name")
 
 
 def test_what_an_agent_leaves_running_is_ended_with_it(store, configure, starter, task):

@@ -54,7 +54,7 @@ class WorkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """The table `[work]`.
 
     Attributes:
-        program: the program to start; empty: the one used last, else claude.
+        program: the program to start; empty: the last that has not failed, else claude.
         worktree: the path of a worktree: `{data}` is the folder of the database, `{repo}` the name of the checkout,
             `{number}` and `{slug}` are those of the task.
         branch: the name of its branch.

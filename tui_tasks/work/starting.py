@@ -13,6 +13,7 @@ import msgspec
 
 from tui_tasks import installation
 from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations.asks import DeliverMessages, ReturnMessages
@@ -31,7 +32,7 @@ from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.work import agent_terminals, agent_worktrees, program_commands
 from tui_tasks.work.agent_terminals import Terminals, is_there
 from tui_tasks.work.agent_worktrees import Place
-from tui_tasks.work.git import worktrees
+from tui_tasks.work.git import merging, worktrees
 from tui_tasks.work.launcher import LaunchFile
 from tui_tasks.work.program_commands import prompt
 
@@ -77,9 +78,22 @@ def settings() -> WorkSettings:
 
 
 def last_program(store: Store, settings: WorkSettings) -> str:
-    """Return the program to propose: the one used last, else that of the settings, else claude."""
-    used = [work.program for work in work_queries.everything(store.db) if work.program in settings.names()]
-    return used[-1] if used else settings.program or "claude"
+    """Return the program to propose: the last one of which the newest work has not failed, else that of the settings,
+    else the last one, else claude.
+    """
+    newest = newest_works(store.db, settings)
+    good = [name for name, work in newest.items() if work.state != "failed"]
+    return good[-1] if good else settings.program or next(reversed(newest), "claude")
+
+
+def newest_works(db: Database, settings: WorkSettings) -> dict[str, Work]:
+    """Return the newest work of each program, the program that was used last at the end."""
+    newest: dict[str, Work] = {}
+    for work in work_queries.everything(db):
+        if work.program in settings.names():
+            newest.pop(work.program, None)
+            newest[work.program] = work
+    return newest
 
 
 class Starter:
@@ -320,6 +334,10 @@ def _notes(
 ) -> list[str]:
     """Return what the human should know of the place of work."""
     notes = []
+    try:
+        merging.identity(repository.root)
+    except Conflict as unknown:
+        notes.append(f"To merge it later: {unknown.message}")
     if found.terminal == "tmux" and not is_there():
         notes.append(f"Without a terminal: {agent_terminals.why_not()}")
     if place.is_new and repository.has_changes:

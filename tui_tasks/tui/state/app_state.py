@@ -294,7 +294,7 @@ class AppState:
         return self.left.keys() | self.reviewable.keys() | unproven | self.failed_work.keys() | (self.asking - named)
 
     def tasks_needing_you(self) -> Sequence[str]:
-        """Return the uids of all tasks that need the human, of which some may be over: what `status:needs_you` finds."""
+        """Return the uids of the tasks that need the human, of which some may be over: for `status:needs_you`."""
         return [*self.needing, *self.asking]
 
     @property

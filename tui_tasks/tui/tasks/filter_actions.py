@@ -227,9 +227,7 @@ class FilterActions(Controller):
         if self._shown is None:
             self._shown = ShownWords(self._context)
         now = local_time(clock.now(), clock.zone)
-        return Filter(
-            terms, state.seen.changed_tasks, now, parsed.sort, self._shown.on_screen, state.tasks_needing_you
-        )
+        return Filter(terms, state.seen.changed_tasks, now, parsed.sort, self._shown.on_screen, state.tasks_needing_you)
 
     def turn_back(self) -> bool:
         """Go back to the list that the filter has left; return False where it has left none."""

@@ -144,6 +144,8 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     with Store(context.link.path, read_only=True) as store:
         settings = starting.settings()
         first = starting.last_program(store, settings)
+        newest = starting.newest_works(store.db, settings)
+    failed = {name: work.message or "failed" for name, work in newest.items() if work.state == "failed"}
     installed = {name: program_commands.is_installed(settings, name) for name in settings.names()}
     offered = dict(sorted(installed.items(), key=lambda one: not one[1]))
     if not installed.get(first) and any(installed.values()):
@@ -153,7 +155,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     while tasks:
         named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
         title, draft = f"Start an agent on {named}", _draft_of(tasks)
-        form = StartForm(context, title, offered, first, _others(context, tasks), before=answer, draft=draft)
+        form = StartForm(context, title, offered, first, _others(context, tasks), answer, draft=draft, failed=failed)
         answer = await context.ask(form.with_problem(problem))
         if answer is None:
             return False

@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from typing_extensions import override
 
-from tui_tasks.text.glyphs import sign
+from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
@@ -161,15 +161,19 @@ class StartForm(_FootForm[StartAnswer]):
         before: StartAnswer | None = None,
         *,
         draft: str,
+        failed: Mapping[str, str],
     ) -> None:
-        """`programs`: whether each is installed; `others` are the agents that are at work on the task already; `before`
-        is the choice that could not be done.
+        """`programs`: whether each is installed; `failed`: why the newest agents of some have failed; `others` are the
+        agents that are at work on the task already; `before` is the choice that could not be done.
         """
         hint = "more for the agent, base:BRANCH, or nothing"
         super().__init__(context, draft=draft, words="", hint=hint, done="Start")
         self._title = title
         self._installed = programs
-        self._programs = [Option(name, note="" if programs[name] else "not installed") for name in programs]
+        mark = look("agent_failed").mark(ascii_only=context.ascii_only)
+        notes = {name: f"{mark} {safe_line(why, 80)}" for name, why in failed.items()}
+        notes |= {name: "not installed" for name, is_installed in programs.items() if not is_installed}
+        self._programs = [Option(name, note=notes.get(name, "")) for name in programs]
         self._first = first
         self._places = [Option(*place) for place in places(others)]
         self._place = before.place if before is not None else ""

@@ -29,8 +29,8 @@ class Term(msgspec.Struct, frozen=True, gc=False):
     """One word of a filter: `field` is word, number, status, who, tag, domain, prio or one of `task_fields.FIELDS`.
 
     `value` is in the state's vocabulary, or a word that a field's `ranges` reads. A status may also be open, blocked,
-    changed or needs_you. With `prefix` the beginning of a name, tag or domain is enough, as while it is being typed. Case is
-    ignored.
+    changed or needs_you. With `prefix` the beginning of a name, tag or domain is enough, as while it is being typed.
+    Case is ignored.
     """
 
     field: str
