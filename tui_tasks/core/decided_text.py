@@ -73,6 +73,8 @@ def _deceptive(text: str, is_prose: bool, ascii_only: bool) -> Iterator[int]:
         return
     for match in _WORD.finditer(text):
         word, first = match[0], match.start()
+        if word.isascii() and (is_prose or not ascii_only):
+            continue
         if word[0].isalnum() or word[0] == "_":
             alike = [at for at, char in enumerate(word, first) if agent_names.looks_like_ascii(char)]
             is_mixed = re.search("[A-Za-z]", word) is not None

@@ -14,10 +14,10 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.asks import ask_detail
 from tui_tasks.tui.asks.ask_answers import Reply
 from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox
 from tui_tasks.tui.list.list_pane import ListPane
+from tui_tasks.tui.painting import decided_prose
 
 
 def asks(app) -> dict[str, object]:
@@ -521,20 +521,22 @@ def many(plan, agent: str = "noisy", count: int = 50) -> None:
 @pytest.fixture
 def read(monkeypatch) -> list[int]:
     """How many letters are looked at of each long text that is drawn."""
-    found, decided_lines = [], ask_detail.decided_lines
+    found, prose_lines = [], decided_prose.prose_lines
 
     def counted(text, **more):
         if len(text) >= 500:
             found.append(len(text))
-        return decided_lines(text, **more)
+        return prose_lines(text, **more)
 
-    monkeypatch.setattr(ask_detail, "decided_lines", counted)
+    monkeypatch.setattr(decided_prose, "prose_lines", counted)
     return found
 
 
-@pytest.mark.parametrize("letters", ["drop it ", "ab\n", "\u53ef"])
+@pytest.mark.parametrize(
+    ("letters", "left_out"), [("drop it ", "880,011"), ("ab\n", "893,011"), ("\u53ef", "880,011")], ids=ascii
+)
 async def test_of_a_question_of_a_million_letters_a_key_looks_at_the_beginning_and_the_end_that_are_shown(
-    plan, make_app, read, letters
+    plan, make_app, read, letters, left_out
 ):
     by_agent(plan, "claude-2", OpenAsk(f"{letters * (900_000 // len(letters))}, or may I?", ("Yes", "No"), plan[7]))
     app = make_app(plan.path)
@@ -547,7 +549,7 @@ async def test_of_a_question_of_a_million_letters_a_key_looks_at_the_beginning_a
         await settle(pilot)
         assert "or may I?" in shown(app) and "Part of this is not shown" in shown(app)
         assert any(
-            "… 880,011 characters are left out …" in text for line in app.screen._detail._shown for text, _ in line
+            f"… {left_out} characters are left out …" in text for line in app.screen._detail._shown for text, _ in line
         )
         read.clear()
         await settle(pilot, "k", "j", "k", "j")

@@ -15,9 +15,10 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
-from tui_tasks.tui.asks import ask_detail
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inbox.rows_and_detail import RowsAndDetail
+from tui_tasks.tui.painting import decided_prose
+from tui_tasks.tui.painting.text_lines import MAX_LINES
 from tui_tasks.tui.screens.search_all import SearchAll
 
 
@@ -417,9 +418,11 @@ async def test_a_job_is_declined_with_a_reason_that_its_agent_is_sent(plan, file
 
 
 async def test_a_description_of_a_million_letters_is_laid_out_once_for_each_width(plan, make_app, monkeypatch):
-    laid_out, decided_lines = [], ask_detail.decided_lines
+    laid_out, decided_lines = [], decided_prose.decided_lines
     monkeypatch.setattr(
-        ask_detail, "decided_lines", lambda text, **more: [laid_out.append(len(text)), decided_lines(text, **more)][1]
+        decided_prose,
+        "decided_lines",
+        lambda text, **more: [laid_out.append(len(text)), decided_lines(text, **more)][1],
     )
     with Store(plan.path) as store:
         store.commit(SetListReview(plan.list_uid, True), actor="human", now=NOW)
@@ -429,21 +432,43 @@ async def test_a_description_of_a_million_letters_is_laid_out_once_for_each_widt
     async with app.run_test(size=(120, 40)) as pilot:
         await open_review(pilot)
         await settle(pilot, "j", "k", "j", "k", "pagedown", "pageup")
-        assert [length for length in laid_out if length >= 1_000] == [ask_detail.MAX_LINES * 11 - 1] * 2, (
-            "with a scroll bar, and without"
-        )
+        long = [length for length in laid_out if length >= 1_000]
+        assert long == [decided_prose.MAX_CHARS - 1_000, 1_000], "its beginning and its end"
 
 
-async def test_a_held_task_of_more_lines_than_are_shown_is_not_accepted_and_says_so(plan, filed, make_app):
-    by_agent(plan, "claude-1", EditTask(filed[0], {"description": "\n" * 999_990 + "end"}))
+async def test_a_held_task_of_more_lines_than_are_shown_is_accepted_only_by_a_human_who_knows(plan, filed, make_app):
+    by_agent(plan, "claude-1", EditTask(filed[0], {"description": "\n" * 40_000 + "end"}))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await open_review(pilot)
         app.screen.window.move_to(f"held:{filed[0]}")
         await settle(pilot)
         height = app.screen.query_one("#ask-detail").virtual_size.height
-        assert ask_detail.MAX_LINES < height < ask_detail.MAX_LINES + 20
+        assert MAX_LINES < height < MAX_LINES + 1_020
+        await settle(pilot, "y")
+        assert said(app).startswith("Read it first"), "its last lines are not on screen yet"
+        app.screen.query_one(RowsAndDetail).scroll.scroll_to(y=MAX_LINES - 5, animate=False, immediate=True)
+        await settle(pilot)
+        assert "… 37,003 characters are left out …" in shown(app)
         app.screen.query_one(RowsAndDetail).scroll.scroll_end(animate=False, immediate=True)
         await settle(pilot, "y")
-        assert "… 989,991 more lines are not shown …" in shown(app)
-        assert said(app) == "Nothing was accepted: over 10,000 lines are not shown whole. Decline it."
+        assert "Part of “Rewrite it in Rust” is not shown, as it is too long" in shown(app)
+        await settle(pilot, "n")
+        assert state(app, filed[0]) == ("pending", True)
+        await settle(pilot, "y", "y")
+        assert state(app, filed[0]) == ("pending", False) and "Accepted “Rewrite it in Rust”" in said(app)
+
+
+async def test_what_changes_while_the_human_is_asked_about_its_hidden_part_is_not_accepted(plan, filed, make_app):
+    by_agent(plan, "claude-1", EditTask(filed[0], {"description": "word " * 20_000}))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        app.screen.window.move_to(f"held:{filed[0]}")
+        await settle(pilot)
+        app.screen.query_one(RowsAndDetail).scroll.scroll_end(animate=False, immediate=True)
+        await settle(pilot, "y")
+        by_agent(plan, "claude-1", EditTask(filed[0], {"description": "other " * 20_000}))
+        await settle(pilot, "y")
+        assert state(app, filed[0]) == ("pending", True)
+        assert said(app) == "Read it first: its description changed meanwhile. Nothing was accepted."

@@ -1,15 +1,13 @@
-"""One question in full: what is asked, the possible answers, and what happens meanwhile; and lines of text that the
-human decides about.
-"""
+"""One question in full: what is asked, the possible answers, and what happens meanwhile."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Ask
-from tui_tasks.core.decided_text import NEWLINE, decided_line, decided_lines, prose_lines
+from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.activity import Word
@@ -24,20 +22,20 @@ from tui_tasks.core.rules.agents.request_text import (
     question_text,
     request_text,
 )
-from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import TEXT_CHARS, cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.ask_views import AskedTask, AskedTasks, AskView
+from tui_tasks.tui.painting.decided_prose import decided_block, decided_prose
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, broken_whole, wrapped
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
 from tui_tasks.tui.state.context import Context
 
 if TYPE_CHECKING:
     from tui_tasks.tui.inbox.inbox_lines import FoldedAsks
 
 _SMALL: Final = 60
-_COLORS: Final = {"-": "$state-failed", "+": "$state-done"}
 _FOLDED: Final = "    "
 _MAX_FOLDED: Final = 20
 _NEWS: Final = ("logged", "status")
@@ -46,10 +44,6 @@ _MAX_WORDS: Final = 8
 _LOOKED_AT: Final = 32
 # The empty line and the title above them: less than that and one of them is left out.
 _LEAST_LATELY: Final = 2
-# In characters: how much of its end stays of a text that is cut, as that says what is asked.
-_END: Final = 1_000
-# From so many characters on, the lines of a text are kept.
-_LONG: Final = 1_000
 _NOT_WHOLE: Final = "Part of this is not shown: it can be denied, or answered in your own words."
 
 
@@ -82,91 +76,9 @@ def asked_lines(ask: Ask, width: int, style: str = "", *, head: str = "", ascii_
     """
     text = head + ask.question.strip()
     if is_written_out(ask):
-        return decided_blocks(text.split("\n"), width, style, ascii_only=ascii_only)
-    return decided_prose(text, width, style, TEXT_CHARS, ascii_only=ascii_only, has_newlines=False)
-
-
-def decided_prose(
-    text: str,
-    width: int,
-    style: str = "",
-    limit_chars: int | None = None,
-    *,
-    ascii_only: bool,
-    has_newlines: bool = True,
-) -> list[Drawn]:
-    """Return prose that the human decides about as lines of at most `width` cells; see `decided_block`.
-
-    Of text that is longer than `limit_chars`, they are those of its beginning and its end. `has_newlines`: whether
-    newlines have signs; a question needs none, as it is no command.
-    """
-    draw = _long_prose if len(text) >= _LONG else _prose
-    return [*draw(text, width, style, limit_chars, ascii_only=ascii_only, has_newlines=has_newlines)]
-
-
-MAX_LINES: Final = 10_000
-"""The most lines of prose that are drawn: a million take seconds, and nobody reads so many."""
-
-
-# A text of a megabyte takes a second, and is drawn several times for a key: without a scroll bar, then with it.
-@lru_cache(2)
-def _long_prose(
-    text: str, width: int, style: str, limit_chars: int | None, *, ascii_only: bool, has_newlines: bool
-) -> Sequence[Drawn]:
-    return _prose(text, width, style, limit_chars, ascii_only=ascii_only, has_newlines=has_newlines)
-
-
-def _prose(
-    text: str, width: int, style: str, limit_chars: int | None, *, ascii_only: bool, has_newlines: bool
-) -> Sequence[Drawn]:
-    def drawn(part: str) -> list[Drawn]:
-        part, more = _first_lines(part)
-        if has_newlines:
-            texts = decided_lines(part, is_prose=True, ascii_only=ascii_only)
-        else:
-            texts = prose_lines(part, ascii_only=ascii_only)
-        lines = decided_blocks(texts, width, style, ascii_only=ascii_only)
-        return lines + (block(f"… {more:,} more lines are not shown …", width, "$state-needs-you") if more else [])
-
-    if limit_chars is None or len(text) <= limit_chars:
-        return drawn(text)
-    left_out = f"… {len(text) - limit_chars:,} characters are left out …"
-    return [*drawn(text[: limit_chars - _END]), *block(left_out, width, "$state-needs-you"), *drawn(text[-_END:])]
-
-
-def _first_lines(text: str) -> tuple[str, int]:
-    """Return the lines of a text that are shown, and how many are not."""
-    if is_short(text):
-        return text, 0
-    *lines, rest = text.split("\n", MAX_LINES)
-    return "\n".join(lines), rest.count("\n") + 1
-
-
-def is_short(text: str) -> bool:
-    """Return whether all lines of a text are shown."""
-    return text.count("\n") < MAX_LINES
-
-
-def decided_blocks(texts: Sequence[str], width: int, style: str = "", *, ascii_only: bool) -> list[Drawn]:
-    """Return lines of decided text as lines of at most `width` cells; see `decided_block`."""
-    return [line for text in texts for line in decided_block(text, width, ascii_only=ascii_only, style=style)]
-
-
-def decided_block(text: str, width: int, mark: str = "", *, ascii_only: bool, style: str = "") -> list[Drawn]:
-    """Return a line of decided text as lines of at most `width` cells behind a space; those that go on have a mark.
-
-    `mark` is that of `permission_lines`.
-    """
-    style = _COLORS.get(mark, style)
-    goes_on = (f" {sign('wrapped', ascii_only=ascii_only)} ", "$muted")
-    bar = (f" {mark} ", style) if mark.strip() else (f" {sign('divider', ascii_only=ascii_only)} ", "$muted")
-    newline = NEWLINE[ascii_only]
-    lines: list[Drawn] = []
-    for number, part in enumerate(broken_whole(text, max(1, width - 2))):
-        head = goes_on if number else bar if mark else (" ", style)
-        end = [(newline, "$muted")] if part.endswith(newline) else []
-        lines.append([head, (part.removesuffix(newline), style), *end])
-    return lines
+        blocks = (decided_block(line, width, ascii_only=ascii_only, style=style) for line in text.split("\n"))
+        return [*chain.from_iterable(blocks)]
+    return [*decided_prose(text, width, style, TEXT_CHARS, ascii_only=ascii_only, has_newlines=False).lines]
 
 
 class AskDetail(TextDrawing):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from typing_extensions import override
@@ -28,11 +27,12 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.asks.ask_detail import MAX_LINES, decided_prose, is_short
 from tui_tasks.tui.asks.reading import Standing
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
+from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.inputs.text_dialog import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS
+from tui_tasks.tui.painting.decided_prose import Prose, decided_prose
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.schedule import job_text
@@ -63,28 +63,36 @@ def changed_fields(before: Task | Job | None, now: Task | Job | None) -> str:
     return " and ".join(filter(None, (", ".join(changed[:-1]), *changed[-1:]))).replace("_", " ")
 
 
-def held_lines(context: Context, row: HeldTask, room: int, when: str) -> tuple[list[Drawn], list[Drawn]]:
-    """Return the lines of a held task or job: what is accepted, and what is around it. Each has a label.
+class HeldLines(NamedTuple):
+    """The lines of a held task or job: what is `accepted`, and what is `around` it. Each has a label.
+
+    `is_whole`: whether they are all that is accepted.
+    """
+
+    accepted: Sequence[Drawn] = ()
+    around: Sequence[Drawn] = ()
+    is_whole: bool = True
+
+
+def held_lines(context: Context, row: HeldTask, room: int, when: str) -> HeldLines:
+    """Return the lines of a held task or job.
 
     They begin with its name and who filed it `when`; without that, the line above them has both.
     """
     item = content(context, row)
     if item is None:
-        return [], []
+        return HeldLines()
     labelled = partial(_labelled, room=room, ascii_only=context.ascii_only)
-    lines: list[Drawn] = []
+    parts: list[Prose] = []
     if when:
         what = "made this job" if row.is_job else "filed it"
         place = "" if row.is_job else f", for the list {row.list_name}"
         shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
-        lines += shown(item.name, style="bold") + shown(
-            f"{safe_line(row.maker, 40)} {what} {when}{place}", style="$muted"
-        )
-    lines += labelled(
-        "why", held_queries.why_job(context.db, row) if row.is_job else held_queries.why(context.db, row.uid)
-    )
+        filed = f"{safe_line(row.maker, 40)} {what} {when}{place}"
+        parts += shown(item.name, style="bold"), shown(filed, style="$muted")
+    why = held_queries.why_job(context.db, row) if row.is_job else held_queries.why(context.db, row.uid)
     facts = _job_facts(item) if isinstance(item, Job) else (("text", item.description), *_fields(item))
-    lines += [line for label, text in facts for line in labelled(label, text)]
+    parts += (labelled(label, text) for label, text in (("why", why), *facts))
     around: list[Drawn] = []
     if isinstance(item, Task):
         waiting = [line.name for line in overview.dependents(context.db, row.uid, MAX_NAMED)]
@@ -93,14 +101,18 @@ def held_lines(context: Context, row: HeldTask, room: int, when: str) -> tuple[l
             ("blocks", waiting, row.waiting),
         ):
             more = [f"and {total - len(names)} more"] if total > len(names) > 0 else []
-            around += labelled(label, "\n".join((*map(safe_line, names), *more)))
-    return lines, [*around, *_keys(context)]
+            around += labelled(label, "\n".join((*map(safe_line, names), *more))).lines
+    accepted = [line for part in parts for line in part.lines]
+    return HeldLines(accepted, [*around, *_keys(context)], all(part.is_whole for part in parts))
 
 
-def _labelled(label: str, text: str, room: int, *, ascii_only: bool) -> list[Drawn]:
+def _labelled(label: str, text: str, room: int, *, ascii_only: bool) -> Prose:
     """Return a text with its label before the first line; nothing without a text."""
-    lines = decided_prose(text, max(8, room - _LABEL), ascii_only=ascii_only) if text.strip() else []
-    return [[(f" {'' if at else label:<{_LABEL - 1}}", "$muted"), *line] for at, line in enumerate(lines)]
+    if not text.strip():
+        return Prose((), is_whole=True)
+    prose = decided_prose(text, max(8, room - _LABEL), ascii_only=ascii_only)
+    lines = [[(f" {'' if at else label:<{_LABEL - 1}}", "$muted"), *line] for at, line in enumerate(prose.lines)]
+    return Prose(lines, prose.is_whole)
 
 
 def _job_facts(job: Job) -> Sequence[tuple[str, str]]:
@@ -133,12 +145,6 @@ def _fields(task: Task) -> list[tuple[str, str]]:
     if task.metadata is not None:
         fields.append(("metadata", msgspec.json.encode(task.metadata).decode()))
     return fields
-
-
-def _is_short(item: Task | Job | None) -> bool:
-    """Return whether all lines of a held task or job are shown."""
-    texts = (item.description,) if isinstance(item, Task) else (item.prompt, item.system_prompt) if item else ()
-    return all(is_short(text or "") for text in texts)
 
 
 def _is_all_in_line(task: Task | Job | None) -> bool:
@@ -191,6 +197,8 @@ class HeldTasks(RowSource[HeldTask]):
         self._standing = Standing()
         # How many lines the drawn row has to the end of what is accepted.
         self._ends: dict[str, int] = {}
+        # The drawn rows of which only the beginning and the end are shown.
+        self._cut: set[str] = set()
 
     @override
     def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
@@ -218,12 +226,16 @@ class HeldTasks(RowSource[HeldTask]):
     def lines(self, row: HeldTask, room: int, is_named: bool) -> list[Drawn]:
         """Note which version of it is drawn, too."""
         text = content(self.context, row)
-        accepted, others = held_lines(self.context, row, room, "" if is_named else self.ago(row.at))
-        # One that the line above has whole has been seen with the first line; one that is cut is never seen whole.
-        self._ends[row.uid] = max(1, len(accepted)) if _is_short(text) else sys.maxsize
+        shown = held_lines(self.context, row, room, "" if is_named else self.ago(row.at))
+        # One that the line above has whole has been seen with the first line.
+        self._ends[row.uid] = max(1, len(shown.accepted))
+        if shown.is_whole:
+            self._cut.discard(row.uid)
+        else:
+            self._cut.add(row.uid)
         if text is not None and self._standing.show(row.uid, self.version(row), text):
             self._show_beginning()
-        return accepted + others
+        return [*shown.accepted, *shown.around]
 
     @override
     def seen(self, row: HeldTask, lines: int) -> None:
@@ -273,11 +285,26 @@ class HeldTasks(RowSource[HeldTask]):
         if unread:
             self._say_unread(unread)
             return
+        if not await self._accepts_unseen([row for row in rows if row.uid in self._cut]):
+            return
         accepting = [
             EnableJob(row.uid, str(row.version)) if row.is_job else AcceptTask(row.uid, self._version_now(row))
             for row in rows
         ]
         await self._commit(rows, accepting, "Accepted")
+
+    async def _accepts_unseen(self, rows: Sequence[HeldTask]) -> bool:
+        """Ask whether to accept rows of which a part is not shown, and return whether they are as they were then."""
+        if not rows:
+            return True
+        read = {row.uid: self.version(row) for row in rows}
+        choices = [Choice("y", "accept, with the part that is not shown"), Choice("n", "accept nothing")]
+        title = f"Part of {self._named(rows)} is not shown, as it is too long"
+        if await self.context.ask(Menu(self.context, title, choices)) != "y":
+            return False
+        if changed := [row for row in rows if self.version(row) != read[row.uid]]:
+            self._say_unread(changed)
+        return not changed
 
     def _standing_here(self, row: HeldTask) -> bool:
         return self._standing.has_stood(row.uid, self.version(row), self.context.pressed.at)
@@ -297,9 +324,6 @@ class HeldTasks(RowSource[HeldTask]):
             reason = f"its {changed} changed meanwhile" if changed else "it has not been shown to its end yet"
             if not changed and self._standing_here(rows[0]):
                 reason = "it came up just now"
-            elif not changed and not _is_short(now):
-                self.context.say(f"Nothing was accepted: over {MAX_LINES:,} lines are not shown whole. Decline it.")
-                return
         self.context.say(f"Read it first: {reason}. Nothing was accepted.")
 
     async def do_review_decline(self) -> None:

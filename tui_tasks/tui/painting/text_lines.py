@@ -36,11 +36,22 @@ if TYPE_CHECKING:
 Drawn = Sequence[Part]
 
 
-def wrapped(text: str, width: int, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = False) -> list[str]:
-    """Return untrusted text as safe lines of at most `width` cells, broken between words if possible."""
+MAX_LINES: Final = 2_000
+"""The most lines of a text that are drawn, unless told otherwise: each key draws them again."""
+
+
+def wrapped(
+    text: str, width: int, limit_chars: int = TEXT_CHARS, *, most: int = MAX_LINES, ascii_only: bool = False
+) -> list[str]:
+    """Return untrusted text as safe lines of at most `width` cells, broken between words if possible.
+
+    Of more than `most` lines the last one shows that there are more.
+    """
     lines: list[str] = []
     for line in safe_text(text, limit_chars, ascii_only=ascii_only).split("\n"):
         lines += _broken(line, max(width, 1))
+        if len(lines) > most:
+            return [*lines[: most - 1], "~" if ascii_only else "…"]
     return lines
 
 

@@ -173,7 +173,8 @@ class RunOutput(WheelScrolling, LinePainter, can_focus=True):
             return
         self._width = width
         text = readable(self._text).removesuffix("\n")
-        self._rows = wrapped(text, max(8, width - 1), len(text) + 1) if text else wrapped(self._note, max(8, width - 1))
+        most, room = len(text) + 1, max(8, width - 1)
+        self._rows = wrapped(text, room, most, most=most) if text else wrapped(self._note, room)
 
     @property
     def _most_top(self) -> int:

@@ -27,7 +27,7 @@ from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, block, wrapped
+from tui_tasks.tui.painting.text_lines import MAX_LINES, Drawn, TextDrawing, TextLines, block, wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
@@ -154,7 +154,6 @@ class Peek(Overlay):
 LOOK_SECONDS: Final = 1.0
 SHORT_LINES: Final = 12
 """The lines of a result that are shown until it is opened."""
-_MAX_LINES: Final = 2_000
 _SIGNS: Final = {"+": ("$state-done", "@state-done"), "-": ("$state-failed", "@state-failed")}
 
 
@@ -351,7 +350,7 @@ def item_lines(context: Context, item: Item, width: int, *, is_open: bool = Fals
         begin: Part = ("> ", "$primary bold") if is_prompt else ("  ", "")
         lines = [[], *([(" ", ""), begin if not at else ("  ", ""), (text, style)] for at, text in enumerate(texts))]
         body = []
-    most = _MAX_LINES if is_open else SHORT_LINES
+    most = MAX_LINES if is_open else SHORT_LINES
     if len(body) > most:
         body = [*body[:most], [(f"     … {len(body) - most} lines more", "$muted italic")]]
     return [*lines, *body]
