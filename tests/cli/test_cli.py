@@ -157,7 +157,7 @@ def test_the_options_hold_before_and_after_the_command(run, tmp_path) -> None:
 
 
 def test_the_short_verbs_do_what_they_say(run) -> None:
-    uid = json.loads(run("add", "Write tests", "All of them", "--json").stdout)["uid"]
+    uid = json.loads(run("add", "Write tests", "--description", "All of them", "--json").stdout)["uid"]
     assert json.loads(run("next", "--json").stdout)["uid"] == uid
     assert run("log", uid[:8], "begun").returncode == 0
     shown = json.loads(run("show", uid[:8], "--json").stdout)
@@ -179,7 +179,7 @@ def test_a_beginning_that_several_tasks_share_is_refused(run) -> None:
 
 def test_what_an_agent_wrote_reaches_the_terminal_as_text_alone(run) -> None:
     evil = "\x1b]52;c;aGk=\x07\x1b[2J\u202e"
-    uid = json.loads(run("add", f"x{evil}", f"y{evil}\n\x9b2J", "--json").stdout)["uid"]
+    uid = json.loads(run("add", f"x{evil}", "--description", f"y{evil}\n\x9b2J", "--json").stdout)["uid"]
     run("log", uid, f"z{evil}")
     for command in (("ls",), ("show", uid), ("next",), ("prime",), ("done", uid)):
         told = run(*command).stdout

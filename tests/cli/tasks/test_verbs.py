@@ -150,6 +150,42 @@ def test_what_is_printed_of_a_change_names_the_task_by_its_number(shell: Session
         assert line in printed.splitlines()
 
 
+def test_a_change_of_a_task_that_ls_does_not_show_in_this_folder_names_its_list_and_project(
+    shell: Session, store: Store, capsys
+) -> None:
+    add(Session(store, SHELL, Identity("shell", project="hello"), shell.clock), "Fix login")
+    capsys.readouterr()
+    task_changes.log(shell, "1", "half", as_json=False)
+    task_changes.edit(shell, "1", "!high", task_changes.Edit(), as_json=False)
+    task_changes.set_status(shell, ["1"], "done", "", as_json=False)
+    task_changes.set_status(shell, ["1"], "done", "", as_json=False)
+    task_changes.delete(shell, ["1"], as_json=False)
+    where = "  in hello/tasklist (of project hello)"
+    assert capsys.readouterr().out.splitlines() == [
+        f"logged to #1  Fix login{where}",
+        f"changed #1  Fix login{where}",
+        f"done #1  Fix login{where}",
+        f"#1 is done already: Fix login{where}",
+        f"deleted #1  Fix login{where}",
+    ]
+
+
+def test_a_command_that_changes_nothing_says_so(shell: Session, capsys) -> None:
+    add(shell, "one", "two")
+    task_changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
+    seq = journal.newest(shell.store.db)
+    capsys.readouterr()
+    task_changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
+    task_changes.edit(shell, "2", "two", task_changes.Edit(), as_json=False)
+    task_changes.move(shell, "2", {"last": True}, as_json=False)
+    assert capsys.readouterr().out.splitlines() == [
+        "#1 is in progress already: one",
+        "unchanged #2  two",
+        "unchanged #2  two",
+    ]
+    assert journal.newest(shell.store.db) == seq
+
+
 @pytest.mark.parametrize("reference", ["0", "#0", "3", "#3", "#99999999999999999999", "²"])
 def test_a_number_that_no_task_has_is_not_found(shell: Session, reference: str) -> None:
     add(shell, "one", "two")
@@ -674,8 +710,10 @@ def test_prime_tells_the_rules_and_that_there_is_no_database_and_makes_none(run,
 
 def test_the_verbs_are_run_as_they_are_typed(run, tmp_path: Path) -> None:
     db = ("--db", str(tmp_path / "x.db"))
-    for words in ("a #x", "b", "c"):
-        assert run("add", words, *db).returncode == 0
+    for words in (["a #x"], ["b"], ["c", "of", "all", "--description", "E"]):
+        assert run("add", *words, *db).returncode == 0
+    assert (made := json.loads(run("show", "3", "--json", *db).stdout))["name"] == "c of all"
+    assert made["description"] == "E"
     for line in (
         "start 1",
         "fail 1 no time",

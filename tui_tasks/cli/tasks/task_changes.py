@@ -37,21 +37,21 @@ def request(session: Session, tool: str, **arguments: Any) -> Any:
     return reply["result"]
 
 
-def _print_task(word: str, task: dict[str, Any], *, as_json: bool) -> None:
-    print_result(f"{word} {_titled(task)}", task, as_json=as_json)
+def _print_task(session: Session, word: str, task: dict[str, Any], *, as_json: bool) -> None:
+    print_result(f"{word} {_titled(task)}{_elsewhere(session, task['list'])}", task, as_json=as_json)
 
 
 def _titled(task: dict[str, Any]) -> str:
     return titled(task["number"], task["name"])
 
 
-def print_tasks(word: str, tasks: list[dict[str, Any]], *, as_json: bool) -> None:
+def print_tasks(session: Session, word: str, tasks: list[dict[str, Any]], *, as_json: bool) -> None:
     """Print a line for each task, or JSON: an array if there are several."""
     if as_json and len(tasks) > 1:
         print_json(tasks)
         return
     for task in tasks:
-        _print_task(word, task, as_json=as_json)
+        _print_task(session, word, task, as_json=as_json)
 
 
 def add(session: Session, words: str, description: str, *, as_json: bool) -> None:
@@ -65,7 +65,7 @@ def add(session: Session, words: str, description: str, *, as_json: bool) -> Non
         raise InvalidArgument("name", "a task needs a title")
     fields = _field_arguments(session, draft)
     made = request(session, "shell:add", name=draft.name, description=description, **fields)
-    print_result(f"added {_titled(made)}{_elsewhere(session, made['list'])}", made, as_json=as_json)
+    _print_task(session, "added", made, as_json=as_json)
 
 
 def _elsewhere(session: Session, handle: str) -> str:
@@ -107,7 +107,13 @@ def edit(session: Session, reference: str, words: str, more: Edit, *, as_json: b
     arguments["not_after"] = [find_task(session, each).uid for each in more.not_after]
     arguments |= {"untag": list(more.untag), "clear": list(more.clear)}
     arguments |= {"name": draft.name or None, "description": more.description}
-    _print_task("changed", request(session, "shell:edit", uid=task.uid, **arguments), as_json=as_json)
+    changed = request(session, "shell:edit", uid=task.uid, **arguments)
+    _print_task(session, _word("changed", task, changed), changed, as_json=as_json)
+
+
+def _word(word: str, before: Task, after: dict[str, Any]) -> str:
+    """Return what a request has done to a task, as it may have been so before."""
+    return word if after["version"] != before.version else "unchanged"
 
 
 def _parsed_words(session: Session, words: str) -> quick_add_syntax.Draft:
@@ -129,11 +135,16 @@ _VERB_OF_STATUS: Final = {"in_progress": "started"}
 
 def set_status(session: Session, references: Sequence[str], status: str, reason: str, *, as_json: bool) -> None:
     """Set the status of tasks and log the reason, as one change."""
-    uids = _uids(session, references)
-    blocked = [] if as_json or status != "done" else [task for uid in uids if (task := _task(session, uid)).blocked]
+    before = {uid: _task(session, uid) for uid in _uids(session, references)}
+    blocked = [] if as_json or status != "done" else [task for task in before.values() if task.blocked]
     waited_for = [(task, _after_text(session, task)) for task in blocked]
-    made = request(session, "shell:status", uids=uids, status=status, reason=reason)
-    print_tasks(_VERB_OF_STATUS.get(status, status), made, as_json=as_json)
+    made = request(session, "shell:status", uids=list(before), status=status, reason=reason)
+    same = [] if as_json else [task for task in made if task["version"] == before[task["uid"]].version]
+    for task in same:
+        is_so = f"#{task['number']} is {status.replace('_', ' ')} already"
+        print(f"{is_so}: {safe_line(task['name'])}{_elsewhere(session, task['list'])}")
+    changed = [task for task in made if task not in same]
+    print_tasks(session, _VERB_OF_STATUS.get(status, status), changed, as_json=as_json)
     for task, after in waited_for:
         print(f"#{task.number} was still waiting: {after}", file=sys.stderr)
 
@@ -157,7 +168,8 @@ def log(session: Session, reference: str, message: str, *, as_json: bool) -> Non
     """Add a log entry to a task."""
     task = find_task(session, reference)
     made = request(session, "tasklist:log_task_progress", uid=task.uid, message=message)
-    print_result(f"logged to {titled(task.number, task.name)}", made, as_json=as_json)
+    where = _elsewhere(session, task_queries.list_by_id(session.store.db, task.list_id).handle)
+    print_result(f"logged to {titled(task.number, task.name)}{where}", made, as_json=as_json)
 
 
 def move(session: Session, reference: str, where: dict[str, str | bool], *, as_json: bool) -> None:
@@ -165,7 +177,8 @@ def move(session: Session, reference: str, where: dict[str, str | bool], *, as_j
     task = find_task(session, reference)
     for name in where.keys() & {"before", "after"}:
         where[name] = find_task(session, str(where[name])).uid
-    _print_task("moved", request(session, "shell:move", uid=task.uid, **where), as_json=as_json)
+    moved = request(session, "shell:move", uid=task.uid, **where)
+    _print_task(session, _word("moved", task, moved), moved, as_json=as_json)
 
 
 def link(session: Session, reference: str, words: list[str], *, remove: bool, as_json: bool) -> None:
@@ -180,13 +193,13 @@ def link(session: Session, reference: str, words: list[str], *, remove: bool, as
     except ValueError as error:
         raise InvalidArgument("links", str(error)) from None
     made = request(session, "shell:link", uid=task.uid, links=links, remove=remove)
-    _print_task("unlinked" if remove else "linked", made, as_json=as_json)
+    _print_task(session, _word("unlinked" if remove else "linked", task, made), made, as_json=as_json)
 
 
 def delete(session: Session, references: Sequence[str], *, as_json: bool) -> None:
     """Delete tasks as one change, which `undo` reverts."""
     deleted = request(session, "shell:delete", uids=_uids(session, references))
-    print_tasks("deleted", deleted, as_json=as_json)
+    print_tasks(session, "deleted", deleted, as_json=as_json)
 
 
 def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, asks: bool = False) -> None:

@@ -120,8 +120,8 @@ def _declare_reason(command: argparse.ArgumentParser) -> None:
 
 
 def _declare_add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("words", metavar="TITLE", help=_QUICK_ADD)
-    command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="", help="its description")
+    command.add_argument("words", metavar="TITLE", nargs="+", help=_QUICK_ADD)
+    command.add_argument("--description", metavar="TEXT", default="", help="its description")
     declare_new(command)
 
 
@@ -199,7 +199,7 @@ def _declare_undo(command: argparse.ArgumentParser) -> None:
 def _add(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import task_changes
 
-    task_changes.add(session, options.words, options.description, as_json=options.json)
+    task_changes.add(session, " ".join(options.words), options.description, as_json=options.json)
 
 
 def _ls(options: argparse.Namespace, session: Session) -> None:
