@@ -710,10 +710,12 @@ def test_prime_tells_the_rules_and_that_there_is_no_database_and_makes_none(run,
 
 def test_the_verbs_are_run_as_they_are_typed(run, tmp_path: Path) -> None:
     db = ("--db", str(tmp_path / "x.db"))
-    for words in (["a #x"], ["b"], ["c", "of", "all", "--description", "E"]):
+    for words in (["a #x"], ["b"], ["c", "of", "all", "--description", "E"], ["c of all", "E"]):
         assert run("add", *words, *db).returncode == 0
-    assert (made := json.loads(run("show", "3", "--json", *db).stdout))["name"] == "c of all"
-    assert made["description"] == "E"
+    for number in ("3", "4"):
+        made = json.loads(run("show", number, "--json", *db).stdout)
+        assert (made["name"], made["description"]) == ("c of all", "E")
+    assert run("rm", "4", *db).returncode == 0
     for line in (
         "start 1",
         "fail 1 no time",

@@ -121,7 +121,8 @@ def _declare_reason(command: argparse.ArgumentParser) -> None:
 
 def _declare_add(command: argparse.ArgumentParser) -> None:
     command.add_argument("words", metavar="TITLE", nargs="+", help=_QUICK_ADD)
-    command.add_argument("--description", metavar="TEXT", default="", help="its description")
+    described = "its description; may stand behind a title in quotes"
+    command.add_argument("--description", metavar="TEXT", default="", help=described)
     declare_new(command)
 
 
@@ -199,7 +200,10 @@ def _declare_undo(command: argparse.ArgumentParser) -> None:
 def _add(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import task_changes
 
-    task_changes.add(session, " ".join(options.words), options.description, as_json=options.json)
+    title, description = " ".join(options.words), options.description
+    if len(options.words) == 2 and not description and any(" " in words for words in options.words):
+        title, description = options.words
+    task_changes.add(session, title, description, as_json=options.json)
 
 
 def _ls(options: argparse.Namespace, session: Session) -> None:
