@@ -34,7 +34,7 @@ _ACTIVE: Final = Look("◐", "in progress", "i", "$state-in-progress")
 _DONE: Final = Look("✓", "done", "d", "$state-done")
 _FAILED: Final = Look("✗", "failed", "f", "$state-failed")
 _SKIPPED: Final = Look("–", "skipped", "s", "$state-skipped")
-_STUCK: Final = Look("!", "stuck", "!", "$state-overdue")
+_STUCK: Final = Look("▲", "stuck", "!", "$state-overdue")
 _UNKNOWN: Final = Look("·", "", ".", "$muted")
 
 LOOKS: Final = {
@@ -71,7 +71,7 @@ def look(state: str) -> Look:
 
 _GONE: Final = Look("·", "gone", ".", "$muted")
 _WORKING: Final = _ACTIVE._replace(word="working")
-_AGENT_IDLE: Final = _PENDING._replace(word="idle", letter="o")
+_AGENT_IDLE: Final = _GONE._replace(word="idle", color="$state-pending")
 AGENT_LOOKS: Final = {
     "stuck": LOOKS["stuck"],
     "left": _GONE._replace(color="$state-overdue"),
@@ -115,8 +115,8 @@ def sign(name: str, *, ascii_only: bool = False) -> str:
     return SIGNS[name][ascii_only]
 
 
-BAR: Final = ("━─", "=-")
-"""The cells of a progress bar, full and empty, and their letters."""
+BAR: Final = ("▰▱", "#.")
+"""The cells of a progress bar, full and empty, and their letters: no rule looks like them."""
 
 
 def shares(numbers: Sequence[float], cells: int) -> list[int]:
@@ -131,7 +131,7 @@ def shares(numbers: Sequence[float], cells: int) -> list[int]:
 
 
 def bar(progress: float, cells: int, *, ascii_only: bool = False) -> str:
-    """Return a bar of `cells` cells for `progress` from 0 to 1: `━━━───`, or `===---`.
+    """Return a bar of `cells` cells for `progress` from 0 to 1: `▰▰▰▱▱▱`, or `###...`.
 
     It is empty only at 0 and full only at 1, if there are enough cells.
     """

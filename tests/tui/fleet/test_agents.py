@@ -282,12 +282,12 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         if size[0] > 60:
-            assert "! 1 stuck" in counts_line(app) and agents_line(app).startswith(
-                " ! claude-1 stuck #5 Ship auth flow"
+            assert "▲ 1 stuck" in counts_line(app) and agents_line(app).startswith(
+                " ▲ claude-1 stuck #5 Ship auth flow"
             )
-            assert re.search(r"! #5  stuck: the same failure 3 times: pytest.* claude-1 ", shown(app))
+            assert re.search(r"▲ #5  stuck: the same failure 3 times: pytest.* claude-1 ", shown(app))
         else:
-            assert "! claude-1" in lines(app)[0]
+            assert "▲ claude-1" in lines(app)[0]
         await settle(pilot, "A")
         assert "the same" in row_of(app, "claude-1")
         if size[1] > 12 and size[0] > 60:
@@ -304,8 +304,8 @@ async def test_every_cause_stands_in_agents_and_above_the_panes_with_the_keys_th
     app = make_app(plan.path)
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
-        assert agents_line(app).startswith(" ! claude-1 stuck #5 ")
-        assert re.search(rf"! #5  stuck: by {cause} +claude-1 ", shown(app))
+        assert agents_line(app).startswith(" ▲ claude-1 stuck #5 ")
+        assert re.search(rf"▲ #5  stuck: by {cause} +claude-1 ", shown(app))
         await settle(pilot, "A")
         assert f"by {cause}" in row_of(app, "claude-1")
         foot = shown(app).splitlines()[-1]
@@ -520,7 +520,7 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
         assert [row.name for row in app.screen.listed.rows][:2] == ["claude-1", "claude-2"]
         assert "· claude-1 gone" in row_of(app, "claude-1")
         assert " s Give back " in lines(app)[-1]
-        assert counts_line(app).startswith(" ? 1 question   ✗ 1 failed   ! 1 gone ")
+        assert counts_line(app).startswith(" ? 1 question   ✗ 1 failed   ▲ 1 gone ")
 
 
 async def test_on_a_small_screen_the_task_that_was_left_is_named_once_in_a_line(plan, make_app):

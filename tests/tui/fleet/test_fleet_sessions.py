@@ -82,7 +82,7 @@ async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
         assert "overloaded" in row_of(app, rows[3].name)
         assert "Edit 9s" in row_of(app, rows[4].name)
         if size[0] >= 60:
-            assert re.match(r" \? 3 questions +✗ 1 failed +✗ 1 agent failed +! 0 stuck ", counts_line(app))
+            assert re.match(r" \? 3 questions +✗ 1 failed +✗ 1 agent failed +▲ 0 stuck ", counts_line(app))
         else:
             assert lines(app)[0].startswith(" Agents") and "? 3  ✗ 1  ✗ 1 agent" in lines(app)[0]
 
@@ -139,7 +139,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert counts_line(app).startswith(" ? 3 questions  ✗ 1 failed  ✗ 1 agent failed  ! ")
+        assert counts_line(app).startswith(" ? 3 questions  ✗ 1 failed  ✗ 1 agent failed  ▲ ")
         (rest,) = (line for line in lines(app) if line.startswith("•+"))
         assert re.match(r"•\+2  ✗ claude-5 .*overloaded.*   ✗ #3 test_dst_gap", rest)
         with Store(people.path) as store:
@@ -189,12 +189,12 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert "! claude-1 stuck 12m" in row_of(app, "claude-1") and "the same failure" in row_of(app, "claude-1")
+        assert "▲ claude-1 stuck 12m" in row_of(app, "claude-1") and "the same failure" in row_of(app, "claude-1")
         assert app.screen.agent_here() == "claude-1", "one that is stuck stands first"
         rows = "\n".join(below(app))
         rows = rows[rows.index("the same failure") :]
         assert "Which one?" in rows[: rows.index("claude-2")]
-        assert counts_line(app).startswith(" ? 2 questions   ✗ 1 failed   ! 1 stuck ")
+        assert counts_line(app).startswith(" ? 2 questions   ✗ 1 failed   ▲ 1 stuck ")
         assert shown(app).splitlines()[-1].startswith(" a Choose  . Seen  m Message")
 
 
@@ -603,7 +603,7 @@ async def test_those_that_finished_are_told_from_those_whose_process_ended(plan,
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert " ! 1 gone " in counts_line(app)
+        assert " ▲ 1 gone " in counts_line(app)
         assert "· 1 gone, 1 finished" in shown(app)
 
 

@@ -84,7 +84,7 @@ async def test_agents_counts_one_that_left_its_task_once_and_first(plan, left, m
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert "! 1 gone" in counts_line(app) or (size[0] < 60 and "? 2  ✗ 1  ! 1" in lines(app)[0])
+        assert "▲ 1 gone" in counts_line(app) or (size[0] < 60 and "? 2  ✗ 1  ▲ 1" in lines(app)[0])
 
 
 async def test_the_digest_lists_a_task_that_was_left(plan, left, make_app):
@@ -107,7 +107,7 @@ async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make
     async with app.run_test(size=(120, 40)) as pilot:
         assert app.state.need_you == 3
         await settle(pilot, "A")
-        assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ! 1 gone ")
+        assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ▲ 1 gone ")
         (every, *_) = project_picker.entries(app.context, lambda name: None)
         assert every.needed == 3
 
@@ -148,7 +148,7 @@ async def test_the_task_of_an_agent_that_is_stuck_says_so_in_its_row_and_is_give
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        (row,) = (line for line in lines(app) if "Ship auth flow" in line and " ! Ship" in line)
+        (row,) = (line for line in lines(app) if "Ship auth flow" in line and " ▲ Ship" in line)
         assert "claude-1 stuck: gives no sign of life" in row
         await settle(pilot, "2")
         assert "claude-1 stuck:" in shown(app)

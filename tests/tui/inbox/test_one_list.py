@@ -89,12 +89,12 @@ def test_each_count_has_one_wording_also_of_failed_agents_which_no_list_counts()
     assert tally(Need(kind, str(kind), "failed") for kind in failed) == {"agent failed": 1, "failed": 2}
 
 
-@pytest.mark.parametrize(("size", "words"), [((80, 12), ["0 questions", "1 check failed"]), ((40, 12), ["1 check"])])
+@pytest.mark.parametrize(("size", "words"), [((80, 12), ["1 failed", "1 check failed"]), ((40, 12), ["1", "1 check"])])
 async def test_a_failed_check_is_no_question_on_a_small_screen(plan, make_app, checks, report, size, words):
     answer_all(plan)
     report(plan[6], "failed")
     async with opened(make_app(plan.path), size) as pilot:
-        assert re.findall(r"\? (\d [a-z ]*?)(?=  |$)", lines(pilot.app)[0]) == words
+        assert re.findall(r"✗ (\d[a-z ]*?)(?=  |$)", lines(pilot.app)[0]) == words
 
 
 def test_questions_of_one_instant_stand_in_the_order_of_the_inbox() -> None:
@@ -259,7 +259,7 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
         assert keys_of(app) == [] and not app.screen.listed.rows
         assert said(app).startswith("Put away: ") and said(app).endswith(" u brings it back.")
         failed = "failures put away" if what in ("failed", "job") else "0 failed"
-        assert counts_line(app).startswith(f" nothing needs you   ✗ {failed}   ! 0 stuck   • ")
+        assert counts_line(app).startswith(f" nothing needs you   ✗ {failed}   ▲ 0 stuck   • ")
         assert counts_line(app).endswith(changes), "nothing else is marked as seen"
         await settle(pilot, "u")
         assert re.match(r"\S.* is back\. u again undoes", said(app)) and "failures" not in said(app)
@@ -325,7 +325,7 @@ async def test_the_last_row_says_what_has_none_of_its_own_the_first_of_each_kind
     async with opened(app, (120, 20)):
         failed = "✗ #3 Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30"
         assert above(app).splitlines()[-1] == f"•+3  ? #5 Which port?   ? #5 Which host?   {failed}"
-        assert counts_line(app).startswith(" ? 4 questions   ✗ 1 failed   ! 1 gone ")
+        assert counts_line(app).startswith(" ? 4 questions   ✗ 1 failed   ▲ 1 gone ")
 
 
 @pytest.mark.parametrize("width", [60, 72, 80, 100, 120, 160])
@@ -371,9 +371,9 @@ async def test_an_agent_whose_requests_are_refused_since_its_claim_lapsed_is_in_
     answer_all(plan)
     app = make_app(plan.path)
     async with opened(app) as pilot:
-        assert re.search(r"! +stuck: its claim on #8 lapsed 5m ago +alpha +5m", above(app))
+        assert re.search(r"▲ +stuck: its claim on #8 lapsed 5m ago +alpha +5m", above(app))
         assert "1 stuck" in counts_line(app)
         await press(app, pilot, "a")
         assert "its claim on #8" in in_list(app)[0] and "in progress" not in shown(app).partition("Fix flaky")[0]
         await press(app, pilot, "A")
-        assert re.search(r"! alpha +stuck 5m +its claim on #8 lapsed", shown(app))
+        assert re.search(r"▲ alpha +stuck 5m +its claim on #8 lapsed", shown(app))

@@ -403,10 +403,10 @@ async def test_a_row_with_a_question_says_how_long_it_waits_and_the_detail_below
 async def test_the_bar_shows_in_colours_how_many_tasks_are_done_skipped_and_failed_as_the_numbers_beside_it_do(app):
     async with opened(app):
         (line,) = (line for line in lines(app) if line.startswith("─ Plan"))
-        assert line.endswith(f"2/9 done · 1 skipped · 1 failed {'━' * 8}{'─' * 12} ─")
+        assert line.endswith(f"2/9 done · 1 skipped · 1 failed {'▰' * 8}{'▱' * 12} ─")
         style = StyleCache.of(app).style
         rule = app.screen.query_one("#list-rule", FrameLine).render_line(0)
-        bars = [(len(part.text), part.style.color) for part in rule if part.style and "━" in part.text]
+        bars = [(len(part.text), part.style.color) for part in rule if part.style and "▰" in part.text]
         assert bars == [(4, style("$state-done").color), (2, style("$muted").color), (2, style("$state-failed").color)]
 
 
@@ -419,15 +419,15 @@ async def test_failures_that_were_put_away_are_named_so_where_the_list_counts_th
     async with opened(app) as pilot:
         await press(app, pilot, ".", ".")
         assert "✗ failures put away" in counts_line(app)
-        assert "2/9 done · 1 skipped · 1 failed, put away ━" in shown(app)
+        assert "2/9 done · 1 skipped · 1 failed, put away ▰" in shown(app)
         by_agent(plan, "claude-2", EditTask(plan[8], {"status": "failed"}), now=NOW + SECOND)
         await until(pilot, lambda: "✗ 1 failed" in counts_line(app))
-        await until(pilot, lambda: "· 2 failed, 1 put away ━" in shown(app))
+        await until(pilot, lambda: "· 2 failed, 1 put away ▰" in shown(app))
         app.context.clock.now = lambda: NOW + 2 * SECOND
         await press(app, pilot, ".", ".")
-        assert "✗ failures put away" in counts_line(app) and "· 2 failed, all put away ━" in shown(app)
+        assert "✗ failures put away" in counts_line(app) and "· 2 failed, all put away ▰" in shown(app)
         await press(app, pilot, "u")
-        assert "✗ 1 failed" in counts_line(app) and "· 2 failed, 1 put away ━" in shown(app)
+        assert "✗ 1 failed" in counts_line(app) and "· 2 failed, 1 put away ▰" in shown(app)
 
 
 async def test_the_reason_of_a_failure_outlives_the_other_columns_of_its_row(app):

@@ -51,7 +51,8 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
     async with opened(app, size) as pilot:
         found = await heads(app, pilot)
         ((agents, counts),) = {(head[1], head[2]) for place, head in zip(PLACES, found, strict=True) if place != "D"}
-        assert re.match("─ [?] 2 questions +✗ 2 failed +! 0 stuck +◷ 1 late ─+ • .*[^─] ─$", counts)
+        stuck = "▲ 0 stuck +" if size[0] >= 100 else ""
+        assert re.match(f"─ [?] 2 questions +✗ 2 failed +{stuck}◷ 1 late ─+ • .*19:58[^─]* ─$", counts)
         digest = found[PLACES.index("D")]
         assert digest[1] == agents and re.match("─ [?] 2 need you .*─$", digest[2]), "it counts its rows"
         assert agents.startswith(" ? claude-2 waiting #7") and " ◐ claude-1 #5 " in agents
@@ -104,7 +105,7 @@ async def test_work_that_waits_for_review_stands_above_the_screens_that_do_not_l
     report(plan[6], "failed")
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         await press(pilot.app, pilot, key)
-        assert bool(re.search(r"\? #6  .*: ✗ \w+ failed", above(pilot.app))) is (key == "A")
+        assert bool(re.search(r"✗ #6  .*: \w+ failed", above(pilot.app))) is (key == "A")
 
 
 async def test_an_agent_that_is_stuck_and_one_that_is_gone_are_counted_named_and_told_with_the_reason(app, plan):
@@ -113,11 +114,11 @@ async def test_an_agent_that_is_stuck_and_one_that_is_gone_are_counted_named_and
     with Store(plan.path) as store, store.db.transaction(write=True):
         connections.end(store.db, "claude-1", Process(), NOW)
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: "! 1 stuck, 1 gone" in counts_line(app))
+        await until(pilot, lambda: "▲ 1 stuck, 1 gone" in counts_line(app))
         assert agents_line(app).startswith(
-            " ! claude-2 stuck #7 Migrate analytics GA to Plausible   · claude-1 gone now #5 Ship auth flow"
+            " ▲ claude-2 stuck #7 Migrate analytics GA to Plausible   · claude-1 gone now #5 Ship auth flow"
         )
-        assert re.search(r"! #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
+        assert re.search(r"▲ #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
         assert re.search(r"· #5  gone: Ship auth flow +claude-1 ", above(app))
 
 
@@ -145,14 +146,21 @@ async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
 
 
 @pytest.mark.parametrize(
-    ("width", "changed"), [(60, "1"), (65, "#5 started"), (99, "#5 started"), (100, "since 19:58: #5 started")]
+    ("width", "changed"),
+    [
+        (60, "1 since 19:58"),
+        (65, "1 changed since 19:58"),
+        (67, "since 19:58: #5 started"),
+        (100, "since 19:58: #5 started"),
+    ],
 )
 async def test_counts_have_the_same_words_at_each_width_and_what_has_changed_as_many_as_fit(
     plan, jobs, make_app, width, changed
 ):
     async with opened(make_app(plan.path), (width, 24)) as pilot:
         counts = re.sub(" +", " ", counts_line(pilot.app))
-        assert counts == f" ? 2 questions ✗ 2 failed ! 0 stuck ◷ 1 late • {changed}"
+        stuck = "▲ 0 stuck " if width >= 100 else ""
+        assert counts == f" ? 2 questions ✗ 2 failed {stuck}◷ 1 late • {changed}"
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -213,7 +221,7 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         rows = [line for line in lines(app)[3:8] if line[1] != " "]
         assert {line[3:5] for line in rows if line.startswith("•") and line[1] != "+"} >= {"#4", "#7", "#3"}
         assert {line[3:5] for line in rows if line.startswith(" ")} <= {"S4", "S3"}
-        assert counts_line(app).endswith("#5 started, #8 commented")
+        assert counts_line(app).endswith(f"• since 19:58: #5 started, {'#8' if size[0] == 120 else 1} commented")
         await press(app, pilot, "a")
         marked = {line[4:6] for line in below(app)[:9] if line[1:2] == "•"}
         assert marked == {"#4", "#7", "#3", "  "}
@@ -227,7 +235,7 @@ async def test_where_only_rows_that_are_marked_have_changed_the_line_says_that_n
     by_agent(plan, "claude-2", OpenAsk("May I use the other key?"))
     app = make_app(plan.path)
     async with opened(app, (80, 24)) as pilot:
-        assert counts_line(app).endswith("• nothing else")
+        assert counts_line(app).endswith("• nothing else since 20:15")
         assert re.search("^•[?] +May I use", above(app), re.M) and ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")
         assert counts_line(app).endswith("• 0 changed") and ". Seen" not in lines(app)[-1]

@@ -117,7 +117,7 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
         assert "◐ claude-1 #5" in agents_line(app)
         agent(OpenAsk("Which port?", (), plan[5]))
         await until(pilot, lambda: "claude-1 waiting" in above(app))
-        assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ! 0 stuck   • ")
+        assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ▲ 0 stuck   • ")
         assert agents_line(app) == " ? claude-1 waiting #4   ? claude-2 waiting #7"
         assert re.search(r"\? #5  Which port\? +claude-1 ", above(app))
 
@@ -160,7 +160,7 @@ ROWS = (
 
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
-        assert counts_line(app) == " ? 2 questions   ✗ 1 failed   ! 0 stuck   • since 19:58: #5 started"
+        assert counts_line(app) == " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   • since 19:58: #5 started"
         assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22"'
         for line, (words, aside, waits) in zip(above(app).splitlines()[2:], ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
@@ -229,7 +229,7 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        ((120, 12), " ? 2 questions   ✗ 1 failed   ! 0 stuck   • 4 tasks changed since 19:58  ? claude-2 waiting #7"),
+        ((120, 12), " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   • 4 tasks changed since 19:58  ? claude-2 waiting #7"),
         ((40, 24), " ◐ claude-1 #5 now   ? 2   ✗ 1"),
     ],
 )
@@ -265,7 +265,7 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
         await until(pilot, lambda: "· claude-1" in "".join(lines(app)[:3]))
         assert "◐ " not in "".join(lines(app)[: 3 if size[0] > 60 else 1])
         if size[0] > 60:
-            assert "! 1 gone" in counts_line(app)
+            assert "▲ 1 gone" in counts_line(app)
             assert agents_line(app).startswith(" · claude-1 gone now #5 Ship auth")
             assert re.search(r"· #5  gone: Ship auth flow +claude-1 ", above(app))
         (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#5")
@@ -290,7 +290,7 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
         assert "○ Backup" in row and ("alpha gone 6m" if size[0] > 60 else "alpha g") in row
         assert "· alpha" in lines(app)[1 if size[0] > 60 else 0]
         if size[0] > 60:
-            assert "! 1 gone" in counts_line(app)
+            assert "▲ 1 gone" in counts_line(app)
             assert agents_line(app).startswith(" · alpha gone 6m #8")
             assert re.search(r"· #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
         await press(app, pilot, "full_stop", "full_stop")
@@ -342,9 +342,9 @@ async def test_a_task_whose_agent_is_stopped_says_so_until_it_goes_on(plan, make
     async with opened(app, (120, 40)) as pilot:
         assert "stuck: suspended" not in shown(app)
         stop(plan, "claude-1", NOW)
-        await until(pilot, lambda: agents_line(app).startswith(" ! claude-1 stuck #5"))
-        assert "! 1 stuck" in counts_line(app)
-        assert re.search(r"! #5  stuck: its process is suspended.*  claude-1", above(app))
+        await until(pilot, lambda: agents_line(app).startswith(" ▲ claude-1 stuck #5"))
+        assert "▲ 1 stuck" in counts_line(app)
+        assert re.search(r"▲ #5  stuck: its process is suspended.*  claude-1", above(app))
         await until(pilot, lambda: re.search(r"claude-1 stuck:?.*suspended", shown(app), re.DOTALL))
         stop(plan, "claude-1", None)
         await until(pilot, lambda: "suspended" not in shown(app))
@@ -490,9 +490,9 @@ async def test_the_agents_have_a_line_of_their_own_those_in_trouble_first(app, p
         by_agent(plan, "human", *answers, EditTask(plan[3], {"status": "done"}))
         by_agent(plan, "claude-2", EditTask(plan[7], {"status": "in_progress"}))
         by_agent(plan, "system", NoteStuck("claude-2", "failure", "the same failure 3 times: pytest", NOW))
-        await until(pilot, lambda: "! 1 stuck" in counts_line(app))
-        assert agents_line(app).startswith(" ! claude-2 stuck #7 ") and "◐ claude-1 #5" in agents_line(app)
-        assert re.search(r"! #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
+        await until(pilot, lambda: "▲ 1 stuck" in counts_line(app))
+        assert agents_line(app).startswith(" ▲ claude-2 stuck #7 ") and "◐ claude-1 #5" in agents_line(app)
+        assert re.search(r"▲ #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
 
 
 async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks, report):
@@ -501,7 +501,7 @@ async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks
     by_agent(plan, "human", *answers)
     app = make_app(plan.path)
     async with opened(app, (120, 24)):
-        assert re.search(r"\? #6  Write integration.*: ✗ \w+ failed", above(app))
+        assert re.search(r"✗ #6  Write integration.*: \w+ failed", above(app))
 
 
 async def test_a_question_alone_is_told_whole(app, plan):
@@ -550,8 +550,8 @@ async def test_agents_that_are_there_and_do_nothing_are_named_rather_than_denied
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", *(EditTask(plan[at], {"status": "done"}) for at in (3, 5)))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: agents_line(app) == " ○ claude-1 idle   ○ claude-2 idle")
-        assert counts_line(app).startswith(" nothing needs you   ✗ 0 failed   ! 0 stuck   • ")
+        await until(pilot, lambda: agents_line(app) == " · claude-1 idle   · claude-2 idle")
+        assert counts_line(app).startswith(" nothing needs you   ✗ 0 failed   ▲ 0 stuck   • ")
 
 
 async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, make_app):
@@ -561,7 +561,7 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent}" not in above(app)
-        assert " ? 2 questions   ✗ 1 failed   ! 0 stuck   ⇡ 1 to review   • " in counts_line(app)
+        assert " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   ⇡ 1 to review   • " in counts_line(app)
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
         (line,) = (line for line in above(app).splitlines() if line.startswith("•⇡ "))
         assert re.fullmatch(rf"•⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
@@ -574,7 +574,7 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", EditTask(plan[3], {"status": "done"}))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: counts_line(app).startswith(" nothing needs you   ✗ 0 failed   ! 0 stuck   • "))
+        await until(pilot, lambda: counts_line(app).startswith(" nothing needs you   ✗ 0 failed   ▲ 0 stuck   • "))
         if wrong == "a failed job":
             fail_a_job(plan, "nightly")
         elif wrong == "a late job":
@@ -590,11 +590,11 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
         else:
             by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}))
         words = {
-            "a question": " ? 1 question   ✗ 0 failed   ! 0 stuck   • ",
-            "a late job": " nothing needs you   ✗ 0 failed   ! 0 stuck   ◷ 1 late   • ",
-            "a late task": " nothing needs you   ✗ 0 failed   ! 0 stuck   ◷ 1 late   • ",
+            "a question": " ? 1 question   ✗ 0 failed   ▲ 0 stuck   • ",
+            "a late job": " nothing needs you   ✗ 0 failed   ▲ 0 stuck   ◷ 1 late   • ",
+            "a late task": " nothing needs you   ✗ 0 failed   ▲ 0 stuck   ◷ 1 late   • ",
         }
-        said = words.get(wrong, " nothing needs you   ✗ 1 failed   ! 0 stuck   • ")
+        said = words.get(wrong, " nothing needs you   ✗ 1 failed   ▲ 0 stuck   • ")
         await until(pilot, lambda: counts_line(app).startswith(said))
 
 
@@ -637,9 +637,9 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
     ("width", "says"),
     [
         (120, "• since 19:58: #5 started, #8 #9 commented"),
-        (74, "• #5 started, #8 #9 commented"),
-        (69, "• #5 started, 2 commented"),
-        (66, "• 3 changed"),
+        (74, "• since 19:58: #5 started, #8 #9 commented"),
+        (69, "• since 19:58: 1 started, 2 commented"),
+        (66, "• 3 changed since 19:58"),
     ],
 )
 async def test_what_else_has_changed_is_said_in_words_the_most_important_first_and_counted_where_there_is_no_room(
@@ -650,21 +650,24 @@ async def test_what_else_has_changed_is_said_in_words_the_most_important_first_a
         assert counts_line(pilot.app).endswith(says), shown(pilot.app)
 
 
-@pytest.mark.parametrize(("width", "words"), [(80, "? 1 check failed"), (70, "? 1 check")])
+@pytest.mark.parametrize(
+    ("width", "words"), [(80, "✗ 1 check failed  ◷ 1 late   • 1 since 19:58"), (62, "✗ 1 check failed  ◷ 1   • 1")]
+)
 async def test_which_tasks_have_changed_gives_way_before_the_words_of_a_failed_check(
     make_app, plan, jobs, report, width, words
 ):
     report(plan[5], "failed")
     by_agent(plan, "codex-1", LogTask(plan[6], "listed the cases"))
     async with opened(make_app(plan.path), (width, 24)) as pilot:
-        assert counts_line(pilot.app) == f" ? 2 questions  ✗ 2 failed  ! 0 stuck  ◷ 1 late  {words}   • 1"
+        assert counts_line(pilot.app) == f" ? 2 questions  ✗ 2 failed  {words}"
 
 
 @pytest.mark.parametrize(
     ("width", "says"),
     [
         (120, "• since 19:58: 1 started, 19 new"),
-        (68, "• 1 started, 19 new"),
+        (64, "• since 19:58: 1 started, 19 new"),
+        (63, "• 20 changed since 19:58"),
     ],
 )
 async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):
@@ -745,7 +748,7 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     app = make_app(plan.path, pane=pane if pane != "agents" else "list")
     async with opened(app, size) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
-        words = {120: "• since 19:58: #5 started", 80: "• #5 started", 40: "• 4 changed"}[size[0]]
+        words = {120: "• since 19:58: #5 started", 80: "• since 19:58: #5 started", 40: "• 4 changed"}[size[0]]
         assert words in shown(app)
         assert ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")

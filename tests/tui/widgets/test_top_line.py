@@ -81,14 +81,14 @@ async def test_a_stuck_agent_stands_in_the_same_words_above_each_screen_and_a_ro
     by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", NOW))
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
-        assert agents_line(app).startswith(" ! claude-1 stuck #5 Ship auth flow")
+        assert agents_line(app).startswith(" ▲ claude-1 stuck #5 Ship auth flow")
         said = agents_line(app)
         for key in ("escape", "a", "A"):
             await press(app, pilot, key)
             assert agents_line(app) == said
             assert "the same failure 3 times: pytest" in "\n".join(lines(app)[2:])
     async with opened(make_app(plan.path), (40, 12)) as pilot:
-        assert lines(pilot.app)[0].startswith(" ! claude-1 stuck")
+        assert lines(pilot.app)[0].startswith(" ▲ claude-1 stuck")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ async def test_the_reason_of_an_agent_in_trouble_pushes_no_other_agent_out_of_th
     async with opened(app, (80, 24)) as pilot:
         shown = [who for who in ("bot-0", "bot-1", "bot-2", "claude-2") if who in agents_line(app)]
         await press(app, pilot, "a")
-        assert agents_line(app).startswith(" ! claude-1 stuck #5")
+        assert agents_line(app).startswith(" ▲ claude-1 stuck #5")
         assert [who for who in ("bot-0", "bot-1", "bot-2", "claude-2") if who in agents_line(app)] == shown
 
 

@@ -775,4 +775,4 @@ async def test_an_agent_that_gets_stuck_stands_above_the_review(plan, place, mak
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
-        assert "! 1 stuck" in counts_line(app) and agents_line(app).startswith(" ! claude-1 stuck #5")
+        assert "▲ 1 stuck" in counts_line(app) and agents_line(app).startswith(" ▲ claude-1 stuck #5")

@@ -167,7 +167,7 @@ class ListLines:
         return sign(name, ascii_only=self._context.ascii_only)
 
     def _rule(self, width: int) -> Sequence[Part]:
-        """`─ Plan   9 tasks ──── 2/9 done ━━━─── ─`, with a tee where the divider to the detail meets it."""
+        """`─ Plan   9 tasks ──── 2/9 done ▰▰▰▱▱▱ ─`, with a tee where the divider to the detail meets it."""
         context, home = self._context, self._context.state.current_list
         if layout.is_compact(self._size()):
             return rule_parts(context, width)
@@ -207,7 +207,7 @@ class ListLines:
         return parts
 
     def _progress(self, home: TaskList) -> Sequence[Part]:
-        """`2/9 done · 1 skipped · 3 failed, 2 put away ━━━━━━━─────`."""
+        """`2/9 done · 1 skipped · 3 failed, 2 put away ▰▰▰▰▰▰▰▱▱▱▱▱`."""
         # A task whose work is not merged is not done on the screen.
         done = home.done - self._context.state.not_merged.get(home.id, 0)
         dropped = (home.skipped, "skipped"), (home.cancelled, "cancelled"), (home.failed, self._failed(home))
@@ -215,7 +215,7 @@ class ListLines:
         return [(" · ".join(words), "$muted"), (" ", ""), *self._bar(home, done)]
 
     def _bar(self, home: TaskList, done: int) -> Sequence[Part]:
-        """Return a bar as thin as the rule: done, dropped and failed tasks in their colours, then those still open."""
+        """Return a bar: done, dropped and failed tasks in their colours, then those still open."""
         numbers = {"done": done, "skipped": home.skipped + home.cancelled, "failed": home.failed}
         *closed, left = shares((*numbers.values(), home.total - sum(numbers.values())), _BAR)
         full, rest = BAR[self._context.ascii_only]

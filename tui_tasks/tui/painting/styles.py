@@ -25,10 +25,13 @@ _DIM: Final = 0.6
 # Each replacement is as wide as its glyph. Scroll bars are drawn in eighths of a cell.
 _LETTERS: Final = str.maketrans(
     {
-        **dict.fromkeys("–—─━▔▁▂", "-"),
+        **dict.fromkeys("–—─▔▁▂", "-"),
         **dict.fromkeys("│┃▏▕▐▌▎▍", "|"),
         **dict.fromkeys("█▇▆▅▄▃▉▊▋", "#"),
         **dict.fromkeys("┬┴├┤┼", "+"),
+        "▲": "!",
+        "▰": "#",
+        "▱": ".",
         "·": ".",
         "…": "~",
         "•": "*",

@@ -12,7 +12,7 @@ import msgspec
 
 from tui_tasks.core.read.digest_entries import GROUPS, STATES, DigestLine
 from tui_tasks.core.read.pages.log_lines import LogLine
-from tui_tasks.text.glyphs import LOOKS, Look
+from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, Look
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
@@ -28,7 +28,7 @@ _LOOKS: Final[dict[str, Look]] = {
     "failed": LOOKS["failed"],
     "interrupted": LOOKS["interrupted"],
     "claim_lapsed": LOOKS["stuck"]._replace(word="claim lapsed"),
-    "check_failed": LOOKS["pending"]._replace(word="check failed", letter="o"),
+    "check_failed": PROOF_LOOKS["failed"],
     "refused": Look("·", "refused", ".", "$muted"),
     "tool_error": Look("·", "tool error", ".", "$muted"),
     "open_again": LOOKS["pending"]._replace(word="open again", letter="o"),
@@ -36,7 +36,7 @@ _LOOKS: Final[dict[str, Look]] = {
     "gone": Look("·", "gone", ".", "$muted"),
     "ok_again": LOOKS["done"]._replace(word="ok again"),
     "late": LOOKS["overdue"],
-    "not_proven": LOOKS["pending"]._replace(word="not proven", letter="o"),
+    "not_proven": PROOF_LOOKS["unproven"]._replace(word="not proven"),
     "proven": LOOKS["done"]._replace(word="proven"),
     "done": LOOKS["done"],
     "filed": Look("+", "filed", "+", "$muted"),

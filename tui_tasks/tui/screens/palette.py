@@ -192,7 +192,7 @@ _OTHERS: Final = (
     LegendLine("=", "$changed", "an answer or a decision, in the log"),
     LegendLine("~", "$muted", "an edit, in the log"),
     LegendLine("x", "$muted", "a deletion, in the log"),
-    LegendLine("━─", "$state-done", "progress: done, skipped and failed in their colours, then what is open"),
+    LegendLine("▰▱", "$state-done", "progress: done, skipped and failed in their colours, then what is open"),
     LegendLine("▁▂▃▄▅▆▇█", "$state-in-progress", "activity or number over time, low to high"),
     LegendLine("▏▎▍▌▋▊▉", "$muted", "part of a bar in charts; runs of a job"),
     LegendLine("–", "$state-skipped", "in a job's history: due times that were skipped or missed"),

@@ -60,12 +60,16 @@ _SHORT_STEPS: Final = (
 
 
 class Count(NamedTuple):
-    """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible."""
+    """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible.
+
+    `is_spare`: it is left out where what has changed needs the room.
+    """
 
     mark: Part
     text: str
     short: str
     act: Act
+    is_spare: bool = False
 
     def parts(self, words: str) -> list[Part]:
         """Return its mark and words; only the mark is coloured, and a number that is zero stands back."""
@@ -136,8 +140,8 @@ class Counts:
             return self._in_short(entries, width)
         counts, changes = list(self._counts(self._needs.all())), self._changed_in_all()
         gap = "   " if width >= WIDE else _GAP
-        for texts, words in _ways(counts, changes.forms if changes else ()):
-            groups = _titled(counts, texts, gap)
+        for shown, texts, words in _ways(counts, changes.forms if changes else (), width):
+            groups = _titled(shown, texts, gap)
             groups += [Group(changes.parts(words), gap=gap)] if changes else []
             if _size(groups) < width:
                 break
@@ -150,10 +154,10 @@ class Counts:
     def _with_changes(self, width: int) -> list[Group]:
         every = self._needs.every()
         counts = list(self._counts([need for need in every if not self._needs.is_hidden(need)]))
-        changes = self._changed(every, width) if self._context.link.as_of is None else None
+        changes = self._changed(every) if self._context.link.as_of is None else None
         titles: list[Group] = []
-        for texts, words in _ways(counts, changes.forms if changes else ()):
-            titles = _titled(counts, texts, "   " if width >= WIDE else _GAP)
+        for shown, texts, words in _ways(counts, changes.forms if changes else (), width):
+            titles = _titled(shown, texts, "   " if width >= WIDE else _GAP)
             groups = _in_rule(self._context, width, titles, changes.parts(words) if changes else ())
             if _size(groups) <= width:
                 return groups
@@ -170,6 +174,9 @@ class Counts:
         if failed := agents.pop(_AGENT_FAILED, 0):
             count = self._count(failed, _AGENT_FAILED, "failed")
             yield count._replace(short=count.text.removesuffix(" failed"), act=self._act("agents"))
+        if checks := len(of[open_needs.CHECKS]):
+            count = self._count(checks, "check failed", "failed")
+            yield count._replace(short=count.text.removesuffix(" failed"))
         if self._context.state.members:
             yield self._stuck(agents)
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
@@ -178,9 +185,6 @@ class Counts:
         for kind, state in ((open_needs.REVIEW, "reviewable"), (open_needs.HELD, "held")):
             for word, number in tally(of[kind]).items():
                 yield self._count(number, word, state)
-        if checks := len(of[open_needs.CHECKS]):
-            count = self._count(checks, "check failed", "needs_you")
-            yield count._replace(short=count.text.removesuffix(" failed"))
 
     def _visit(self, found: Sequence[Need]) -> Act:
         return lambda: visit(self._context, found[0])
@@ -203,10 +207,10 @@ class Counts:
         text = ", ".join(counted(numbers[word], word) for word in words) or "0 stuck"
         looks = look("stuck")
         mark = self._mark(looks, looks.color if numbers else "$muted")
-        return Count(mark, text, f"{sum(numbers.values()):,}", self._act("agents"))
+        return Count(mark, text, f"{sum(numbers.values()):,}", self._act("agents"), is_spare=not numbers)
 
-    def _changed(self, every: Sequence[Need], width: int) -> Changes:
-        """Return `• since 19:58: #5 started, #6 #8 commented`, down to `• 3 changed` and `• 3`.
+    def _changed(self, every: Sequence[Need]) -> Changes:
+        """Return `• since 19:58: #5 started, #6 #8 commented`, down to `• 3 changed since 19:58` and `• 3`.
 
         It is what agents have done that the human has not seen, without what needs them: the rows of that are marked.
         """
@@ -224,12 +228,11 @@ class Counts:
         }
         others = state.seen.change_counts(in_rows).total() + len(state.seen.deleted)
         if not others:
-            long = [f"nothing else since {at}"] if width >= WIDE else []
-            return Changes((f"{mark} ", "$muted"), (*long, "nothing else", "0"))
+            return Changes((f"{mark} ", "$muted"), (f"nothing else since {at}", "nothing else", "0"))
         number = f"{others:,}{'+' * (others >= MAX_NEW)}"
-        ways = what_changed(self._context, in_rows)
-        long = [f"since {at}: {ways[0]}" if ways else f"{number} changed since {at}"] if width >= WIDE else []
-        return Changes((f"{mark} ", "$changed"), (*long, *ways, f"{number} changed", number))
+        ways = [f"since {at}: {way}" for way in what_changed(self._context, in_rows)]
+        numbers = (f"{number} changed since {at}", f"{number} since {at}", f"{number} changed", number)
+        return Changes((f"{mark} ", "$changed"), (*ways, *numbers))
 
     def _changed_in_all(self) -> Changes | None:
         """Return `• 4 tasks changed, 1 deleted since 19:58`, for a screen without rows; None in the past."""
@@ -357,16 +360,21 @@ def _word(entry: AgentEntry) -> str:
     return "stuck" if entry.state == "stopped" else entry.state
 
 
-def _ways(counts: Sequence[Count], forms: Sequence[str]) -> Iterator[tuple[list[str], str]]:
-    """Yield the words of the counts and of the changes, the longest first: those of the changes give way first, then
-    those of the last count.
+def _ways(
+    counts: Sequence[Count], forms: Sequence[str], width: int
+) -> Iterator[tuple[Sequence[Count], list[str], str]]:
+    """Yield the counts with their words, and the words of the changes, the longest first. What is spare gives way
+    first, always where the screen is not wide; then the words of the changes, then those of the last count.
     """
+    if width >= WIDE:
+        yield counts, [count.text for count in counts], forms[0] if forms else ""
+    counts = [count for count in counts if not count.is_spare]
     texts = [count.text for count in counts]
     for words in forms or ("",):
-        yield texts, words
+        yield counts, texts, words
     for at in range(len(counts) - 1, -1, -1):
         texts = [*texts[:at], counts[at].short, *texts[at + 1 :]]
-        yield texts, forms[-1] if forms else ""
+        yield counts, texts, forms[-1] if forms else ""
 
 
 def _titled(counts: Sequence[Count], texts: Sequence[str], gap: str) -> list[Group]:

@@ -31,7 +31,7 @@ _NAME: Final = 40
 _NUMBERS: Final = 3
 _LOOKS: Final = {
     open_needs.ASKS: "needs_you",
-    open_needs.CHECKS: "needs_you",
+    open_needs.CHECKS: "failed",
     open_needs.HELD: "held",
     open_needs.REVIEW: "reviewable",
     open_needs.FAILED: "failed",
@@ -103,11 +103,11 @@ class NeedsEntries:
 
     def _check(self, need: Need) -> Entry:
         task = self._line(need.task)
-        reason = failed_check(self.context, task) if task is not None else None
+        said = (failed_check(self.context, task) if task is not None else None) or ""
+        # Its mark stands at the beginning of the row.
+        reason = said.partition(" ")[2]
         number, name = self._task(need.task)
-        return self._entry(
-            need, number, f"{name}{f': {reason}' if reason is not None else ''}", _who(task), reason or ""
-        )
+        return self._entry(need, number, f"{name}: {reason}" if reason else name, _who(task), reason)
 
     def _held(self, need: Need) -> Entry:
         row = need.row

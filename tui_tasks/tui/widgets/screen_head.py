@@ -180,7 +180,9 @@ def _tabs(context: Context, width: int) -> list[Part]:
     gap = "  " if width >= WIDE else " "
     for number, (name, title) in enumerate(PANES.items(), 1):
         here = name == context.navigation.pane_name
-        parts.append((f" [{number} {title}]" if here else f"{gap}{number} {title}", "bold" if here else "$muted"))
+        parts.append(
+            (f" [{number} {title}]" if here else f"{gap}{number} {title}", "$primary bold" if here else "$muted")
+        )
     return parts
 
 
