@@ -525,6 +525,23 @@ def test_a_jobs_runner_is_named_where_it_is_made_or_changed_and_a_missing_one_is
     assert "no runner is called 'revue': add [runner.revue] with a command to" in capsys.readouterr().err
 
 
+def test_a_job_that_no_runner_can_run_is_warned_about_where_it_is_made_changed_and_started(
+    run: Run, database: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = database.with_name("config.toml")
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(file))
+    warning = f'no command is configured: add [runner] with command = ["program", "argument"] to {file}\n'
+    for line in (
+        ["new", "Audit", "Read", "--process"],
+        ["edit", "Audit", "--prompt", "Read it"],
+        ["run", "Audit"],
+        ["edit", "Audit", "--conversation"],
+    ):
+        capsys.readouterr()
+        assert main(["jobs", *line]) == 0
+        assert capsys.readouterr().err == ("" if "--conversation" in line else f"tui-tasks jobs: {warning}")
+
+
 def test_the_runs_of_a_job_tell_what_their_agents_have_used(run: Run, database: Path) -> None:
     job = printed_json(run, "jobs new Review 'Look at it' --process")
     with Store(str(database)) as store:

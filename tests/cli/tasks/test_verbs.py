@@ -524,7 +524,7 @@ def test_ls_sorts_by_due_date_over_all_lists_and_each_task_keeps_its_number(shel
     capsys.readouterr()
     listing.ls(shell, [], wanted, ascii_only=False)
     listed = [line.split()[:3:2] for line in capsys.readouterr().out.splitlines()]
-    assert listed == [["#3", "soon"], ["#5", "as-soon"], ["#4", "between"], ["#1", "late"]]
+    assert listed == [["#3", "soon"], ["#5", "as-soon"], ["#4", "between"], ["#1", "late"], ["#2", "never"]]
     listing.ls_json(shell, [], wanted)
     assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [name for _, name in listed]
 

@@ -17,6 +17,8 @@ from tui_tasks.tui.inputs.dialogs import AddWords, FilterWords
         ("1", "delete", "Delete does nothing here.  d Delete  ? Help"),
         ("1", "i", "i does nothing here.  e Edit  ? Help"),
         ("1", "y", "y does nothing here.  a Inbox  ? Help"),
+        ("1", "z", "z does nothing here.  a Inbox  ? Help"),
+        ("2", "P", "P does nothing here.  A Agents  ? Help"),
         ("1", "p", "p does nothing here.  e Edit  ? Help"),
         ("A", "p", "p does nothing here.  P Pause  ? Help"),
         ("1", "ctrl+k", "^k does nothing here.  d Delete  ? Help"),

@@ -17,6 +17,7 @@ from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_lines, job_queries
+from tui_tasks.core.schedule import policy
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.core.store import Store
@@ -138,6 +139,7 @@ def _run(options: argparse.Namespace) -> None:
         result = request(session_of(options, store, TOOLS), "scheduler:run_task", **arguments)
         hosting.start_waiting(store)
     _print_result(options, "starts now", job, result)
+    _warn_of_missing_runner(options, job)
 
 
 def _runs(options: argparse.Namespace) -> None:
@@ -212,7 +214,7 @@ def _new(options: argparse.Namespace) -> None:
         made = request(session_of(options, store, TOOLS), "shell:create_job", **arguments)
         job = job_queries.job(store.db, made["uuid"])
     _print_result(options, "made", job, made)
-    _warn_of_missing_runner(options)
+    _warn_of_missing_runner(options, job)
 
 
 def _edit(options: argparse.Namespace) -> None:
@@ -227,8 +229,9 @@ def _edit(options: argparse.Namespace) -> None:
             zone = options.timezone or job.timezone
             arguments |= _time_arguments(_parse_times(options.when, zone, job.type))
         changed = request(session_of(options, store, TOOLS), "scheduler:update_task", uuid=job.uid, **arguments)
+        job = job_queries.job(store.db, job.uid)
     _print_result(options, "changed", job, changed)
-    _warn_of_missing_runner(options)
+    _warn_of_missing_runner(options, job)
 
 
 def _context(options: argparse.Namespace) -> dict[str, Any]:
@@ -238,15 +241,15 @@ def _context(options: argparse.Namespace) -> dict[str, Any]:
     return {} if options.dedicated is None else {"dedicated_context": options.dedicated}
 
 
-def _warn_of_missing_runner(options: argparse.Namespace) -> None:
-    """Warn about a named runner that is not configured here. Another machine that runs the job may have it."""
-    if not options.runner:
+def _warn_of_missing_runner(options: argparse.Namespace, job: Job) -> None:
+    """Warn a person about a runner that is not configured here. Another machine that runs the job may have it."""
+    if options.json or not job.dedicated_context:
         return
     from tui_tasks.settings import live_settings
 
-    runners = live_settings.runners()
-    if options.runner not in runners.profiles:
-        print(f"tui-tasks jobs: {safe_line(runners.missing(options.runner))}", file=sys.stderr)
+    runners, runner = live_settings.runners(), policy.read_settings(job.settings).runner
+    if runner not in runners.profiles:
+        print(f"tui-tasks jobs: {safe_line(runners.missing(runner))}", file=sys.stderr)
 
 
 def _parse_times(text: str, zone: str, kind: str = "") -> job_syntax.Times:

@@ -74,9 +74,8 @@ class Parsed(msgspec.Struct, frozen=True):
 
     @property
     def of_tasks(self) -> tuple[Term, ...]:
-        """The terms that tasks are matched with. A list sorted by a field contains only tasks with a value of it."""
-        matched = tuple(term for term in self.terms if term.field not in ("list", "sort"))
-        return (*matched, Term(self.sort, NONE, negated=True)) if self.sort in FIELDS else matched
+        """The terms that tasks are matched with."""
+        return tuple(term for term in self.terms if term.field not in ("list", "sort"))
 
     @property
     def sort(self) -> str:

@@ -147,6 +147,8 @@ _WANTED: Final[dict[str, tuple[str, ...]]] = {
     "n": ("ask_deny", "review_decline"),
     "m": ("work_send",),
     "y": ("asks",),
+    "z": ("asks",),
+    "P": ("agents",),
     "M": ("note", "agent_message"),
     "U": ("undo",),
     "ctrl+y": ("redo",),

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
-from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term, says
+from tui_tasks.core.read.pages.task_filter import ALL, DATED, Filter, Term, says
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.dialects.requests.filter_syntax import Parsed
@@ -126,7 +126,7 @@ class SortActions(Controller):
         """A very long list keeps its own order."""
         if by := self._pane.filter_bar.sort:
             return f"the filter sorts by {by}"
-        return None if self._fits() else f"over {MAX_SORTED:,} tasks; the filter sort:due sorts them"
+        return None if self._fits() else f"over {MAX_SORTED:,} tasks; the filter sort:due sorts those with a due date"
 
     async def do_sort(self) -> None:
         """Ask for the order."""
@@ -150,12 +150,15 @@ class SortActions(Controller):
 
     def applied(self, only: Filter = ALL) -> Filter:
         """Return a filter with the chosen order, unless it sorts by itself."""
-        if only.sorts_dated:
-            return only
         by = self._pane.filter_bar.sort
-        if by and not self._fits():
+        if self._fits():
+            return msgspec.structs.replace(only, sort=by or self._context.state.sort)
+        if by == "due":
+            self._context.say(f"over {MAX_SORTED:,} tasks: sort:due shows only those with a due date")
+            return msgspec.structs.replace(only, sort=by, terms=tuple(dict.fromkeys((*only.terms, DATED))))
+        if by:
             self._context.say(f"over {MAX_SORTED:,} tasks: only sort:due sorts them")
-        return msgspec.structs.replace(only, sort=(by or self._context.state.sort) if self._fits() else OWN)
+        return msgspec.structs.replace(only, sort=OWN)
 
     def why_not_move(self) -> str | None:
         """Return the reason for which tasks cannot be moved by hand now; None when they can."""

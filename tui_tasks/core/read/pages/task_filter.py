@@ -61,11 +61,13 @@ class Filter(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def sorts_dated(self) -> bool:
-        """Return whether it sorts by due date the tasks that have one, and leaves out all others."""
-        return self.sort == "due" and Term("due", NONE, negated=True) in self.terms
+        """Return whether it sorts by due date, and finds only tasks that have one: an index does that."""
+        return self.sort == "due" and DATED in self.terms
 
 
 ALL = Filter()
+DATED: Final = Term("due", NONE, negated=True)
+"""Finds the tasks that have a due date."""
 
 
 def words(db: Database, only: Filter) -> list[str]:
