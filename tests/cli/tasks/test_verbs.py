@@ -560,6 +560,16 @@ def test_ls_ls_json_next_and_prime_are_about_the_tasks_of_the_project_or_of_none
             assert [each for each in projects if f"of {each}." in printed] == [project]
 
 
+def test_next_says_why_it_names_no_task(shell: Session, capsys) -> None:
+    add(shell, "Fix login @robin")
+    capsys.readouterr()
+    listing.next_task(shell, as_json=False)
+    why = 'task #1 "Fix login" of tasklist is assigned to robin'
+    assert capsys.readouterr().out == f"no task is ready to start: {why}\n"
+    listing.next_task(shell, as_json=True)
+    assert capsys.readouterr().out == "null\n"
+
+
 def test_undo_names_the_change_that_it_cannot_take_back_and_passes_over_it(shell: Session) -> None:
     task_changes.add(shell, "one", "", as_json=False)
     task_changes.add(shell, "two", "", as_json=False)

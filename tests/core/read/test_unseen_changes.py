@@ -54,3 +54,13 @@ def test_changes_that_are_joined_count_each_task_once_in_the_list_that_it_is_in_
     assert joined.words == {"a": "done", "b": "new", "c": "commented"}
     assert joined.new == {"a": 2, "b": 1, "c": 2}
     agree(joined)
+
+
+def test_a_task_that_the_human_has_decided_about_is_seen_and_what_git_says_of_its_work_changes_nothing() -> None:
+    unseen = noted(("a", "task.updated", None), ("b", "task.updated", "in_progress"), ("c", "work.updated", None))
+    assert unseen.words == {"a": "edited", "b": "started"}
+    unseen.note([Change(9, 0, "human", "task.updated", "task", "a", "a", 1, become="done")])
+    unseen.note([Change(10, 0, "system", "work.updated", "work", "w", "a", 1)])
+    unseen.note([Change(11, 0, "human", "task.updated", "task", "b", "b", 1)])
+    assert unseen.words == {"b": "started"}
+    agree(unseen)

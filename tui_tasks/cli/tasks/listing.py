@@ -323,7 +323,9 @@ def next_task(session: Session, *, as_json: bool) -> None:
         project = session.identity.scope
         task = ready_tasks.next_task(db, home.id if home else None, session.identity.agent, project=project)
     if task is None:
-        print_result("no task is ready to start", None, as_json=as_json)
+        list_id, agent, scope = home.id if home else None, session.identity.agent, session.identity.scope
+        why = ready_tasks.why_none(db, list_id, agent, project=scope, claimable=False)
+        print_result(f"no task is ready to start: {safe_line(why)}", None, as_json=as_json)
         return
     home = task_queries.list_by_id(db, task.list_id)
     full = _full(db, task, home)

@@ -58,10 +58,14 @@ class UnseenChanges:
         for entry in entries:
             if entry.task is None or entry.list_id is None:
                 continue
+            if entry.kind == "work.updated":
+                # What git or a forge says of the work changes nothing of its task.
+                continue
             if entry.actor != HUMAN:
                 word = _OF_STATUSES.get(entry.become or "") or _OF_KINDS.get(entry.kind, "edited")
                 self._note_one(entry.kind, entry.task, entry.list_id, word)
-            elif entry.kind == "task.deleted":
+            elif entry.kind == "task.deleted" or entry.become is not None:
+                # The human has just decided about the task.
                 self.forget(entry.task)
             elif entry.kind == "task.restored":
                 self.deleted.pop(entry.task, None)
