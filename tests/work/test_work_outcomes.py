@@ -16,7 +16,7 @@ from tui_tasks.core.operations.sessions import (
     TurnInterrupted,
     UsageReported,
 )
-from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
+from tui_tasks.core.operations.work import CountWork, ReportWork, RunWork, StartWork
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
@@ -102,6 +102,24 @@ def test_work_that_came_to_conflict_with_its_base_says_so_in_the_files_until_it_
     assert obstacle() == "conflicts with main: a.txt"
     git(repo, "revert", "--no-edit", "HEAD")
     assert obstacle() == ""
+
+
+@pytest.mark.parametrize(
+    ("near", "limit", "obstacle"),
+    [
+        ("near its limit: 8 of 10 turns", "near its limit: 8 of 10 turns", ""),
+        ("conflicts with main: a", None, "conflicts with main: a"),
+    ],
+)
+def test_a_limit_stands_in_no_way_of_a_review_and_a_conflict_is_no_limit_of_its_agent(
+    store, clock, task, near, limit, obstacle
+):
+    (work,) = store.commit(StartWork(task, "claude", "/r", "/r/t", base="main"), actor="human", now=clock())
+    ready = RunWork(work.uid), ReportWork(task, "Done"), CountWork(work.uid, {"near": near})
+    store.commit(*ready, actor="human", now=clock())
+    found = work_queries.find(store.db, work.uid)
+    assert work_queries.near_limits(store.db).get(found.agent) == limit
+    assert work_queries.obstacle(store.db, found) == obstacle
 
 
 def test_the_name_of_a_file_in_conflict_stays_in_one_line_and_a_merge_that_git_cannot_try_conflicts_in_nothing(

@@ -90,7 +90,7 @@ def _conflicts(work: Work) -> str | None:
     # An agent names files: a line break in a name would begin a line of its own.
     named = ", ".join(safe_ends(path.replace("\n", "␤"), _MAX_PATH) for path in files[:_MAX_FILES])
     more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
-    return f"conflicts with {work.base}: {named}{more}" if files else None
+    return f"{work_queries.CONFLICTS}{work.base}: {named}{more}" if files else None
 
 
 @lru_cache(64)

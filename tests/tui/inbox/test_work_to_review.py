@@ -7,9 +7,10 @@ import pytest
 from tests.tui.driving import SIZES, below, lines, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.test_work_screen import begun
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.sessions import EndSession
-from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.operations.work import ConflictWork, CountWork, WorkReady
+from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.work import ConflictWork, CountWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox.inbox_screen import Inbox
@@ -104,6 +105,31 @@ async def test_rows_say_that_it_conflicts_with_its_base(plan, ready, make_app):
         assert why in shown(app)
         await settle(pilot, "escape", "A")
         assert why in shown(app)
+
+
+async def test_a_hundred_works_cost_the_inbox_no_query_each(plan, make_app, monkeypatch):
+    with Store(plan.path) as store:
+        tasks = store.commit(*(AddTask(f"Step {at}", plan.list_uid) for at in range(100)), actor="human", now=NOW)
+        starts = (
+            StartWork(task.uid, "claude", "/r", f"/r/{task.id}", branch=f"b{task.id}", base="main", base_commit="c")
+            for task in tasks
+        )
+        for work in store.commit(*starts, actor="human", now=NOW):
+            steps = RunWork(work.uid), WorkReady(work.uid, "Done."), CountWork(work.uid, COUNTS)
+            store.commit(*steps, actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        asked = []
+        for name in ("sql", "one"):
+            real = getattr(Database, name)
+            monkeypatch.setattr(
+                Database, name, lambda *given, real=real, **more: (asked.append(given[1]), real(*given, **more))[1]
+            )
+        app.screen._lines.read()
+        app.state._read_reviewable()
+        assert len(asked) < 60, "for the rows, and for what stands in their way"
+        assert set(app.state.reviewable.values()) == {"3 files +41 -7"}
 
 
 async def test_agents_has_a_gap_between_what_it_conflicts_with_and_its_task(plan, ready, make_app):

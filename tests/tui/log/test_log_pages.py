@@ -6,12 +6,13 @@ from tests.tui.plan import NOW, at
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask, ExtendClaim, LogTask
+from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.read.pages import log_lines, log_pages
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_rows import EntriesOfJournal
-from tui_tasks.tui.log.log_text import EARLIER, SEEN
+from tui_tasks.tui.log.log_text import EARLIER, SEEN, text_of
 from tui_tasks.tui.state.app_state import AppState
 
 FILTERS = [Term("kind", "log"), Term("word", "the"), Term("who", "c", prefix=True)]
@@ -55,6 +56,24 @@ def test_pages_of_what_was_compacted_begin_with_a_mark_that_tells_so(plan, after
             assert [source.key(row) for row in read(source.last, source.before, limit, 0)] == keys
         assert source.find(keys).keys() == set(keys)
         assert EARLIER not in EntriesOfJournal(store.db, state, Filter((Term("kind", "log"),))).find(keys)
+
+
+def test_a_line_says_whether_agents_start_on_a_list_by_themselves(plan):
+    with Store(plan.path) as store:
+        newest = journal.newest(store.db)
+        switched = (
+            SetAuto(plan.list_uid, "/opt/api"),
+            SetAuto(plan.list_uid, "/opt/api", at_once=3),
+            StopAuto(plan.list_uid, "3 agents failed in a row"),
+        )
+        for operation in switched:
+            store.commit(operation, actor="human", now=NOW)
+        assert [text_of(line) for line in log_pages.page(store.db, newest, 100)] == [
+            "agents start on a list by themselves",
+            "whether agents start on a list by themselves, and how",
+            "no agents start on a list by themselves: 3 agents failed in a row",
+        ]
+        assert not log_pages.page(store.db, newest, 100, Filter((Term("word", "acceptance"),)))
 
 
 def test_a_run_of_one_agents_progress_on_one_task_is_one_line(plan):

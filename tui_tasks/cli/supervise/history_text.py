@@ -222,6 +222,7 @@ _DEED_TEXTS: Final[dict[str, Callable[[Entry], str]]] = {
     "check.waived": lambda entry: f"set {_name(entry)} done though its checks had not passed",
     "check.pruned": lambda entry: "dropped old runs of a check",
     "settings.recorded": lambda entry: "recorded other settings",
+    "list.auto": lambda entry: "set whether agents start on a list by themselves, and how",
     "check.defined": lambda entry: "read the checks of the configuration",
     "task.logged": lambda entry: f"logged to {_name(entry)}: {_value_text(entry, 'message')}",
     "task.linked": lambda entry: f"linked {_name(entry)} to graph nodes",

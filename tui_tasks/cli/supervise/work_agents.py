@@ -203,7 +203,6 @@ def _line(store: Store, work: Work, why: str | None) -> str:
     task = task_queries.any_task(store.db, work.task_uid)
     title = titled(task.number, safe_line(task.name, 40)) if task is not None else work.task_uid
     host = work_queries.host_of_other(store.db, work)
-    known = work_queries.counts(store.db, work.uid)
     words = [
         title,
         work.state,
@@ -211,8 +210,13 @@ def _line(store: Store, work: Work, why: str | None) -> str:
         work_queries.counts_text(store.db, work.uid),
         work.branch or work.worktree,
     ]
-    last = why or work.message or (known.near if known is not None else None) or ""
+    last = why or work.message or _limit_or_conflicts(store, work) or ""
     return "  ".join([*(safe_line(word, 60) for word in words if word), *([safe_ends(last, 60)] if last else [])])
+
+
+def _limit_or_conflicts(store: Store, work: Work) -> str | None:
+    known = work_queries.counts(store.db, work.uid)
+    return (known.limit or known.conflicts) if known is not None else None
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -231,8 +235,7 @@ def _show(options: argparse.Namespace) -> None:
         for name, value in (("worktree", work.worktree), ("branch", work.branch), ("base", work.base)):
             if value:
                 print(f"{name} {safe_line(value)}")
-        known = work_queries.counts(store.db, work.uid)
-        near = known.near if known is not None else None
+        near = _limit_or_conflicts(store, work)
         if near is None and work_queries.is_silent(store.db, work, clock.now()):
             near = _SILENT
         for text in (work_queries.counts_text(store.db, work.uid), near, work.message, work.summary):

@@ -71,9 +71,14 @@ class FailedWork(msgspec.Struct, frozen=True, gc=False):
         return f"{why}; {_BECOME.get(self.become, self.become)} by {display_name(self.by or '')}"
 
 
+CONFLICTS: Final = "conflicts with "
+"""How the text begins that says in which files a work does not merge."""
+
+
 class Counts(msgspec.Struct, frozen=True, gc=False):
-    """What git counted of a work, at an instant, and `near`: the limit that its agent is near to, what its program asks
-    first, or in which files it does not merge. None: unknown.
+    """What git counted of a work, at an instant. None: unknown.
+
+    `near` is read by the two properties: one column holds what is near for its agent, or the conflicts.
     """
 
     head: str | None
@@ -85,6 +90,16 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
     dirty: bool | None
     near: str | None
     at: int
+
+    @property
+    def limit(self) -> str | None:
+        """The limit that its agent is near to, or what its program asks first."""
+        return None if self.conflicts is not None else self.near
+
+    @property
+    def conflicts(self) -> str | None:
+        """In which files it does not merge."""
+        return self.near if self.near is not None and self.near.startswith(CONFLICTS) else None
 
 
 def find(db: Database, uid: str) -> Work:
@@ -230,9 +245,16 @@ def _where(db: Database, condition: str, values: Sequence[Any] = ()) -> list[Wor
 
 def counts(db: Database, uid: str) -> Counts | None:
     """Return what git last counted of a work; None if it never has."""
-    row = db.sql(f"SELECT {', '.join(_COUNTS)}, at FROM work_count WHERE uid = ?", (uid,)).fetchone()
-    if row is None:
-        return None
+    return _counts_where(db, "uid = ?", (uid,)).get(uid)
+
+
+def _counts_where(db: Database, condition: str, values: Sequence[Any] = ()) -> dict[str, Counts]:
+    """Return what git last counted of some works, by their uids."""
+    rows = db.sql(f"SELECT uid, {', '.join(_COUNTS)}, at FROM work_count WHERE {condition}", tuple(values))
+    return {uid: _to_counts(row) for uid, *row in rows.fetchall()}
+
+
+def _to_counts(row: Sequence[Any]) -> Counts:
     named = dict(zip((*_COUNTS, "at"), row, strict=True))
     return Counts(**named | {"dirty": None if named["dirty"] is None else bool(named["dirty"])})
 
@@ -245,7 +267,10 @@ def counts_json(db: Database, uid: str) -> dict[str, Any]:
 
 def counts_text(db: Database, uid: str) -> str:
     """Return what git last counted of a work, for people: `3 files +41 -7, uncommitted`; empty if it never has."""
-    counted = counts(db, uid)
+    return _counts_text(counts(db, uid))
+
+
+def _counts_text(counted: Counts | None) -> str:
     if counted is None or counted.files is None:
         return ""
     if not counted.files and counted.dirty:
@@ -258,14 +283,24 @@ def obstacle(db: Database, work: Work) -> str:
     """Return what stands in the way of a work that waits for review, for people: why it was not merged, or that it
     conflicts with its base branch; empty if nothing is known to.
     """
-    known = counts(db, work.uid)
-    return work.message or (known.near if known is not None else None) or ""
+    return _obstacle(work, counts(db, work.uid))
+
+
+def _obstacle(work: Work, counted: Counts | None) -> str:
+    return work.message or (counted.conflicts if counted is not None else None) or ""
+
+
+def review_texts(db: Database, works: Iterable[Work]) -> list[str]:
+    """Return, for people, of each work that waits for review what stands in its way, else what git counted of it."""
+    counted = _counts_where(db, "uid IN (SELECT uid FROM work WHERE state IN ('ready', 'conflict'))")
+    return [_obstacle(work, counted.get(work.uid)) or _counts_text(counted.get(work.uid)) for work in works]
 
 
 def near_limits(db: Database) -> dict[str, str]:
-    """Return what is near in agents' works, as `Counts` has it, by the agents' names."""
+    """Return the limits that agents at work are near to, as `Counts` has them, by the agents' names."""
     rows = db.sql(
-        f"SELECT agent, near FROM work JOIN work_count USING (uid) WHERE near IS NOT NULL AND state IN ({_LIVE})"
+        f"SELECT agent, near FROM work JOIN work_count USING (uid) WHERE near NOT LIKE '{CONFLICTS}%'"
+        f" AND state IN ({_LIVE})"
     )
     return dict(rows.fetchall())
 

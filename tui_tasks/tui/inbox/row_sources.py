@@ -340,11 +340,11 @@ class WorkToReview(RowSource[Work]):
 
     @override
     def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
+        names = task_queries.numbers_and_names(self.context.db, filter(None, (need.task for need in needs)))
         for need in needs:
-            task = list_pages.line(self.context.db, need.task or "")
-            if task is not None:
-                number, who = f"#{task.number}", need.agent
-                yield InboxItem(need, self.KIND, need.row, "reviewable", task.name, number, who)
+            if need.task in names:
+                number, name = names[need.task]
+                yield InboxItem(need, self.KIND, need.row, "reviewable", name, f"#{number}", need.agent)
 
     @override
     def more(self, row: Work) -> list[Part]:

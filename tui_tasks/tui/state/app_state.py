@@ -360,10 +360,7 @@ class AppState:
         self.not_merged = work_queries.done_and_not_merged(self._db) if self.has_work else {}
         self.work_failed = {one.task: one for one in work_queries.failed(self._db)} if self.has_work else {}
         self.to_review = work_queries.to_review(self._db)
-        texts = [
-            work_queries.obstacle(self._db, work) or work_queries.counts_text(self._db, work.uid)
-            for work, _ in self.to_review
-        ]
+        texts = work_queries.review_texts(self._db, (work for work, _ in self.to_review))
         self.reviews = {work.agent: text for (work, _), text in zip(self.to_review, texts, strict=True)}
         self.races = work_queries.races(self._db) if self.has_work else {}
         of_races = {uid: work_queries.agents_text(works) for uid, works in self.races.items()}

@@ -153,13 +153,10 @@ class AgentEntries:
         return _quoted(word.text) if word is not None and word.kind in ("logged", "asked", "ran") else ""
 
     def _in_trouble(self, member: Member, shown: str, now: int) -> AgentEntry | None:
-        about = "".join(_about(member.last_task)[1:])
-        if member.lapsed_task is not None and member.task is None:
-            about += ", its claim lapsed"
         if shown == "left":
             self.lasts(age_lasts(member.left_at, now, MINUTE))
             word = f"gone {age(member.left_at, now, MINUTE)}"
-            return self._entry(member, "gone", word, reason=f"gone: {about}", since=member.left_at)
+            return self._entry(member, "gone", word, reason=f"gone: {_left(member)}", since=member.left_at)
         if shown == "stuck" and member.stuck is not None:
             return self._entry(member, shown, shown, reason=f"stuck: {one_line(member.stuck.text)}", since=member.since)
         if shown == "stuck" and (claim := member.refused_claim) is not None:
@@ -171,7 +168,7 @@ class AgentEntries:
             return self._entry(member, shown, "stuck", reason=f"stuck: {one_line(why)}")
         if shown == "quiet":
             self.lasts(age_lasts(member.last_seen, now, MINUTE))
-            word = f"quiet {age(member.last_seen, now, MINUTE)}"
+            word, about = f"quiet {age(member.last_seen, now, MINUTE)}", _left(member)
             return self._entry(member, shown, word, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
         if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.put_away_at):
             why, _ = agent_text.matter(member, self.context, shown)
@@ -264,6 +261,12 @@ class AgentEntries:
 
     def _go_to(self, uid: str) -> Callable[[], None]:
         return lambda: go_to(self.context, uid)
+
+
+def _left(member: Member) -> str:
+    """Return the name of the task of an agent that does not go on, and whether its claim has lapsed."""
+    about = "".join(_about(member.last_task)[1:])
+    return about + ", its claim lapsed" * (member.lapsed_task is not None and member.task is None)
 
 
 def agent_line(context: Context, *, id: str) -> GroupLine:

@@ -6,6 +6,8 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
@@ -231,6 +233,15 @@ def status(db: Database, uid: str) -> str | None:
     """Return the status of the task with that uid; None if there is none, or it was deleted."""
     row = db.one(_STATUS, uid=uid)
     return row[0] if row else None
+
+
+def numbers_and_names(db: Database, uids: Iterable[str]) -> dict[str, tuple[int, str]]:
+    """Return the numbers and the names of tasks, also of deleted ones, by their uids."""
+    rows = db.sql(
+        "SELECT uid, id, name FROM task WHERE uid IN (SELECT value FROM json_each(?))",
+        (msgspec.json.encode(list(uids)).decode(),),
+    )
+    return {uid: (number, name) for uid, number, name in rows.fetchall()}
 
 
 def live_tasks(db: Database, uids: Sequence[str]) -> list[Task]:
