@@ -27,10 +27,10 @@ def age(then_us: int, now_us: int, least: int = SECOND) -> str:
     """Return how long ago an instant was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; future: `in 12h`; this second: `now`.
 
     `least`: the smallest unit. In lines that everybody sees all the time it is a minute, so that they do not change
-    each second.
+    each second. The future has no seconds anywhere, so that an instant has the same words in all lines.
     """
     elapsed = now_us - then_us
-    unit, letter = _step(max(abs(elapsed), least))
+    unit, letter = _step(max(abs(elapsed), least if elapsed >= 0 else MINUTE))
     if -SECOND < elapsed < least:
         return "now"
     return f"{elapsed // unit}{letter}" if elapsed > 0 else f"in {max(1, -elapsed // unit)}{letter}"
@@ -51,7 +51,7 @@ def age_lasts(then_us: int, now_us: int, least: int = SECOND) -> int:
     elapsed = now_us - then_us
     if -SECOND < elapsed < least:
         return least - elapsed
-    unit, _ = _step(max(abs(elapsed), least))
+    unit, _ = _step(max(abs(elapsed), least if elapsed >= 0 else MINUTE))
     if elapsed < 0:
         return (-elapsed % unit if -elapsed >= unit else -elapsed - SECOND) + 1
     # A year is no whole number of weeks; every other unit is a multiple of the one below.
