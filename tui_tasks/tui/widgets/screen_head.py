@@ -45,7 +45,7 @@ class _Step(NamedTuple):
 _TASK: Final = 100
 _JOB: Final = 24
 _LEAST_TASK: Final = 12
-_LEAST_JOB: Final = 10
+_LEAST_JOB: Final = 8
 
 
 def _steps(task: int) -> Iterator[_Step]:
@@ -55,7 +55,7 @@ def _steps(task: int) -> Iterator[_Step]:
     """
     yield _Step(task, _JOB, has_file=True)
     yield from (_Step(cells, _JOB) for cells in range(task, _LEAST_TASK, -1))
-    yield from (_Step(min(task, _LEAST_TASK), job) for job in range(_JOB, _LEAST_JOB, -1))
+    yield from (_Step(min(task, _LEAST_TASK), job) for job in range(_JOB, _LEAST_JOB - 1, -1))
     yield from (_Step(cells, 0) for cells in range(task, 5, -1))
     yield from (_Step(0, 0), _Step(0))
 
@@ -103,7 +103,7 @@ class TopLine(FrameLine):
             [
                 *self._place(has_file=step.has_file),
                 *self._next_task(step.task),
-                *self._next_job(step.job, is_short=width < WIDE and not step.has_file),
+                *self._next_job(step.job, is_short=width < WIDE and (step.job or 0) < _JOB),
             ]
             for step in _steps(min(room, cell_len(one_line(task.name, _TASK))) if task is not None else _LEAST_TASK)
         )
@@ -136,15 +136,13 @@ class TopLine(FrameLine):
             is_left = any(home.pending for home in self.context.state.of_project)
             return [("  no task is ready" if cells else "  next none", "$muted")] if is_left else []
         ascii_only = self.context.ascii_only
-        name = safe_words(one_line(task.name), cells, ascii_only=ascii_only) or one_line(
-            task.name, cells, ascii_only=ascii_only
-        )
+        name = _cut(task.name, cells, ascii_only=ascii_only)
         return [("  next ", "$muted"), (f"#{task.number}{' ' * bool(name)}{name}", "")]
 
     def _next_job(self, cells: int | None, *, is_short: bool) -> list[Part]:
         """Return the next job that is due, and when; its name takes up to so many cells, 0: none; None: no job.
 
-        In short its number stands for its name, so that the task's name has room.
+        In short, `14m` stands for `in 14m`.
         """
         now = self.context.clock.now()
         job = next((job for job in self.context.state.next_jobs if job.when >= now), None)
@@ -152,14 +150,12 @@ class TopLine(FrameLine):
             return []
         self.lasts(age_lasts(job.when, now, MINUTE))
         ascii_only, when = self.context.ascii_only, due(job.when, now, MINUTE)
-        name = f"S{job.number}" if is_short else one_line(job.name)
-        # Where not even that has room, the time alone does.
         words = [
-            safe_words(name, cells, ascii_only=ascii_only),
-            when.removeprefix("in ") if is_short and not cells else when,
+            sign("scheduled", ascii_only=ascii_only),
+            _cut(job.name, cells, ascii_only=ascii_only),
+            when.removeprefix("in ") if is_short else when,
         ]
-        words = [sign("scheduled", ascii_only=ascii_only), *filter(None, words)]
-        return [(f"  {' '.join(words)}", "$muted")]
+        return [(f"  {' '.join(filter(None, words))}", "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
@@ -184,6 +180,12 @@ def _tabs(context: Context, width: int) -> list[Part]:
             (f" [{number} {title}]" if here else f"{gap}{number} {title}", "$primary bold" if here else "$muted")
         )
     return parts
+
+
+def _cut(name: str, cells: int, *, ascii_only: bool) -> str:
+    """Return a name in so many cells, cut between words if one fits."""
+    words = safe_words(one_line(name), cells, ascii_only=ascii_only)
+    return words or one_line(name, cells, ascii_only=ascii_only)
 
 
 def _size(parts: Sequence[Part]) -> int:
