@@ -247,9 +247,12 @@ class KeyQueue:
 
     async def _run(self, action: Coroutine[Any, Any, None]) -> None:
         try:
-            await action
-        except Refusal as refusal:
-            self._say(refusal.message)
+            try:
+                await action
+            except Refusal as refusal:
+                from tui_tasks.tui.keys.refusal_text import refusal_text  # most actions are not refused
+
+                self._say(refusal_text(self._link.db, refusal))
         except READ_ERRORS as error:
             self._link.cannot_read(error)
 
