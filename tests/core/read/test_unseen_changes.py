@@ -37,6 +37,15 @@ def test_the_last_status_says_more_than_being_new_and_that_more_than_notes_and_e
     agree(unseen)
 
 
+def test_a_merge_of_the_human_s_and_what_is_cleaned_up_after_it_are_not_new() -> None:
+    unseen = UnseenChanges()
+    merge = [("human", "work.merged", None), ("human", "task.updated", "done"), ("system", "work.updated", None)]
+    unseen.note(Change(seq, 0, *entry[:2], "work", "w", "a", 1, become=entry[2]) for seq, entry in enumerate(merge))
+    assert not unseen.new
+    unseen.note([Change(9, 0, "system", "work.failed", "work", "w", "a", 1)])
+    assert unseen.words == {"a": "edited"}
+
+
 def test_what_was_seen_or_deleted_has_no_word_and_begins_anew() -> None:
     unseen = noted(("a", "task.updated", "failed"), ("b", "task.updated", "done"), ("b", "task.deleted", None))
     agree(unseen)
