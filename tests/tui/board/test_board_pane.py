@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.board.test_board_drags import drag, place_of
 from tests.tui.boards import board_of, columns, status
-from tests.tui.driving import SIZES, by_agent, lines, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, lines, opened, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
@@ -24,6 +24,12 @@ async def at_card(pilot, uid: str) -> None:
     board_of(pilot.app).go_to(uid)
     await settle(pilot)
     assert board_of(pilot.app).target() == uid
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_the_rule_above_the_columns_names_the_list(make_app, plan, size):
+    async with opened(make_app(plan.path, pane="board"), size) as pilot:
+        assert any(line.startswith("─ Plan ──") for line in lines(pilot.app))
 
 
 async def test_every_task_is_in_the_column_of_what_has_become_of_it(plan, make_app):

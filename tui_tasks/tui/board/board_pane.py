@@ -33,10 +33,13 @@ from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
+from tui_tasks.tui.widgets.agent_line import one_line
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 
 _MOVES = {"card_left": -1, "card_right": 1}
+# In cells: the longest name of the list in the rule.
+_LIST_NAME = 40
 
 
 class CardArea(ResilientMessages, Horizontal, Focusable, PaintWhenVisible, NoRelayout, can_focus=True):
@@ -103,9 +106,10 @@ class BoardPane(TaskPane):
         yield self._keys
 
     def _words(self) -> str:
-        """Return what stands in the rule: the order, and how many cards are marked."""
-        marked = sum(len(column.cards.marks) for column in self.columns)
-        return "   ".join(filter(None, (sorted_by(self.only.sort), f"{marked:,} marked" if marked else "")))
+        """Return what stands in the rule: the list, where there is room, the order, and how many cards are marked."""
+        marked, home = sum(len(column.cards.marks) for column in self.columns), self.context.state.current_list
+        name = one_line(home.name, _LIST_NAME) if home is not None and not layout.is_compact(self.app.size) else ""
+        return "   ".join(filter(None, (name, sorted_by(self.only.sort), f"{marked:,} marked" if marked else "")))
 
     def _no_match(self) -> str:
         """Return that no card of any column matches the filter; empty if some does."""
