@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import lines, opened, press, said, settle, write
+from tests.tui.driving import by_agent, lines, opened, press, said, settle, write
+from tests.tui.plan import NOW, SECOND
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.tui.widgets.foot_line import FootLine
 
 
@@ -69,6 +71,16 @@ async def test_undo_and_redo_of_a_job_say_what_has_changed(jobs, make_app):
         assert said(app) == "Undone: S2 Login audit: off → on. ^r does it again."
         await press(app, pilot, "ctrl+r")
         assert said(app) == "Redone: S2 Login audit: on → off. u undoes it."
+
+
+async def test_the_undo_of_a_change_from_before_the_screen_opened_says_so_with_its_time(plan, make_app):
+    by_agent(plan, "human", EditTask(plan[8], {"status": "done"}), now=NOW - 120 * SECOND)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "u")
+        assert said(app) == (
+            "Undone from 20:13, before this screen opened: #8 Backup restore drill: done → pending. ^r does it again."
+        )
 
 
 @pytest.mark.parametrize("keys", [("e",), ("4", "e")])

@@ -576,7 +576,7 @@ async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(pl
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await merge(app, pilot, plan)
-        await settle(pilot, "u")
+        await settle(pilot, "u", "y")
         await until(pilot, lambda: "Taken out of main again" in said(app))
         assert state_of(plan, work) == "ready"
         assert git(place.root, "log", "--format=%s", "-1") == "First"
@@ -589,8 +589,8 @@ async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(pl
         assert state_of(plan, work) == "ready"
 
 
-@pytest.mark.parametrize("how", ["of some hours", "made elsewhere"])
-async def test_undo_asks_before_it_takes_a_merge_back_that_is_old_or_was_made_elsewhere(plan, place, make_app, how):
+@pytest.mark.parametrize("how", ["of some hours", "made elsewhere", "made just now"])
+async def test_undo_asks_before_it_takes_a_merge_back(plan, place, make_app, how):
     work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     is_old = how == "of some hours"
     with Store(plan.path) as store:
@@ -598,7 +598,7 @@ async def test_undo_asks_before_it_takes_a_merge_back_that_is_old_or_was_made_el
         acceptance.accept(work, acceptance.review(work))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, *("" if is_old else "A"), "u")
+        await settle(pilot, *("A" if how == "made elsewhere" else ""), "u")
         ago = "3h ago" if is_old else "now"
         assert f"Undo “#9 Old cookie banner: work of {work.agent} merged into main”, {ago}?" in shown(app)
         await settle(pilot, "escape")
@@ -621,7 +621,7 @@ async def test_undo_says_of_an_answer_that_nothing_takes_it_back_before_it_takes
         await settle(pilot, "u")
         assert "claude-2 has your answer, which nothing takes back" in said(app)
         assert state_of(plan, work) == "merged"
-        await settle(pilot, "u")
+        await settle(pilot, "u", "y")
         await until(pilot, lambda: state_of(plan, work) == "ready")
 
 
@@ -631,12 +631,12 @@ async def test_redo_merges_and_discards_again_what_undo_has_brought_back(plan, p
     async with app.run_test(size=(120, 40)) as pilot:
         await merge(app, pilot, plan)
         merged = git(place.root, "rev-parse", "main")
-        await settle(pilot, "u")
+        await settle(pilot, "u", "y")
         await until(pilot, lambda: "^r merges it again" in said(app))
         await settle(pilot, "ctrl+r")
         await until(pilot, lambda: "Merged into main again" in said(app))
         assert state_of(plan, work) == "merged" and git(place.root, "rev-parse", "main") == merged
-        await settle(pilot, "u")
+        await settle(pilot, "u", "y")
         await until(pilot, lambda: "^r merges it again" in said(app))
         assert state_of(plan, work) == "ready" and git(place.root, "rev-parse", "main") != merged
         commit(place.root, "Later", later_txt="x\n")
@@ -652,7 +652,7 @@ async def test_undo_reaches_the_merge_of_an_agent_that_goes_on(plan, place, make
         acceptance.accept(work, acceptance.review(work), go_on=True)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "u")
+        await settle(pilot, "u", "y")
         await until(pilot, lambda: "Taken out of main again" in said(app))
         assert "continues" in said(app)
     assert state_of(plan, work) == "working" and git(place.root, "log", "--format=%s", "-1", "main") == "First"
@@ -664,7 +664,7 @@ async def test_undo_offers_a_revert_where_others_have_built_on_a_merge(plan, pla
     async with app.run_test(size=(120, 40)) as pilot:
         await merge(app, pilot, plan)
         commit(place.root, "Later", later_txt="x\n")
-        await settle(pilot, "u")
+        await settle(pilot, "u", "y")
         await until(pilot, lambda: "revert it" in shown(app))
         await settle(pilot, "y")
         await until(pilot, lambda: "Taken out of main again" in said(app))

@@ -57,6 +57,8 @@ class GlobalActions(Controller):
         self._lookup = lookup
         self._leave = leave
         self._stop = stop
+        # The newest entry of the journal when the screen opened.
+        self._opened_at = context.link.seq
         # The changes that cannot be taken back, which undo passes over, each with the reason.
         self._passed_over: dict[int, str] = {}
         # The failures of which was said last that they can be put away.
@@ -180,8 +182,10 @@ class GlobalActions(Controller):
                     return
         self._show_list_of(change)
         self._select_restored(change)
-        did = self._described(change, undone=True)
-        self._context.say(f"Undone: {did}. {self._context.keymap.key_of('redo')} does it again.")
+        did, made = self._described(change, undone=True), journal.entry(self._context.db, change)
+        is_earlier = made.seq <= self._opened_at
+        of = f" from {self._context.clock.time_of(made.at)}, before this screen opened" if is_earlier else ""
+        self._context.say(f"Undone{of}: {did}. {self._context.keymap.key_of('redo')} does it again.")
 
     def _has_answered(self) -> bool:
         """Say, once for each answer, that the human's newest act is one, which no undo takes back."""
