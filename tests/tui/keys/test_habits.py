@@ -24,7 +24,9 @@ async def test_no_key_of_habit_changes_anything(jobs, make_app, place):
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
-async def test_dd_deletes_one_task_and_asks_before_the_next_one(plan, make_app, pane):
+async def test_dd_deletes_one_task_and_asks_before_the_next_one_but_a_later_d_does_not(
+    plan, make_app, pane, seconds, pressed_now
+):
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
         before = order(app)
@@ -33,7 +35,8 @@ async def test_dd_deletes_one_task_and_asks_before_the_next_one(plan, make_app, 
         assert "The cursor moved here by itself." in shown(app)
         await settle(pilot, "escape")
         assert len(order(app)) == len(before) - 1
-        await settle(pilot, "d", "y")
+        seconds[0] += 0.5
+        await settle(pilot, "d")
         assert "u brings it back" in said(app)
         assert len(order(app)) == len(before) - 2
         await settle(pilot, "u", "u")

@@ -170,6 +170,26 @@ async def test_a_key_moves_no_task_on_from_where_an_agent_has_just_put_it(
         assert task(app, uids[1]).status == "done"
 
 
+@pytest.mark.parametrize("is_painted", [True, False])
+@pytest.mark.parametrize(("pane", "key"), [("list", "status"), ("board", "card_right")])
+async def test_a_key_moves_no_marked_tasks_on_where_an_agent_has_just_moved_one(
+    make_app, plan, agent, uids, seconds, pane, key, is_painted
+):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        app.pane.select(uids[0])
+        app.pane.row_list.mark(uids[:2])
+        await settle(pilot)
+        agent(EditTask(uids[1], {"status": "in_progress"}))
+        if is_painted:
+            await until(pilot, lambda: app.state.seen.new)
+        app.pane.action_act(key)
+        await settle(pilot)
+        number = task(app, uids[1]).number
+        assert said(app).startswith(f"claude-1 set #{number} in progress just now: look, and press the key again.")
+        assert task(app, uids[0]).status == "pending" and len(app.screen_stack) == 1
+
+
 async def test_a_card_that_the_human_moves_goes_on_at_once(make_app, plan, uids, seconds):
     app = make_app(plan.path, pane="board")
     async with opened(app) as pilot:

@@ -183,11 +183,11 @@ async def test_one_task_is_deleted_at_once_and_brought_back_by_u(app, plan):
         assert task(app, plan[2]).deleted
 
 
-async def test_a_task_that_is_more_than_its_title_is_deleted_once_it_was_asked(app, plan):
+async def test_a_task_that_an_agent_works_on_is_deleted_once_it_was_asked(app, plan):
     async with opened(app, (80, 24)) as pilot:
         app.context.navigation.go_to(plan[5])
         await settle(pilot, "d")
-        asked = "Delete “Ship auth flow”? 7 log entries, #6 depends on it, claude-1 works on it."
+        asked = "Delete “Ship auth flow”? claude-1 works on it, #6 depends on it, 7 log entries."
         assert asked in " ".join(shown(app).split())
         await press(app, pilot, "n")
         assert not task(app, plan[5]).deleted
@@ -196,6 +196,14 @@ async def test_a_task_that_is_more_than_its_title_is_deleted_once_it_was_asked(a
         await press(app, pilot, "y")
         assert task(app, plan[5]).deleted
         assert said(app) == "Deleted “Ship auth flow”. u brings it back."
+
+
+async def test_a_task_that_no_agent_works_on_is_deleted_at_once_and_the_task_that_depends_on_it_is_named(app, plan):
+    by_agent(plan, "human", LogTask(plan[8], "mine"), EditTask(plan[9], {"depends_on": (plan[8],)}))
+    async with opened(app, (80, 24)) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await press(app, pilot, "d")
+        assert said(app) == "Deleted “Backup restore drill”. #9 depends on it. u brings it back."
 
 
 async def test_a_title_that_an_agent_has_just_written_is_asked_about(app, plan, agent):

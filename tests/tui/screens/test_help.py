@@ -38,7 +38,7 @@ async def test_the_help_begins_with_where_one_is(app, keys, here):
         ("sort", "Sort: own order, urgency, due date, age or agent"),
         ("merge", "Inbox: all that needs you"),
         ("legend", "pending, waiting"),
-        ("remove", "Delete the task, or all that are marked"),
+        ("remove", "Delete the task; asks about marked ones and an agent's work"),
         ("claude", "Agents: what each does, and what it waits for"),
         ("yank", "Copy the task's id or its Markdown"),
     ],

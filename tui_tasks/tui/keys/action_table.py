@@ -367,7 +367,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "tasks",
             "delete",
             "d",
-            "Delete the task, or all that are marked",
+            "Delete the task; asks about marked ones and an agent's work",
             "Delete",
             help="remove trash",
             needs="task",

@@ -295,15 +295,17 @@ class RowCursor(Generic[R]):
 
 class Landing:
     """The row on which the cursor came to be when another went, until the human moves it: a key that was meant for the
-    row before must not change this one unread. And what others have set in the row under the cursor: a key that was
-    meant for its state before must not change that unread.
+    row before must not change this one unread. And the status that others have set in the rows that keys act on: a key
+    that was meant for the state before must not change that unread.
     """
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._key: str | None = None
         self._at = 0.0
-        self._set: tuple[str | None, str, float] = (None, "", 0.0)
+        self._is_own = False
+        # By the key of the row: who has set which status last, and when.
+        self._set: dict[str, tuple[str, str, float]] = {}
 
     def note(self, before: str | None, now: str | None, changes: StateChanges) -> None:
         """Note the keys of the rows under the cursor before and after changes. After those of the human alone the row
@@ -312,7 +314,7 @@ class Landing:
         if changes.is_own and before is None:
             self._key = None
         elif now != before:
-            self._key, self._at = now, float("-inf") if changes.is_own else monotonic()
+            self._key, self._at, self._is_own = now, monotonic(), changes.is_own
 
     def forget(self) -> None:
         """Note that the human has moved the cursor, or was asked."""
@@ -322,18 +324,25 @@ class Landing:
         """Return whether the cursor came to a row by itself, however long ago."""
         return key is not None and key == self._key
 
+    def is_surprise(self, key: str | None) -> bool:
+        """Return whether the cursor came to a row by what others did, however long ago, or by what the human did too
+        late for the row to be read when the key was pressed.
+        """
+        return self.is_at(key) and (not self._is_own or self._is_too_late(self._at))
+
     def is_unread(self, key: str | None) -> bool:
-        """Return whether it came there too late for the row to be read when the key was pressed."""
-        return self.is_at(key) and self._is_too_late(self._at)
+        """Return whether it came there by what others did, too late for the row to be read when the key was pressed."""
+        return self.is_at(key) and not self._is_own and self._is_too_late(self._at)
 
-    def note_set(self, key: str | None, words: str) -> None:
-        """Note in words that somebody else has set something in the row under the cursor."""
-        self._set = key, words, monotonic()
+    def note_set(self, key: str, who: str, status: str) -> None:
+        """Note the status that somebody else has set in a row that keys act on."""
+        self._set = {key: one for key, one in self._set.items() if self._is_too_late(one[2])}
+        self._set[key] = who, status, monotonic()
 
-    def set_unread(self, key: str | None) -> str:
-        """Return these words if that was too late to be read when the key was pressed; else empty."""
-        at_key, words, at = self._set
-        return words if key == at_key and self._is_too_late(at) else ""
+    def set_unread(self, key: str) -> tuple[str, str] | None:
+        """Return who has set which status of a row too late for that to be read when the key was pressed, if any."""
+        who, status, at = self._set.get(key, ("", "", float("-inf")))
+        return (who, status) if self._is_too_late(at) else None
 
     def _is_too_late(self, at: float) -> bool:
         from tui_tasks.tui.asks.reading import Reading  # the first paint goes without

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from typing_extensions import override
 
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read import overview, work_queries
@@ -181,9 +182,10 @@ class TaskActions(Controller):
     # The rest
 
     async def do_delete(self) -> None:
-        """Delete; ask about several, about a marked one that is not under the cursor, about one that is more than its
-        title, and about a second one without a move between, as `dd` is a habit of vim and an agent may have deleted
-        the first.
+        """Delete; ask about marked tasks and about one that an agent works on.
+
+        Ask as well about one that may not have been read: the cursor moved there by itself, or an agent has just
+        changed it.
         """
         from tui_tasks.tui.inputs.dialogs import confirm
 
@@ -191,11 +193,9 @@ class TaskActions(Controller):
         if not tasks:
             return
         named = self._named(tasks)
-        has_more = self._more_than_title(tasks[0]) if len(tasks) == 1 else ""
         is_elsewhere = [task.uid for task in tasks] != [self._pane.target()]
-        has_landed = len(tasks) == 1 and self.landing.is_at(tasks[0].uid)
-        why = [f"{MOVED_BY_ITSELF}."] * has_landed + [f"{has_more}."] * bool(has_more)
-        question = " ".join((f"Delete {self._listed(tasks)}?", *why))
+        why = self._why_ask(tasks[0]) if len(tasks) == 1 else []
+        question = " ".join((f"Delete {self._listed(tasks)}?", *(f"{words}." for words in why)))
         if (is_elsewhere or why) and not await confirm(
             context, question, "delete them" if len(tasks) > 1 else "delete it"
         ):
@@ -205,7 +205,30 @@ class TaskActions(Controller):
         context.state.cursor_deleted = self._pane.target()
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
-        context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings {them} back.")
+        freed = f" {waiting}." if len(tasks) == 1 and not why and (waiting := self._waiting_for(tasks[0])) else ""
+        context.say(f"Deleted {named}.{freed} {context.keymap.key_of('undo')} brings {them} back.")
+
+    def _why_ask(self, task: Task) -> list[str]:
+        """Return what a human is told who is asked before a task is deleted; empty: they are not asked."""
+        db, who = self._context.db, _agent_at_work(self._context.db, task)
+        parts = []
+        if task.updated_by != HUMAN and self._context.clock.now() - task.updated_at < _JUST_NOW:
+            parts.append(f"{agent_text.who(task.updated_by, 30)} has changed it just now")
+        if who:
+            parts.append(f"{agent_text.who(who, 40)} works on it")
+        if parts:
+            logged = task_records.log_count(db, task.uid)
+            parts += [self._waiting_for(task), count(logged, "log entry", "log entries") if logged else ""]
+        told = ", ".join(filter(None, parts))
+        return [*[MOVED_BY_ITSELF] * self.landing.is_surprise(task.uid), *[told] * bool(told)]
+
+    def _waiting_for(self, task: Task) -> str:
+        """Return which tasks depend on one, in words; empty: none does."""
+        waiting = overview.dependents(self._context.db, task.uid)
+        if not waiting:
+            return ""
+        others = f"#{waiting[0].number}" if len(waiting) == 1 else count(len(waiting), "task")
+        return f"{others} {'depends' if len(waiting) == 1 else 'depend'} on it"
 
     def _have_changed(self, tasks: Sequence[Task], what: str) -> bool:
         """Return whether others have changed tasks since the human was asked about them, and say which ones."""
@@ -223,49 +246,35 @@ class TaskActions(Controller):
         now = self._pane.target()
         has_lost_marks = selection != [cursor] and self._pane.selection() == [now] and not changes.is_own
         self.landing.note(None if has_lost_marks else cursor, now, changes)
+        chosen = set(self._pane.selection())
         for entry in changes.entries:
-            if entry.task == now and entry.become is not None and entry.actor != HUMAN:
-                self.landing.note_set(now, _just_set(entry.actor, entry.become))
+            if entry.task in chosen and entry.become is not None and entry.actor != HUMAN:
+                self.landing.note_set(entry.task, entry.actor, entry.become)
 
     def why_too_early(self, action: Action) -> str:
-        """Return what has just happened, unread, to the one task that an action would change; empty: nothing.
+        """Return what has just happened, unread, to a task that an action would change; empty: nothing.
 
         `delete` asks about a task that came under the cursor by itself, however long ago.
         """
         if not action.writes or action.needs != "task" or action.id == "delete":
             return ""
         uids = self._pane.selection()
-        uid = uids[0] if len(uids) == 1 else None
-        if uid is None:
-            return ""
-        if self.landing.is_unread(uid):
+        if len(uids) == 1 and self.landing.is_unread(uids[0]):
             return MOVED_BY_ITSELF
-        if action.id not in _SET_STATUS:
-            return ""
-        row, task = self._pane.row_list.row, task_queries.any_task(self._context.db, uid)
-        if task is not None and row is not None and row.uid == uid and row.status != task.status:
-            # It is not painted yet.
-            return _just_set(task.updated_by, task.status) if task.updated_by != HUMAN else ""
-        return self.landing.set_unread(uid)
+        return self._just_set(uids) if action.id in _SET_STATUS else ""
 
-    def _more_than_title(self, task: Task) -> str:
-        """Return what a task has that nobody would lose by accident: its log, tasks that wait for it, an agent; or that
-        an agent has changed it, so that its title may not have been read.
-        """
-        db = self._context.db
-        parts = []
-        if task.updated_by != HUMAN and self._context.clock.now() - task.updated_at < _JUST_NOW:
-            parts.append(f"{agent_text.who(task.updated_by, 30)} has changed it just now")
-        if logged := task_records.log_count(db, task.uid):
-            parts.append(count(logged, "log entry", "log entries"))
-        if waiting := overview.dependents(db, task.uid):
-            others = f"#{waiting[0].number}" if len(waiting) == 1 else count(len(waiting), "task")
-            parts.append(f"{others} {'depends' if len(waiting) == 1 else 'depend'} on it")
-        works = [work.agent for work in work_queries.of_task(db, task.uid) if work.state in LIVE_WORK]
-        taken = [task.who] if task.status == "in_progress" and task.who not in ("", *RESERVED_AGENTS) else []
-        if agents := works or taken:
-            parts.append(f"{agent_text.who(agents[0], 40)} works on it")
-        return ", ".join(parts)
+    def _just_set(self, uids: Sequence[str]) -> str:
+        """Return which status others have set of one of these tasks just now; empty: none."""
+        rows = {row.uid: row for row in self._pane.row_list.rows_held}
+        for task in task_queries.live_tasks(self._context.db, uids):
+            found = self.landing.set_unread(task.uid)
+            if found is None and (row := rows.get(task.uid)) is not None and row.status != task.status:
+                # It is not painted yet.
+                found = (task.updated_by, task.status) if task.updated_by != HUMAN else None
+            if found is not None:
+                what = "it" if len(uids) == 1 else f"#{task.number}"
+                return f"{agent_text.who(found[0], 30)} set {what} {LOOKS[found[1]].word} just now"
+        return ""
 
     async def do_move_to_list(self) -> None:
         """Choose a list, and put the tasks at its end."""
@@ -349,13 +358,15 @@ def _agent_of(tasks: Sequence[Task]) -> str | None:
     return agents.pop() if len(agents) == 1 else None
 
 
+def _agent_at_work(db: Database, task: Task) -> str:
+    """Return the agent that works on a task, or whose work waits for review; empty: none does."""
+    works = (work.agent for work in work_queries.of_task(db, task.uid) if work.state in LIVE_WORK)
+    return next(works, "" if task.status != "in_progress" or task.who in RESERVED_AGENTS else task.who)
+
+
 def _are_at_work(tasks: Sequence[Task]) -> bool:
     """Return whether tasks are in progress, or next for their agents."""
     return all(task.status == "in_progress" or (task.agent is not None and task.status == "pending") for task in tasks)
-
-
-def _just_set(who: str, status: str) -> str:
-    return f"{agent_text.who(who, 30)} set it {LOOKS[status].word} just now"
 
 
 def _what_was_read(task: Task | None) -> object:
