@@ -138,6 +138,14 @@ async def test_slash_finds_a_file_by_its_name_and_words_in_the_diff(plan, place,
         assert "store.put(fresh)" in app.screen.line.text
         await settle(pilot, "slash", *"yes", "enter")
         assert said(app) == "No line of this diff has “yes”."
+        await settle(pilot, "slash", *"Def test", "enter")
+        await until(pilot, lambda: app.screen.change.name == "tests/test_keys.py")
+        assert app.screen.line.text == "def test_rotate():" and said(app) == "Found in tests/test_keys.py."
+        await settle(pilot, "slash", *"rotate", "enter")
+        assert app.screen.line.text == "    assert keys.rotate", "the next one in this file"
+        await settle(pilot, "slash", "enter")
+        await until(pilot, lambda: app.screen.change.name == "src/keys.py")
+        assert app.screen.line.text == "def rotate(key):" and app.screen.is_on_diff, "then from the first file"
 
 
 async def test_every_text_of_the_repository_is_safe_and_nothing_of_it_is_hidden(plan, place, make_app):

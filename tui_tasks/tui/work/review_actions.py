@@ -18,7 +18,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import safe_ends, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
@@ -121,7 +121,7 @@ class SideMoves(RowMoves):
         self._screen.diff.move_page(-1)
 
     async def do_work_find(self) -> None:
-        """Move to the next file, or line of the diff, that contains some words; then from the top."""
+        """Move to the next file, or line of the diffs of all files, that contains some words; then from the top."""
         # While the dialog is open, neither has the focus.
         context, row_list, texts = self._screen.context, self._row_list(), self._screen.texts_to_find()
         is_on_diff = self._screen.is_on_diff
@@ -131,14 +131,32 @@ class SideMoves(RowMoves):
         self._words = (typed or "").strip() or self._words
         if typed is None or not self._words:
             return
-        at = next((at for at, (key, _) in enumerate(texts) if key == row_list.cursor), -1)
-        around = [*texts[at + 1 :], *texts[: at + 1]]
-        found = next((key for key, text in around if self._words.casefold() in text.casefold()), None)
-        if found is not None:
+        words, cursor = self._words.casefold(), row_list.cursor
+        at = next((at for at, (key, _) in enumerate(texts) if key == cursor), -1)
+        below, above = (
+            next((key for key, text in part if words in text.casefold()), None)
+            for part in (texts[at + 1 :], texts[: at + 1])
+        )
+        if below is None and is_on_diff and await self._finds_in_other_file(words):
+            return
+        if row_list.cursor != cursor:
+            return  # moved meanwhile
+        if (found := below or above) is not None:
             row_list.move_to(found)
             return
         what = "line of this diff has" if is_on_diff else "name of a file has"
         context.say(f"No {what} “{safe_line(self._words, 40)}”.")
+
+    async def _finds_in_other_file(self, words: str) -> bool:
+        """Go to the next file whose diff has some words, and return whether there is one."""
+        screen, file = self._screen, self._screen.files.cursor
+        found = await screen.next_file_with(words)
+        if found is None or screen.files.cursor != file:
+            return False
+        change, key, line = found
+        screen.show_line(key, line)
+        screen.context.say(f"Found in {safe_ends(change.path, 60)}.")
+        return True
 
 
 _NEED_REVIEW = ("work_accept", "work_comment", "work_pull_request", "work_run")

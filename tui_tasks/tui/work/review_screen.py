@@ -350,10 +350,39 @@ class ReviewScreen(Overlay):
             return
         self._texts.put(key, text)
         self._show_read(key)
+        await self._colour(key, change, text)
+
+    async def _colour(self, key: str, change: FileChange, text: FileDiff) -> None:
         if text.lines:
             text.colours = await asyncio.to_thread(diff_lines.colours, change.name, text.lines)
             if text.colours and self.is_open:
                 self._show_read(key)
+
+    async def next_file_with(self, words: str) -> tuple[FileChange, str, int] | None:
+        """Return the next file whose diff has some words in lower case, its key, and the line; None without one."""
+        review, rows = self.review, self._file_rows.rows
+        at = next((at for at, row in enumerate(rows) if row.key == self.files.cursor), -1)
+        for row in (*rows[at + 1 :], *rows[: max(at, 0)]):
+            if row.change is None or review is None:
+                continue
+            text = self._texts.get(row.key)
+            if text is None:
+                text = await asyncio.to_thread(read_diff, review, row.change)
+            if self.review is not review or not self.is_open:
+                return None
+            line = next((at for at, line in enumerate(text.lines) if words in line.text.casefold()), None)
+            if line is not None:
+                self._texts.put(row.key, text)
+                return row.change, row.key, line
+        return None
+
+    def show_line(self, key: str, line: int) -> None:
+        """Show a line of the diff of a file that has been read."""
+        self.files.move_to(key)
+        self.show_side()
+        self.diff.move_to(f"{line}.0")
+        if (text := self._texts.get(key)) is not None and (change := self.change) is not None and not text.colours:
+            self.run_worker(self._colour(key, change, text), group="diff", exclusive=True)
 
     def _show_read(self, key: str) -> None:
         if self.files.cursor == key:
