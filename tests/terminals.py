@@ -118,8 +118,8 @@ class Terminal:
 
     def take(self, data: bytes) -> None:
         """Have what came from the program."""
-        self.raw += data
         with self.screen.lock:
+            self.raw += data
             self.stream.feed(data)
 
     def stop_draining(self) -> None:
@@ -132,10 +132,15 @@ class Terminal:
         self.master = -1
 
     def wait_for(self, what: Callable[[], bool]) -> None:
+        """Wait until something holds of the bytes that came and of the screen that has all of them."""
         deadline = time.monotonic() + DEADLINE
-        while not what():
+        while not self._holds(what):
             assert time.monotonic() < deadline, (self.process.poll(), self.screen.display)
             time.sleep(0.01)  # another process's work is waited for
+
+    def _holds(self, what: Callable[[], bool]) -> bool:
+        with self.screen.lock:
+            return what()
 
     def shows(self, text: str) -> bool:
         return any(text in line for line in self.screen.display)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from tests.started import DEADLINE
 from tui_tasks import http_connections
 from tui_tasks.http_connections import MAX_HALF_OPEN, ConnectionGuard, guarded, listen
 
@@ -41,7 +42,7 @@ def story(script: Callable[[Callable[[], Awaitable[Connection]]], Awaitable[None
             opened.append(connection[1])
             return connection
 
-        async with server, asyncio.timeout(20):
+        async with server, asyncio.timeout(DEADLINE):
             await script(connect)
             for writer in opened:
                 writer.close()
@@ -94,11 +95,11 @@ def test_a_new_connection_closes_the_oldest_that_has_sent_no_request() -> None:
 
 
 def test_a_request_whose_head_does_not_arrive_in_time_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_connections, "HEAD_SECONDS", 0.05)
-
     async def script(connect: Callable[[], Awaitable[Connection]]) -> None:
-        served, slow = await connect(), await connect()
+        served = await connect()
         assert await is_served(served)
+        monkeypatch.setattr(http_connections, "HEAD_SECONDS", 0.05)
+        slow = await connect()
         slow[1].write(HEAD[:-1])
         with contextlib.suppress(ConnectionError):
             assert await slow[0].read() in (b"", b"heard")

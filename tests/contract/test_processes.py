@@ -312,12 +312,12 @@ def test_a_subscriber_who_does_not_read_holds_up_nobody_and_is_told_where_it_lag
             writer.write(batch)
             assert all(reply["ok"] for reply in writer.reply())
             assert other.ok("control:hello")
-        # It stands still for long enough to be no slow reader.
-        full = None
-        while full is None or time.monotonic() < full + 2:
+        # It stands still for long enough after the last that was written to it to be no slow reader.
+        unread, since = 0, time.monotonic()
+        while unread <= 60_000 or time.monotonic() < since + 2:
             writer.ok(ADD, name="more")
-            if full is None and still.unread() > 60_000:
-                full = time.monotonic()
+            if still.unread() != unread:
+                unread, since = still.unread(), time.monotonic()
         still.write(*({"id": n, "tool": "tasklist:get_task", "arguments": {"uid": "none"}} for n in range(50)))
         still.read()
         assert [still.reply()["id"] for _ in range(51)] == ["s", *range(50)]

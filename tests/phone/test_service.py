@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import SECOND, START, Clock
 from tests.contract.client import Agent
 from tests.phone.stand_in import StandIn
-from tests.started import DEADLINE
+from tests.started import DEADLINE, until
 from tui_tasks import phone as phone_module
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy
@@ -220,10 +220,7 @@ def test_of_several_processes_one_sends_and_takes(store, server, clock, phone, m
         thread.start()
     (message,) = server.wait_for("mine")
     server.touch(message, "jose")
-    for _ in range(500):
-        if ask_queries.ask(store.db, uid).state == "answered":
-            break
-        threads[0].join(0.02)
+    until(lambda: ask_queries.ask(store.db, uid).state == "answered", "the answer")
     for each in services:
         each.stop()
     for thread in threads:

@@ -112,6 +112,8 @@ def main(path: str, table: str, at: str) -> None:
     service = SchedulerService(path, lambda: made, start=launcher, at_step=at_step)
     with Store(path) as store:
         service.turn(store)
+    for supervisor in service._children.values():
+        supervisor.wait()
 
 
 def job_of(host: Host, run: Run) -> Job:

@@ -230,7 +230,7 @@ def test_a_terminal_without_focus_is_called_and_no_escape_of_an_agents_gets_in(
     agent = Agent(screen)
     screen.wait_for(lambda: screen.shows("No tasks yet"))
     agent.send(1, "ask", question="Seen?")
-    screen.wait_for(lambda: screen.shows("?     Seen?"))
+    screen.wait_for(lambda: screen.shows("?     Seen?") and screen.shows("a Inbox"))  # the last line is painted last
     painted = len(screen.raw)
     screen.type("\x1b[O")
     screen.wait_for(lambda: b"tui-tasks demo" in screen.raw[painted:])  # all is painted anew once the focus is lost

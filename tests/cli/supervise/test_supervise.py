@@ -366,6 +366,11 @@ def accepting(database: Path, tmp_path: Path) -> Terminal:
     return Terminal(command, piped=False, columns=100, environment=environment(tmp_path))
 
 
+def is_asked(terminal: Terminal) -> bool:
+    """Whether the command itself asks, after what it shows: before that it drops what is typed."""
+    return terminal.screen.display[terminal.screen.cursor.y].startswith("Accept exactly this? [y/N]")
+
+
 def test_accept_shows_all_that_is_accepted_on_its_terminal_and_asks_there(database: Path, tmp_path: Path) -> None:
     held(database)
     terminal = accepting(database, tmp_path)
@@ -385,7 +390,7 @@ def test_accept_shows_all_that_is_accepted_on_its_terminal_and_asks_there(databa
         terminal.close()
     terminal = accepting(database, tmp_path)
     try:
-        terminal.wait_for(lambda: terminal.shows("Accept exactly this? [y/N] "))
+        terminal.wait_for(lambda: is_asked(terminal))
         terminal.type("y\r")
         assert terminal.ends() == 0
     finally:
@@ -400,7 +405,7 @@ def test_accept_refuses_a_task_that_was_edited_after_it_was_shown(database: Path
         terminal.wait_for(lambda: terminal.shows("infra"))
         with Store(str(database)) as store:
             store.commit(EditTask(task.uid, {"description": "Drop them."}), actor="bob", now=START)
-        terminal.wait_for(lambda: terminal.screen.display[terminal.screen.cursor.y].startswith("Accept exactly"))
+        terminal.wait_for(lambda: is_asked(terminal))
         terminal.type("y\r")
         assert terminal.ends() == 1
         assert terminal.shows("is at version 2, not 1")

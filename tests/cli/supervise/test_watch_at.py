@@ -65,8 +65,8 @@ def terminal(written: Store, tmp_path: Path) -> Iterator[Terminal]:
 def test_the_program_shows_the_past_and_leaves_nothing_behind(
     written: Store, terminal: Terminal, tmp_path: Path
 ) -> None:
-    terminal.wait_for(lambda: terminal.shows("task number 2"))
-    assert terminal.shows(", entry 2") and terminal.shows(Path(written.path).name)
+    shown = ("task number 2", ", entry 2", Path(written.path).name)
+    terminal.wait_for(lambda: all(map(terminal.shows, shown)))
     assert not terminal.shows("task number 3")
     terminal.type(">")
     terminal.wait_for(lambda: terminal.shows("task number 3"))

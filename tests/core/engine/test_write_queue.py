@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.engine.write_queue import WriteQueue
 from tui_tasks.core.errors import Busy
@@ -164,8 +164,12 @@ def test_a_commit_gives_way_to_one_that_has_earlier_waiter_long(tmp_path):
     Store(path).close()
     order: list[str] = []
 
+    is_open, may_commit = threading.Event(), threading.Event()
+
     def commit() -> None:
         with Store(path) as store:
+            is_open.set()
+            may_commit.wait()
             store.commit(EnsureList("tasklist", "tasklist"), actor="agent", now=NOW)
             order.append("comer")
 
@@ -176,11 +180,13 @@ def test_a_commit_gives_way_to_one_that_has_earlier_waiter_long(tmp_path):
 
     def begin(_: str) -> None:
         waiter.wait(0)
-        comer.start()
+        may_commit.set()
         while not waiter._has_earlier_waiter(long_ago() + 100_000, long_ago() + 100_000):
             assert comer.is_alive(), "it did not wait"
         order.append("waiter")
 
+    comer.start()
+    assert is_open.wait(DEADLINE)
     waiter.begin_write(begin, "")
     comer.join()
     waiter.close()

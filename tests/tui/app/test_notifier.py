@@ -8,6 +8,7 @@ import sys
 import pytest
 from textual import events
 
+from tests.started import DEADLINE
 from tests.tui.driving import opened, said, until
 from tests.tui.plan import NOW
 from tui_tasks.core.job_snapshots import ON_TIME
@@ -226,7 +227,7 @@ async def test_the_humans_program_gets_the_text_as_one_argument_and_no_shell(pla
 async def test_a_program_that_fails_is_told_once_and_stops_nothing(
     plan, make_app, agent, calls, monkeypatch, command, why
 ):
-    monkeypatch.setattr(notifier, "COMMAND_SECONDS", 0.2 if "sleep" in command[-1] else 10.0)
+    monkeypatch.setattr(notifier, "COMMAND_SECONDS", 0.2 if "sleep" in command[-1] else DEADLINE)
     monkeypatch.setattr(notifier, "HOLD", 0.02)
     app = make_app(plan.path, config=Config(notify_command=command))
     async with unattended(app) as pilot:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -428,15 +427,15 @@ async def test_a_question_that_takes_several_options_sends_those_that_were_chose
         assert answer_of(store, process)["updatedInput"]["answers"] == {"Which checks?": "lint, types"}
 
 
-async def at_once(app: Any, pilot: Any, key: str) -> None:
-    """Press a key just now."""
+async def press_at(app: Any, pilot: Any, key: str, time: float) -> None:
+    """Press a key at a time of the clock that counts how long something has stood on screen."""
     event = events.Key(key, key if len(key) == 1 else None)
-    event.time = monotonic()
+    event.time = time
     await app.on_event(event)
     await settle(pilot)
 
 
-async def test_agents_that_others_have_just_moved_are_written_to_after_another_enter(plan, make_app):
+async def test_agents_that_others_have_just_moved_are_written_to_after_another_enter(plan, make_app, seconds):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
@@ -444,14 +443,14 @@ async def test_agents_that_others_have_just_moved_are_written_to_after_another_e
         name = app.screen.agent_here()
         by_agent(plan, "new-1", OpenAsk("Sure?"))
         await until(pilot, lambda: "new-1" in shown(app))
-        await at_once(app, pilot, "j")
+        await press_at(app, pilot, "j", seconds[0] + EARLY)
         assert app.screen.agent_here() not in (name, None)
         for key in ("P", "P"):
-            await at_once(app, pilot, key)
+            await press_at(app, pilot, key, seconds[0] + EARLY)
             assert said(app).endswith("came under the cursor just now: look, and press the key again.")
         app.key_queue.clock = lambda: 1e9
         other = app.screen.agent_here()
-        await at_once(app, pilot, "m")
+        await press_at(app, pilot, "m", seconds[0] + EARLY)
         await settle(pilot, *"stop", "enter")
         assert f"{other} came under the cursor just now. Message to {other}" in shown(app) and "stop" in shown(app)
         assert not ask_queries.newest(app.link.db, other, 1)
