@@ -27,6 +27,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.asks import reading
 from tui_tasks.tui.inbox import rows_and_detail
+from tui_tasks.tui.keys import key_queue
 from tui_tasks.tui.rows import row_cursor
 from tui_tasks.tui.state.context import LastInput
 from tui_tasks.tui.state.database_link import DatabaseLink
@@ -183,6 +184,12 @@ def _read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     Tests of the time itself are in `test_reading.py`.
     """
     monkeypatch.setattr(reading, "READ_SECONDS", -math.inf)
+
+
+@pytest.fixture(autouse=True)
+def _typing_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no time pass between two keys, however busy the machine is, unless a test sets `key_queue.clock`."""
+    monkeypatch.setattr(key_queue, "monotonic", lambda: 0.0)
 
 
 @pytest.fixture

@@ -1,8 +1,10 @@
 """Keys that come all at once, as from a fast typist or under load, do what they would have done one by one."""
 
 import asyncio
+import itertools
 import re
 from concurrent.futures import wait
+from threading import Event
 
 import pytest
 from textual import events
@@ -18,6 +20,12 @@ from tui_tasks.tui.inputs.dialogs import AddWords
 from tui_tasks.tui.keys import key_queue
 from tui_tasks.tui.state import database_link
 from tui_tasks.tui.tasks.quick_add import AddActions
+
+
+@pytest.fixture(autouse=True)
+def _writing_fast(monkeypatch):
+    """Let the next key wait for the write of the one before on a busy machine too."""
+    monkeypatch.setattr(database_link, "NOTICED", DEADLINE)
 
 
 def type_at_once(app, *keys):
@@ -191,14 +199,12 @@ def keys_of(burst):
 
 
 @pytest.mark.parametrize("burst", BURSTS)
-async def test_keys_that_come_at_once_do_what_they_do_one_by_one(burst, plan, tmp_path, make_app, monkeypatch):
-    # On a busy machine too, the next key waits for the write of the one before.
-    monkeypatch.setattr(database_link, "NOTICED", 60)
+async def test_keys_that_come_at_once_do_what_they_do_one_by_one(burst, plan, tmp_path, make_app):
     stands = []
     for how, at_once in (("slowly", False), ("at-once", True)):
         (tmp_path / how).mkdir()
         app = make_app(plan.copied(tmp_path / how / "auth.db").path)
-        async with asyncio.timeout(60), app.run_test(size=(120, 40)) as pilot:
+        async with asyncio.timeout(DEADLINE), app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
             for key in keys_of(burst):
                 app.post_message(key)
@@ -226,6 +232,50 @@ async def test_keys_wait_for_what_follows_a_write_that_has_ended_already(plan, o
         await settled(open_app, pilot)
         assert set(open_app.pane.row_list.marks) == {plan[1], plan[2]}
         assert open_app.pane.row_list.cursor == plan[2]
+
+
+async def test_a_key_waits_for_all_that_the_action_before_it_writes(open_app, monkeypatch, holding_threads):
+    app, goes_on = open_app, Event()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        written, had_written = [], []
+
+        async def write_twice():
+            for key in ("one", "two"):
+                await app.link.remember(key, key)
+                written.append(key)
+                app.link._writer.put(lambda _: goes_on.wait(DEADLINE))
+
+        take = app.key_queue._take
+        monkeypatch.setattr(app.key_queue, "_take", lambda event: had_written.append(list(written)) or take(event))
+        app.key_queue.run(write_twice())
+        await asyncio.sleep(0)
+        type_at_once(app, "2")
+        await until(pilot, lambda: written)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert had_written == []
+        goes_on.set()
+        await settled(app, pilot)
+        assert had_written == [["one", "two"]]
+
+
+async def test_a_key_does_not_wait_until_a_compaction_has_written_for_long(open_app, monkeypatch):
+    app, taken = open_app, asyncio.Event()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        app.key_queue.clock = itertools.count().__next__
+
+        async def write_on():
+            while not taken.is_set():
+                await app.link.remember("step", 1)
+
+        take = app.key_queue._take
+        monkeypatch.setattr(app.key_queue, "_take", lambda event: taken.set() or take(event))
+        app.key_queue.run(write_on())
+        await asyncio.sleep(0)
+        type_at_once(app, "2")
+        await asyncio.wait_for(taken.wait(), DEADLINE)
 
 
 async def quiet(app, pilot):

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from time import monotonic
 from typing import Any
 
 from textual import events
@@ -26,7 +26,7 @@ from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.state.context import LastInput
-from tui_tasks.tui.state.database_link import DatabaseLink
+from tui_tasks.tui.state.database_link import NOTICED, DatabaseLink
 from tui_tasks.tui.widgets.textual_overrides import did_binding, forward, has_left, is_closing
 
 # Turns of the event loop after which a started action has pushed its first screen.
@@ -113,7 +113,7 @@ class KeyQueue:
         self._may_be_command = False
         # A key that waits until a pause shows that it begins no word.
         self._held: events.Key | None = None
-        self.clock: Callable[[], float] = time.monotonic
+        self.clock: Callable[[], float] = monotonic
         self._rest = RestOfWord(lambda: self.clock(), self._is_harmless)
         self.expect_rest = self._rest.expect
 
@@ -261,9 +261,14 @@ class KeyQueue:
             await self._run(opening)
 
     async def _catch_up(self) -> None:
-        """Wait until the writes of an action have ended, and what was being opened is shown and has set the focus."""
+        """Wait until the newest write has ended, with those that its action makes next, and what was being opened is
+        shown and has set the focus. Writes that take longer than `NOTICED` together are not waited for.
+        """
+        until = self.clock() + NOTICED
         while await self._link.written():
             await self._begun()
+            if self.clock() > until:
+                break
         while (opening := self._newest_opening) is not None:
             with contextlib.suppress(WorkerError):
                 await opening.wait()
