@@ -108,17 +108,15 @@ def test_a_request_whose_head_does_not_arrive_in_time_is_closed(monkeypatch: pyt
     story(script)
 
 
-def test_a_head_in_pieces_is_a_head(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_connections, "HEAD_SECONDS", 0.2)
-
+def test_a_head_in_pieces_is_a_head() -> None:
     async def script(connect: Callable[[], Awaitable[Connection]]) -> None:
         reader, writer = await connect()
         for byte in HEAD:
             writer.write(bytes((byte,)))
-            await writer.drain()
-        other = await connect()
-        assert await other[0].read() == b""
-        assert await is_served((reader, writer))
+            assert await reader.readexactly(5) == b"heard"
+        half_open = [await connect() for _ in range(MAX_HALF_OPEN)]
+        assert await is_served(half_open[-1])
+        assert await is_served((reader, writer)), "it waits for no head, so that it is not the oldest that does"
 
     story(script)
 

@@ -222,7 +222,10 @@ def test_a_permission_is_answered_on_either_machine(store_on, machine, server_ur
     stores = {name: store_on(name) for name in "ab"}
     here = stores["a"]
     leave(here, START)
-    with screen_presence.announced(here.path, {"claude": 60.0}), hook(server_url, machine("a"), PERMISSION) as process:
+    with (
+        screen_presence.announced(here.path, {"claude": DEADLINE}),
+        hook(server_url, machine("a"), PERMISSION) as process,
+    ):
         asks: list[ask_queries.Ask] = []
         while not asks:
             intake.process_payloads(here, clock.now())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -82,28 +83,31 @@ def test_a_session_under_an_agents_role_ends_with_its_process(team):
 
 
 @pytest.fixture
-def asking(request, team, machine):
-    """Let a session under the agents' role ask for a permission; `output` is what its hook prints in the end.
-
-    The parameter is how many seconds the hook waits for an answer.
+def asking(team, machine):
+    """Let a session under the agents' role ask for a permission; `output` is what its hook prints in the end, when it
+    is answered or `leave` has closed the screen.
     """
     leave(team.claude, START)
-    with (
-        screen_presence.announced(team.claude.path, {"claude": getattr(request, "param", DEADLINE)}),
-        hook(team.url["claude"], machine("claude"), PERMISSION) as process,
-    ):
+    screen = contextlib.ExitStack()
+    screen.enter_context(screen_presence.announced(team.claude.path, {"claude": DEADLINE}))
+    with screen, hook(team.url["claude"], machine("claude"), PERMISSION) as process:
         asks: list[ask_queries.Ask] = []
         while not asks:
             intake.process_payloads(team.claude, clock.now())
             asks = list(ask_queries.open_asks(team.claude.db))
         team.human.db.catch_up()
 
-        def output() -> bytes:
+        def look() -> None:
             team.claude.db.catch_up()
             reply_sender.ReplySender(team.claude).look(clock.now())
+
+        def output() -> bytes:
+            look()
             return process.communicate(timeout=DEADLINE)[0]
 
-        yield SimpleNamespace(ask=asks[0], output=output, is_waiting=lambda: process.poll() is None)
+        yield SimpleNamespace(
+            ask=asks[0], look=look, output=output, is_waiting=lambda: process.poll() is None, leave=screen.close
+        )
 
 
 def allowed(output: bytes) -> bool:
@@ -122,7 +126,7 @@ def test_a_permission_asked_under_an_agents_role_is_answered_by_a_rule_of_the_hu
     team.claude.db.catch_up()
     leave(team.claude, START)
     with (
-        screen_presence.announced(team.claude.path, {"claude": 60.0}),
+        screen_presence.announced(team.claude.path, {"claude": DEADLINE}),
         hook(team.url["claude"], machine("claude"), PERMISSION) as process,
     ):
         until(lambda: intake.process_payloads(team.claude, clock.now()), "the payload")
@@ -152,7 +156,6 @@ def test_no_rule_answers_twice_or_what_it_does_not_match(team, asking):
     asking.output()
 
 
-@pytest.mark.parametrize("asking", [6.0], indirect=True)
 def test_an_answer_to_a_question_that_took_a_hooks_name_does_not_reach_the_hook(team, asking):
     """A role reads the name in the journal, and asks something harmless under it."""
     request = {**asking.ask.request, "program": "claude"}
@@ -161,10 +164,11 @@ def test_an_answer_to_a_question_that_took_a_hooks_name_does_not_reach_the_hook(
         forged = ask_rules.open_request(tx, request, "May I go on?", ("Allow", "Deny"), None)
     team.human.db.catch_up()
     team.human.commit(AnswerAsk(forged.uid, "Allow"), actor="human", now=clock.now())
-    team.claude.db.catch_up()
-    reply_sender.ReplySender(team.claude).look(clock.now())
+    asking.look()
     assert asking.is_waiting()
     team.human.commit(AnswerAsk(asking.ask.uid, "Deny"), actor="human", now=clock.now())
+    asking.look()
+    asking.leave()
     assert asking.output() == b""
 
 

@@ -242,6 +242,12 @@ def of_command(command: str, **more: Any) -> bytes:
     return json.dumps(asked).encode()
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for what a hook passes on as long as a test does."""
+    monkeypatch.setattr(answer_pipes, "_PASSING", DEADLINE)
+
+
 @pytest.mark.parametrize("command", HIDING)
 def test_no_code_is_redacted(tmp_path: Path, command: str) -> None:
     db = tmp_path / "tasks.db"
@@ -249,6 +255,7 @@ def test_no_code_is_redacted(tmp_path: Path, command: str) -> None:
         assert "evil" in human.ask().question and "sh" in human.ask().question
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     ("command", "settings"),
     [
@@ -301,6 +308,7 @@ def test_a_whole_request_that_is_not_the_one_asked_for_is_not_shown(tmp_path: Pa
         assert reply_sender.whole_request(str(db), msgspec.structs.replace(ask, request=request)) is None
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_request_with_what_cannot_be_stored_is_not_kept_whole(tmp_path: Path) -> None:
     db = tmp_path / "tasks.db"
     half = permission().replace(b"make", b"rm \\ud83d*")
