@@ -100,6 +100,8 @@ class Acceptance:
             raise Conflict("the work has no base branch: name the branch to merge into with --base")
         folder = Path(work.worktree)
         if not folder.is_dir():
+            if work.state == "merged":
+                self.check_can_merge(work)
             raise Conflict(f"the worktree {folder} is gone: discard the work", path=str(folder))
         began_at = work.base_commit if work.is_on_base and base == work.base else None
         with _one_line():
@@ -138,7 +140,7 @@ class Acceptance:
         """
         work_queries.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
-        self._check_state(work, go_on=go_on)
+        self.check_can_merge(work, go_on=go_on)
         with _one_line():
             who = merging.identity(Path(work.repository))
             if review.is_dirty and commit_message:
@@ -157,6 +159,25 @@ class Acceptance:
                 conflicted = self._commit(ConflictWork(work.uid, conflicts.files))
                 return Outcome("conflict", conflicted, files=conflicts.files)
             return self._merge(work, review, merge, go_on=go_on, unproven=unproven)
+
+    def check_can_merge(self, work: Work, *, go_on: bool = False) -> None:
+        """Refuse to merge work that is not to be reviewed. `go_on`: its agent continues after the merge.
+
+        Raises:
+            Conflict: it cannot be merged now; the message says what to do.
+        """
+        if work.state in ("ready", "conflict") or (go_on and work.state == "working"):
+            return
+        task = task_queries.any_task(self._store.db, work.task_uid)
+        number = task.number if task is not None else 0
+        then = {
+            "merged": f"; `tui-tasks work restore {number}` undoes it",
+            "discarded": f": `tui-tasks work restore {number}` brings it back for review",
+            "failed": f": start an agent again, or `tui-tasks work restore {number}` if there is something to review",
+            "working": ": wait until its turn is over, or merge and let the agent continue",
+        }.get(work.state, "")
+        what = f"#{number} is merged already" if work.state == "merged" else f"the work on #{number} is {work.state}"
+        raise Conflict(f"{what}{then}", state=work.state)
 
     def comment(self, work: Work, text: str) -> Sent:
         """Send a message to the agent; it goes on. If it has ended, its program is started again.
@@ -263,12 +284,6 @@ class Acceptance:
     def _commit(self, operation: Operation) -> Work:
         work: Work = self._store.commit(operation, actor=HUMAN, now=self._clock())[0]
         return work
-
-    def _check_state(self, work: Work, *, go_on: bool) -> None:
-        wanted = ("ready", "conflict", "working") if go_on else ("ready", "conflict")
-        if work.state not in wanted:
-            more = ": wait until its turn is over, or merge and let the agent continue" * (work.state == "working")
-            raise Conflict(f"the work of {work.agent} is {work.state}{more}", state=work.state)
 
     def _committed(self, work: Work, review: Review) -> Review:
         """Return the review of a work whose rest was just committed.

@@ -195,6 +195,27 @@ def test_discarded_work_is_cleaned_up_and_comes_back_with_its_draft(run: Run, da
         assert session_queries.find(store.db, "claude-1") is not None
 
 
+def test_work_that_is_over_is_refused_by_a_merge_with_the_next_step_and_offered_no_merge(
+    run: Run, database: Path, place: Place
+) -> None:
+    assert run("work discard 1")[0] == 0
+    back = "the work on #1 is discarded: `tui-tasks work restore 1` brings it back for review\n"
+    assert run("work merge 1") == (1, "", f"tui-tasks: {back}")
+    assert run("work review 1")[1].endswith(f"\n{back}")
+    assert run("work restore 1")[0] == 0
+    assert run(f"work merge 1 {seen(place)}")[0] == 0
+    for action in ("merge", "review"):
+        refused = run(f"work {action} 1")
+        assert refused == (1, "", "tui-tasks: #1 is merged already; `tui-tasks work restore 1` undoes it\n")
+    git(place.root, "worktree", "add", "-q", "-b", "task/2", str(place.root.parent / "second"), "main")
+    with Store(str(database)) as store:
+        (home,) = store.commit(EnsureList("jobs", "task"), actor="human", now=START)
+        (task,) = store.commit(AddTask("Nothing", home.uid), actor="human", now=START)
+        start(store, task.uid, place.root, place.root.parent / "second", "task/2")
+    assert run("work discard 2")[0] == 0
+    assert run("work restore 2")[1] == "back for review, but nothing is changed there\n"
+
+
 def test_a_pull_request_without_gh_says_what_to_install(
     run: Run, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

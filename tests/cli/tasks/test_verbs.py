@@ -315,7 +315,7 @@ def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: 
     assert names(shell.store) == ["two"]
     capsys.readouterr()
     task_changes.undo(shell, as_json=False)
-    assert capsys.readouterr().out == "undone: #1 one: deleted\n"
+    assert capsys.readouterr().out == "undone: deletion of #1 one\n"
     assert names(shell.store) == ["one", "two"]
 
 
@@ -332,13 +332,13 @@ def answering(monkeypatch: pytest.MonkeyPatch):
     return answering
 
 
-def test_an_undo_names_the_newer_change_of_the_screen_that_it_passes_over(shell: Session, clock, capsys) -> None:
+def test_an_undo_names_the_newer_change_of_the_human_that_it_passes_over(shell: Session, clock, capsys) -> None:
     add(shell, "one", "two")
     shell.store.commit(EditTask(task(shell.store, "one").uid, {"status": "done"}), actor="human", now=clock())
     task_changes.undo(shell, as_json=False)
     printed = capsys.readouterr()
-    assert printed.out.endswith("undone: #2 two: added\n")
-    over = "passed over, as it was made on the screen: #1 one: pending -> done (u there undoes it)\n"
+    assert printed.out.endswith("undone: addition of #2 two\n")
+    over = "passed over, as a person decided it: #1 one: pending -> done (u on the screen undoes it)\n"
     assert printed.err.endswith(over)
 
 
@@ -354,7 +354,7 @@ def test_a_person_is_asked_before_an_old_change_is_undone(
     printed = capsys.readouterr()
     assert "Undo “#1 one: added”, 12m ago? [y/N]" in printed.err
     assert names(shell.store) == left
-    assert printed.out == ("" if left else "undone: #1 one: added (12m ago)\n")
+    assert printed.out == ("" if left else "undone: addition of #1 one (12m ago)\n")
 
 
 def test_a_person_who_goes_back_through_old_changes_is_asked_once(shell: Session, clock, answering, capsys) -> None:
@@ -462,20 +462,21 @@ def test_undo_and_redo_say_what_each_of_them_did(shell: Session, capsys) -> None
         task_changes.redo(shell, as_json=False)
         assert capsys.readouterr().out == f"redone: {redone}\n", words
 
-    said("lists new", "list sprint: made", "list sprint: made")
+    said("lists new", "creation of list sprint", "list sprint: made")
     task_changes.set_status(shell, ["5"], "in_progress", "", as_json=False)
     task_changes.set_status(shell, ["5"], "done", "bought", as_json=False)
     said("done", "#5 milk + eggs: done -> in progress, note", "#5 milk + eggs: in progress -> done, note")
     task_changes.edit(shell, "5", "milk #food @bob", task_changes.Edit(), as_json=False)
     said(
         "edit",
-        "#5 milk + eggs: tags, name milk -> milk + eggs, agent bob -> none",
-        "#5 milk: tags, name milk + eggs -> milk, agent none -> bob",
+        "#5 milk + eggs: tags, title milk -> milk + eggs, agent bob -> none",
+        "#5 milk: tags, title milk + eggs -> milk, agent none -> bob",
     )
     task_changes.set_status(shell, ["1", "2"], "skipped", "", as_json=False)
     said("skip", "2 tasks skipped -> pending: #1 one, #2 two", "2 tasks pending -> skipped: #1 one, #2 two")
     task_changes.delete(shell, ["1", "2", "3", "4"], as_json=False)
-    said("rm", *["4 tasks deleted: #1 one, #2 two, #3 three and 1 more"] * 2)
+    named = ": #1 one, #2 two, #3 three and 1 more"
+    said("rm", f"deletion of 4 tasks{named}", f"4 tasks deleted{named}")
 
 
 def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:

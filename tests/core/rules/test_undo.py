@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.conftest import Clock
@@ -20,7 +22,7 @@ from tui_tasks.core.operations.tasks import (
     LogTask,
     RenameList,
 )
-from tui_tasks.core.operations.work import StartWork
+from tui_tasks.core.operations.work import FailWork, StartWork
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules import undo as rules
@@ -189,6 +191,15 @@ def test_a_work_is_taken_back_by_git_and_not_by_an_undo(store, do, add):
     do(StartWork(task, "claude", "/repo", "/tree"), actor="human")
     change = newest(store)
     with pytest.raises(CannotUndo, match=f"change {change} has started an agent: discard its work instead"):
+        do(Undo(change), actor="human")
+
+
+def test_an_undo_of_the_start_of_a_work_that_is_over_says_that_there_is_nothing_to_undo(store, do, add):
+    (work,) = do(StartWork(add("one"), "claude", "/repo", "/tree"), actor="human")
+    change = newest(store)
+    do(FailWork(work.uid, "it crashed"), actor="system")
+    told = f"change {change} has started an agent, whose work is over (failed): there is nothing to undo"
+    with pytest.raises(CannotUndo, match=re.escape(told)):
         do(Undo(change), actor="human")
 
 

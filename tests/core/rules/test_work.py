@@ -62,6 +62,14 @@ def sound(store: Store) -> None:
     assert list(journal_checks.differences(store.db)) == []
 
 
+def test_no_agent_is_started_on_a_done_task_before_it_is_reopened(store, human, task):
+    human(EditTask(task, {"status": "done"}))
+    with pytest.raises(Conflict, match="#1 is done: reopen it first, `tui-tasks status 1 pending`"):
+        human(start(task))
+    human(EditTask(task, {"status": "pending"}))
+    assert human(start(task)).state == "starting"
+
+
 def test_a_started_task_is_in_progress_claimed_by_the_session_and_linked_to_its_branch(store, human, task):
     work = human(start(task))
     assert (work.agent, work.state) == ("claude-1", "starting")

@@ -346,7 +346,7 @@ async def test_a_deleted_list_gives_way_to_another_and_comes_back_with_u(app, pl
         await press(app, pilot, "u")
         assert app.state.current_list.name == "Plan"
         assert "Ship auth flow" in shown(app)
-        assert "Undone: list Plan: deleted." in said(app)
+        assert "Undone: deletion of list Plan." in said(app)
 
 
 async def test_a_list_stays_where_the_human_thinks_better_of_deleting_it(app, plan):

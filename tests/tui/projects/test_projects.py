@@ -146,7 +146,7 @@ async def test_the_first_task_of_a_project_goes_into_a_list_of_its_own(three, ma
         await press(app, pilot, "escape", "u")
         assert app.state.current_list is None
         assert "First one" not in shown(app).split("Undone")[0]
-        assert "First one: added" in said(app)
+        assert "addition of #15 First one" in said(app)
         await press(app, pilot, "ctrl+r")
         assert app.state.current_list.name == "other/tasklist"
 

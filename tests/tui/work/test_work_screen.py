@@ -289,12 +289,17 @@ async def test_work_that_is_counted_after_it_was_reported_ready_shows_the_new_co
         await until(pilot, lambda: "1 file +2 -0" in shown(app))
 
 
-async def test_a_task_that_waits_for_another_is_refused_before_the_form(plan, make_app):
+async def test_a_task_that_waits_or_is_done_is_refused_before_the_form(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[6])
         await settle(pilot, "W")
         assert said(app).startswith('task #6 "') and ' waits for task #5 "' in said(app)
+        assert len(app.screen_stack) == 1
+        with Store(plan.path) as store:
+            store.commit(EditTask(plan[6], {"status": "done"}), actor="human", now=NOW)
+        await settle(pilot, "W")
+        await until(pilot, lambda: said(app) == "#6 is done: set it pending first (s).")
         assert len(app.screen_stack) == 1
 
 

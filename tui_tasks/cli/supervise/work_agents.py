@@ -152,6 +152,8 @@ def _start(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         session = session_of(options, store, TOOLS)
         tasks = [find_task(session, reference) for reference in options.tasks]
+        for task in tasks:
+            work_queries.check_open(store.db, task)
         named = f"{options.program or 'the default program'}{', here' * options.here}"
         numbers = ", ".join(f"#{task.number}" for task in tasks)
         what = [f"Start {decided_line(named)} on {numbers} in {decided_line(str(Path.cwd()))}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -75,11 +76,18 @@ class _Reviewed(NamedTuple):
     review: Review
 
 
-def _reviewed(options: argparse.Namespace, store: Store) -> _Reviewed:
+def _reviewed(options: argparse.Namespace, store: Store, *, merges: bool = False) -> _Reviewed:
+    """Review a work; `merges`: it is to be merged, which is refused before it is shown.
+
+    Raises:
+        Conflict: it cannot be reviewed or merged.
+    """
     session = session_of(options, store, TOOLS)
     session.look_at_checks()
     task, work = work_of(session, options.task, options.by)
     acceptance = acceptance_of(options, store)
+    if merges:
+        acceptance.check_can_merge(work, go_on=options.go_on)
     return _Reviewed(task, work, acceptance, acceptance.review(work, options.base))
 
 
@@ -91,9 +99,14 @@ def _review(options: argparse.Namespace) -> None:
             print_json({**work_json(store, work), "review": _review_json(review, checks)})
             return
         diffs = list(diff_lines(review)) if options.diff else []
+        more = " --commit MESSAGE" * review.is_dirty
+        then = f"`tui-tasks work merge {task.number}{more} --reviewed {review.version}` merges exactly this"
+        try:
+            acceptance.check_can_merge(work, go_on=True)
+        except Conflict as refused:
+            then = refused.message
     print(titled(task.number, task.name), *review_lines(review, checks), *diffs, sep="\n")
-    more = " --commit MESSAGE" * review.is_dirty
-    print(f"`tui-tasks work merge {task.number}{more} --reviewed {review.version}` merges exactly this")
+    print(then)
 
 
 def _review_json(review: Review, checks: Sequence[Check]) -> dict[str, Any]:
@@ -128,7 +141,7 @@ def _merge(options: argparse.Namespace) -> None:
     from tui_tasks.work.comments import review_message
 
     with open_store(options) as store:
-        task, work, acceptance, review = _reviewed(options, store)
+        task, work, acceptance, review = _reviewed(options, store, merges=True)
         if options.reviewed is not None and options.reviewed != review.version:
             raise Conflict(f"its version is {review.version}, not {options.reviewed[:90]}: look again")
         method = options.method or acceptance.method
@@ -242,9 +255,13 @@ def _restore(options: argparse.Namespace) -> None:
         _, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
         person_rights.record(options, store)
         is_merged = work_queries.stands(work, "work.merged")
-        restored = acceptance_of(options, store).take_back(work, is_revert=options.revert)
+        acceptance = acceptance_of(options, store)
+        restored = acceptance.take_back(work, is_revert=options.revert)
         was = f"taken out of {safe_line(work.base or '')} again; " if is_merged else ""
         now = f"{work.agent} continues" if restored.state == "working" else "back for review"
+        with contextlib.suppress(Conflict):  # it is back, even where it cannot be reviewed
+            if restored.state != "working" and not acceptance.review(restored).files:
+                now += ", but nothing is changed there"
         print_changed(options, store, work, was + now)
 
 

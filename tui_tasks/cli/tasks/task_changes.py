@@ -221,11 +221,11 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
         f"undone: {change_summaries.description(db, first.change, undone=True)}{when}", undone, as_json=as_json
     )
     if not as_json:
-        _name_change_of_screen(session, first.change)
+        _name_change_of_human(session, first.change)
 
 
-def _name_change_of_screen(session: Session, since: int) -> None:
-    """Name the newest change that the human has made on the screen if it is newer: only `u` there undoes it."""
+def _name_change_of_human(session: Session, since: int) -> None:
+    """Name the newest change of the human if it is newer: the shell's `undo` never reverts it."""
     from tui_tasks.core.operations import Undo
     from tui_tasks.core.read.pages import change_summaries  # as in `undo`
     from tui_tasks.core.rules.undo import next_to_undo
@@ -234,7 +234,9 @@ def _name_change_of_screen(session: Session, since: int) -> None:
     newer = next_to_undo(db, vocab.HUMAN, Undo(project=identity.project)) if identity.agent == vocab.SHELL else None
     if newer is not None and newer > since:
         name = change_summaries.description(db, newer, undone=False)
-        print(f"passed over, as it was made on the screen: {name} (u there undoes it)", file=sys.stderr)
+        is_work = any(part.kind.startswith("work.") for page in journal.of_change(db, newer) for part in page)
+        how = "`tui-tasks work` shows it" if is_work else "u on the screen undoes it"
+        print(f"passed over, as a person decided it: {name} ({how})", file=sys.stderr)
 
 
 def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:

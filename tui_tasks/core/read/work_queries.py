@@ -14,7 +14,7 @@ from tui_tasks.core.agent_snapshots import WORK_COUNTS, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.schema.work_tables import AutoRow, WorkRow
-from tui_tasks.core.snapshots import reader
+from tui_tasks.core.snapshots import Task, reader
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
@@ -117,6 +117,23 @@ def find(db: Database, uid: str) -> Work:
 def of_task(db: Database, task_uid: str) -> list[Work]:
     """Return the works of a task, oldest first."""
     return _where(db, "task_uid = ?", (task_uid,))
+
+
+def must_reopen(db: Database, task: Task) -> bool:
+    """Return whether a task is done, and no work on it goes on: to start an agent on it, the human reopens it first."""
+    return task.status == "done" and not any(work.state in LIVE_WORK for work in of_task(db, task.uid))
+
+
+def check_open(db: Database, task: Task) -> None:
+    """Refuse to start an agent on a task that must be reopened first.
+
+    Raises:
+        Conflict: it is done.
+    """
+    if must_reopen(db, task):
+        raise Conflict(
+            f"#{task.number} is done: reopen it first, `tui-tasks status {task.number} pending`", id=task.uid
+        )
 
 
 def owner(db: Database, work: Work) -> Work | None:

@@ -48,7 +48,7 @@ _PAGE: Final = 100
 _SOON_DONE: Final = 500
 # Changes of which a part is outside the database: git undoes it.
 _NOT_BY_UNDO: Final = {
-    "work.started": "has started an agent: discard its work instead",
+    "work.started": "has started an agent",
     "work.merged": "has merged work: undo it by `tui-tasks work restore`",
     "work.discarded": "has discarded work: bring it back by `tui-tasks work restore`",
     "work.restored": "has brought work back: discard it instead",
@@ -296,6 +296,7 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
     seqs: list[int] = []
     kinds: set[str] = set()
     kinds_of_work: set[str] = set()
+    works: list[str] = []
     last = change
     places = Places({}, Reranks(tx.db, change))
     for page in journal.of_change(tx.db, change):
@@ -303,6 +304,7 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
             last = part.seq
             if part.kind in _NOT_BY_UNDO:
                 kinds_of_work.add(part.kind)
+                works.append(part.uid)
             if part.kind in vocab.UNDOABLE:
                 seqs.append(part.seq)
                 kinds.add(part.kind)
@@ -310,10 +312,19 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
                 places.moved.setdefault(part.uid, part.seq)
         tx.pause()
     if by_work := sorted(kinds_of_work):
-        raise Conflict(f"change {change} {_NOT_BY_UNDO[by_work[0]]}", seq=last)
+        then = _after_start(tx.db, works) if by_work[0] == "work.started" else ""
+        raise Conflict(f"change {change} {_NOT_BY_UNDO[by_work[0]]}{then}", seq=last)
     if not seqs:
         raise NotFound("change", str(change))
     return _Parts(seqs, frozenset(kinds), last, places)
+
+
+def _after_start(db: Database, works: list[str]) -> str:
+    """Return what to do instead of undoing the start of works."""
+    states = {work_queries.find(db, uid).state for uid in works}
+    if not states.isdisjoint(vocab.LIVE_WORK):
+        return ": discard its work instead"
+    return f", whose work is over ({', '.join(sorted(states))}): there is nothing to undo"
 
 
 def _invert(tx: Transaction, change: int, parts: _Parts) -> None:

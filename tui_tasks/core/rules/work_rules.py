@@ -135,7 +135,7 @@ def start_work(tx: Transaction, op: StartWork) -> Work:
 
 
 def _refuse_start(tx: Transaction, op: StartWork, task: Task) -> None:
-    """Refuse a start in another project's repository, or where an agent is at work already."""
+    """Refuse a start in another project's repository, on a done task, or where an agent is at work already."""
     own = task_queries.list_by_id(tx.db, task.list_id).project
     if own is not None and op.project is not None and own != op.project:
         raise Conflict(
@@ -143,6 +143,7 @@ def _refuse_start(tx: Transaction, op: StartWork, task: Task) -> None:
             f"agent from a folder of {own}",
             project=own,
         )
+    work_queries.check_open(tx.db, task)
     for other in work_queries.live(tx.db):
         if other.task_uid == task.uid and not op.is_race:
             raise Conflict(f"{other.agent} is at work on {named(task)}: its work is {other.state}", id=task.uid)

@@ -77,6 +77,20 @@ _WORDS: Final = {
     "job.deleted": "deleted",
 }
 """What a change did to one thing, by the kind of its entry."""
+_UNDONE_WORDS: Final = {
+    "added": "addition of",
+    "deleted": "deletion of",
+    "brought back": "return of",
+    "moved": "move of",
+    "note": "note on",
+    "links": "links of",
+    "accepted": "acceptance of",
+    "declined": "refusal of",
+    "made": "creation of",
+}
+"""What an undo has taken back, by the word for it, so that nobody reads it as done now."""
+_UNSAID: Final = ("name_key",)
+"""Fields that follow from another one, which is named."""
 _WORK_WORDS: Final = {
     "work.started": "agent started",
     "work.merged": "work merged",
@@ -150,8 +164,8 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
 def description(db: Database, change: int, *, undone: bool, on_screen: bool = False) -> str:
     """Return a change in words: `#6 Milk: pending -> done`, `2 tasks deleted: #1 Milk, #2 Eggs`.
 
-    `undone`: an undo has just reverted it, so the values before it hold now, and an arrow points to those. `on_screen`:
-    as the screen writes it: `S2 Login audit: off → on`.
+    `undone`: an undo has just reverted it, so the values before it hold now, and an arrow points to those; `deletion of
+    #6 Milk` says that the task is there again. `on_screen`: as the screen writes it: `S2 Login audit: off → on`.
     """
     arrow = "→" if on_screen else "->"
     # By what each entry is about, as a task may have several: its status and the reason for that.
@@ -173,11 +187,13 @@ def description(db: Database, change: int, *, undone: bool, on_screen: bool = Fa
     named = ", ".join(_name_of(db, *about, on_screen=on_screen) for about in subjects[:MAX_NAMES])
     each_did = {", ".join(done[about]) for about in subjects[:_MAX_READ]}
     did = each_did.pop() if len(each_did) == 1 else "changed"
+    taken_back = _UNDONE_WORDS.get(did) if undone else None
     if len(subjects) == 1:
-        return f"{named}: {did}"
+        return f"{taken_back} {named}" if taken_back else f"{named}: {did}"
     kinds = {kind for kind, _ in subjects}
     more = f" and {len(subjects) - MAX_NAMES:,} more" if len(subjects) > MAX_NAMES else ""
-    return f"{count(len(subjects), kinds.pop() if len(kinds) == 1 else 'thing')} {did}: {named}{more}"
+    many = count(len(subjects), kinds.pop() if len(kinds) == 1 else "thing")
+    return f"{f'{taken_back} {many}' if taken_back else f'{many} {did}'}: {named}{more}"
 
 
 def is_old(at: int, now: int) -> bool:
@@ -211,7 +227,10 @@ def _words_of(entry: Entry, arrow: str, *, undone: bool) -> list[str]:
     words = []
     for name, values in entry.changes.items():
         before, after = (_value(value) for value in (reversed(values) if undone else values))
-        what = "" if name in _PLAIN_VALUES else f"{name.replace('_', ' ')} "
+        if name in _UNSAID:
+            continue
+        called = "title" if (entry.entity, name) == ("task", "name") else name.replace("_", " ")
+        what = "" if name in _PLAIN_VALUES else f"{called} "
         has_values = name in _WITH_VALUES or isinstance(values[0], bool)
         words.append(f"{what}{before} {arrow} {after}" if has_values else what.rstrip())
     return words or ["changed"]
