@@ -75,6 +75,13 @@ def test_a_word_that_no_type_takes_is_refused_with_its_type(path: Path, capsys: 
     assert "limit: expected integer, got string" in capsys.readouterr().err
 
 
+def test_a_missing_argument_is_asked_for_as_a_shell_gives_it(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["call", "--db", str(path), "tasklist:add_task"]) == 1
+    error = json.loads(capsys.readouterr().err)
+    told = "missing argument name; type name=VALUE: it takes name"
+    assert error["message"].endswith(told + ", description") and told in error["data"]["problems"][0]["message"]
+
+
 def test_prime_counts_what_is_open_and_reads_no_more_tasks_than_it_tells(talk, monkeypatch):
     uids = [add(talk, str(number)) for number in range(20)]
     talk.ok("tasklist:set_task_done", uid=uids[0])

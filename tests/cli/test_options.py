@@ -186,7 +186,6 @@ def test_a_line_of_words_is_read_without_argparse_as_argparse_reads_it(line: str
     "line",
     [
         "add",
-        "add one two three",
         "add one --json",
         "add -- -one",
         "status 1 wrong",

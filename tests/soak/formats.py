@@ -27,7 +27,7 @@ from tui_tasks.formats.format_table import FORMATS
 TASKS = 10_000
 _MINUTE = 60_000_000
 _BEGIN = 1_770_000_000_000_000
-_TOLD = re.compile(r"^did not fit: (\w+).*\(([\d,]+) times?\)$", re.MULTILINE)
+_TOLD = re.compile(r"^(?:did not fit|left out): (\w+).*\(([\d,]+) (?:time|task)s?\)$", re.MULTILINE)
 _TEXT = (
     "rotate keys migrate the database `parse()` <b>bold</b> **flaky** test on macOS café 日本 fix #12 @mom +garage "
     "due:2026-01-01 "

@@ -129,7 +129,7 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     for message in envelope.get("messages", ()):
         print(f"message from the human: {safe_line(message['text'])}", file=sys.stderr)
     if not envelope["ok"]:
-        print(safe.dumps(envelope["error"]), file=sys.stderr)
+        print(safe.dumps(_in_shell(envelope["error"])), file=sys.stderr)
         return 1
     if note := envelope.get("note"):
         print(safe_line(note), file=sys.stderr)
@@ -137,6 +137,18 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
         print(piece, end="")
     print()
     return 0
+
+
+def _in_shell(error: dict[str, Any]) -> dict[str, Any]:
+    """Return an error that says how a shell gives a missing argument."""
+    from tui_tasks.dialects.requests.argument_errors import where_text
+
+    problems = (error.get("data") or {}).get("problems", ())
+    for problem in problems:
+        where, typed = where_text(problem["argument"]), f"type {problem['argument']}=VALUE"
+        problem["message"] = problem["message"].replace(where, typed)
+        error["message"] = error["message"].replace(where, typed)
+    return error
 
 
 def listing() -> str:

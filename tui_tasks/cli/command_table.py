@@ -243,7 +243,7 @@ DAILY: Final = ("add", "ls", "show", "done", "undo", "asks", "agents", "digest",
 EXAMPLES: Final = {
     "add": """\
 tui-tasks add 'Rotate API keys #infra !high @claude after #2 due:fri'
-tui-tasks add Write tests --description 'Login, refresh and expiry.' --list sprint""",
+tui-tasks add Write tests --description 'Login, refresh.' --list web""",
     "ls": """\
 tui-tasks ls '#infra @claude status:open due:<3d'
 tui-tasks ls --status pending --status in_progress

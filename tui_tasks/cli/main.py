@@ -279,14 +279,29 @@ def _parsed(name: str | None, arguments: Sequence[str]) -> argparse.Namespace:
     return parse(parser(name), arguments)
 
 
+_OTHER_WORDS = {
+    "delete": "rm",
+    "remove": "rm",
+    "modify": "edit",
+    "rename": "edit",
+    "new": "add",
+    "create": "add",
+    "list": "ls",
+    "finish": "done",
+    "complete": "done",
+}
+"""Words of other programs for commands."""
+
+
 def _print_unknown_command(name: str) -> int:
     from difflib import get_close_matches
 
     from tui_tasks.text.safe import safe_line
 
-    near = get_close_matches(name, COMMANDS, 3)
-    meant = f" Did you mean {' or '.join(near)}?" if near else ""
-    print(f"tui-tasks: no command {safe_line(name, 40)}.{meant} `tui-tasks --help` lists them", file=sys.stderr)
+    meant = _OTHER_WORDS.get(name)
+    near = [meant] if meant is not None else get_close_matches(name, COMMANDS, 3)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    print(f"tui-tasks: no command {safe_line(name, 40)}.{hint} `tui-tasks --help` lists them", file=sys.stderr)
     return USAGE
 
 

@@ -39,7 +39,7 @@ _FLAG: Final = {"action": "store_true"}
 SHARED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "db": (_STATE, {"metavar": "PATH", "help": "the database (default: TUI_TASKS_DB, else your own)"}),
     "agent": (_STATE, {"metavar": "NAME", "help": "who speaks (default: %s)"}),
-    "list": (_STATE, {"metavar": "NAME", "help": "the list (default: all of the project; add: its tasklist)"}),
+    "list": (_STATE, {"metavar": "NAME", "help": "the list (default: the project's)"}),
     "project": (
         _STATE,
         {"metavar": "NAME", "help": "the project (default: the nearest .tui-tasks.toml upwards; '': none)"},
@@ -117,8 +117,9 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     """Return the parsed options and words. Wrong usage ends the process with status 2, as argparse does."""
     options, more = parser.parse_known_args(arguments)
     # Arguments that take any number of words may stand on both sides of the options.
-    rest = next((given for name in _REST if isinstance(given := getattr(options, name, None), list)), None)
-    if more and rest is not None and not any(word.startswith("-") for word in more):
+    name = next((name for name in _REST if isinstance(getattr(options, name, None), list)), "")
+    rest = getattr(options, name, None)
+    if more and rest is not None and not any(word.startswith("-") and not _is_filter(name, word) for word in more):
         rest += more
         more = []
     if more:
@@ -133,6 +134,11 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
         if name not in _PATHS and any(isinstance(text, str) and not _is_text(text) for text in texts):
             parser.error(f"{name}: not valid UTF-8")
     return options
+
+
+def _is_filter(argument: str, word: str) -> bool:
+    """Return whether a word is of a filter, which says what not to list: `-#auth`, `-status:done`."""
+    return argument == "filter" and (word[1:2] in tuple("#@!") or (word[1:2] != "-" and ":" in word))
 
 
 def _take_bounds(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

@@ -306,6 +306,8 @@ def test_what_the_person_does_next_is_told(folder: Path, output: pytest.CaptureF
     assert "/hooks" in output.readouterr().out
     assert run("claude") == 0
     assert ".mcp.json" in output.readouterr().out.split("Next:")[1]
+    assert run("codex", "--check") == 0
+    assert "not checked without --hooks: the hooks (" in output.readouterr().out
     assert run("cursor", "--hooks") == 2
     assert "cursor has no hooks" in output.readouterr().err
 
@@ -346,7 +348,7 @@ def test_doctor_tells_where_a_program_is_set_up_and_when_it_was_heard(
 ) -> None:
     assert run("claude", "--hooks") == 0
     told = doctor(database, output)
-    assert f"claude: server and hooks, never heard, in {folder}" in told
+    assert f"claude: server and hooks, no event yet, in {folder}" in told
     assert "no problems" in told
     payload = json.dumps({"session_id": "s", "hook_event_name": "SessionStart", "cwd": str(folder)}).encode()
     words = [sys.executable, "-m", "tui_tasks", "hook", "claude", "--db", database]

@@ -34,6 +34,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import ended_processes
 from tui_tasks.state import person_check as callers
+from tui_tasks.text.times import moment
 
 Run = Callable[[str], tuple[int, str]]
 
@@ -92,7 +93,7 @@ def test_lists_are_told_and_changed_by_the_human(run: Run, database: Path) -> No
     assert printed_json(run, "lists review 'sprint 2' on")["review"] is True
     assert printed_json(run, "lists review 'sprint 2' off")["review"] is False
     assert run("lists auto 'sprint 2' on --at-once 2")[0] == 0
-    assert "\nsprint 2  [0 open of 0, one in progress, auto 2]\n" in run("lists")[1]
+    assert "\nsprint 2  [0 open of 0, one at a time, auto 2]\n" in run("lists")[1]
     assert printed_json(run, "lists archive 'sprint 2'")["archived"] is True
     assert [home["name"] for home in printed_json(run, "lists")["lists"]][3:] == ["work"]
     assert [home["name"] for home in printed_json(run, "lists --all")["lists"]][3:] == ["work", "sprint 2"]
@@ -555,6 +556,18 @@ def test_the_runs_of_a_job_tell_what_their_agents_have_used(run: Run, database: 
         store.commit(NoteRunAgent(made.uid, "claude-1", "s-1"), end, actor="system", now=START)
     assert run("jobs runs Review")[1].endswith("12 turns  34k $0.42\n")
     assert printed_json(run, "jobs runs Review")["runs"][0]["cost_usd"] == 0.42
+
+
+def test_a_failed_run_of_a_job_says_when_it_ended_and_why_and_its_output_is_shown(run: Run, database: Path) -> None:
+    job = printed_json(run, "jobs new Audit 'Read the log' --process")
+    with Store(str(database)) as store:
+        (made,) = store.commit(RunJob(job["uuid"]), actor="human", now=START)
+        end = EndRun(made.uid, "error", result="reading\nno log\n", reason="no command configured")
+        store.commit(end, actor="system", now=START)
+    assert run("jobs runs Audit")[1] == f"{moment(START, None)}  failed: no command configured\n"
+    shown = run("jobs show Audit")[1].splitlines()
+    assert shown[-3].startswith("Last run: failed") and shown[-3].endswith(": no command configured")
+    assert shown[-2:] == ["reading", "no log"]
 
 
 @pytest.mark.parametrize(

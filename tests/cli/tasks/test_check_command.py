@@ -138,6 +138,7 @@ def test_no_agent_gives_or_takes_a_check_from_a_shell(shell: Shell, monkeypatch:
         (("1", "tests", "lint"), 2, "TASK [NAME]"),
         (("give", "1", "nonsense"), 1, "no check is called 'nonsense'"),
         (("take", "1", "lint"), 1, "the task has tests"),
+        (("give", "1", "nosuch"), 1, "no check is called 'nosuch' in the configuration file; known: "),
         (("1", "lint"), 1, "has tests"),
         (("9",), 1, "no task #9"),
         (("--list", "nowhere"), 1, "no list nowhere"),

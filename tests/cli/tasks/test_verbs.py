@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests import fork_server
-from tests.conftest import Clock, Talk
+from tests.conftest import START, Clock, Talk
 from tests.contract.client import environment, program
 from tests.started import DEADLINE
 from tui_tasks.channel.session import Session
@@ -750,6 +750,37 @@ def test_the_verbs_are_run_as_they_are_typed(run, tmp_path: Path) -> None:
     named = run("done", "1", "--agent", "bob", *db)
     assert named.returncode == 0
     assert json.loads(run("call", "control:history", "limit=1", *db).stdout)["entries"][0]["actor"] == "bob"
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "told"),
+    [
+        ("show Fix", 1, "no task Fix: `tui-tasks ls Fix` finds titles with it"),
+        ("delete 1", 2, "Did you mean rm?"),
+        ("modify 1", 2, "Did you mean edit?"),
+        ("check 1", 1, "task #1 has no check; the human gives it one by `tui-tasks check give 1 NAME`"),
+        ("edit 1 after #2", 1, "#2 already waits for #1"),
+        ("export", 2, "say FORMAT; the formats are jsonl, "),
+        ("import jsonl", 2, "say FORMAT FILE; the formats are jsonl, "),
+    ],
+)
+def test_a_refusal_says_what_to_do(tmp_path: Path, capsys, line: str, status: int, told: str) -> None:
+    with Store(str(tmp_path / "x.db")) as store:
+        (home,) = store.commit(EnsureList("tasklist", "task"), actor="shell", now=START)
+        (one,) = store.commit(AddTask("one", home.uid), actor="shell", now=START)
+        (two,) = store.commit(AddTask("two", home.uid), actor="shell", now=START)
+        store.commit(EditTask(two.uid, {"depends_on": (one.uid,)}), actor="shell", now=START)
+    assert main([*line.split(), "--db", str(tmp_path / "x.db")]) == status
+    assert told in capsys.readouterr().err
+
+
+def test_ls_takes_what_is_not_to_be_listed_as_it_is_typed(tmp_path: Path, capsys) -> None:
+    for words in ("one #auth", "two", "three"):
+        assert main(["add", words, "--db", str(tmp_path / "x.db")]) == 0
+    assert main(["done", "3", "--db", str(tmp_path / "x.db")]) == 0
+    capsys.readouterr()
+    assert main(["ls", "-#auth", "-status:done", "--db", str(tmp_path / "x.db")]) == 0
+    assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == ["two"]
 
 
 @pytest.mark.parametrize("line", ["mv 1", "mv 1 x", "mv 1 --first --to b", "add", "fail", "undo 1"])

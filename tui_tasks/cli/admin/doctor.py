@@ -80,7 +80,7 @@ def _print_programs(store: Store) -> Iterator[str]:
         parts = " and ".join(one.parts)
         if one.has_hooks:
             at = last_seen.get(one.name)
-            parts += ", never heard" if at is None else f", last heard {iso(at)}"
+            parts += ", no event yet" if at is None else f", last heard {iso(at)}"
         print(safe_line(f"{one.name}: {parts or 'cannot be read'}, {one.place}"))
         for problem in one.problems:
             yield f"{one.name}: {problem}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from tui_tasks import clock, regular_files
-from tui_tasks.cli.options import REFUSED, declare_new, identity_of, open_store, require_database
+from tui_tasks.cli.options import REFUSED, USAGE, declare_new, identity_of, open_store, require_database
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.cli.tasks import lookup
 from tui_tasks.core.engine import file_writes
@@ -35,6 +35,7 @@ from tui_tasks.formats.importing import LEFT_ALONE, Importer
 from tui_tasks.runner.run_marks import inside_run
 from tui_tasks.state.open_store import check_keeper
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
 
 MAX_BYTES: Final = 256_000_000
 # How many characters of an export are copied out at once.
@@ -148,9 +149,12 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
         format_.name: format_.help for format_ in FORMATS.values() if (format_.is_read if reads else format_.is_written)
     }
     command.epilog = "Formats: " + "; ".join(f"{word} ({about})" for word, about in known.items()) + "."
-    command.add_argument("format", metavar="FORMAT", choices=known, help=f"one of {', '.join(known)}")
+    help_text = f"one of {', '.join(known)}"
+    # Without one, `run` lists them.
+    command.add_argument("format", metavar="FORMAT", nargs="?", choices=known, help=help_text)
+    command.set_defaults(formats=list(known))
     if reads:
-        command.add_argument("file", metavar="FILE", help="a file or a folder; - is standard input")
+        command.add_argument("file", metavar="FILE", nargs="?", help="a file or a folder; - is standard input")
     else:
         command.add_argument(
             "-o", "--output", dest="file", metavar="FILE", help="write to this file instead of standard output"
@@ -162,6 +166,11 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 def run(name: str, options: argparse.Namespace) -> int:
     """Run the command of that name; return the exit status."""
+    if options.format is None or (name == "import" and options.file is None):
+        usage = "FORMAT FILE" if name == "import" else "FORMAT"
+        formats = ", ".join(options.formats)
+        print(f"tui-tasks {name}: say {usage}; the formats are {formats}", file=sys.stderr)
+        return USAGE
     with os_errors_printed(name):
         return {"export": _export, "import": _import}[name](options)
     return REFUSED
@@ -334,12 +343,16 @@ def _print_losses(lost: Counter[str]) -> None:
     """Print to standard error what the format cannot hold, the most frequent first."""
     ordered = sorted(lost.items(), key=lambda each: (-each[1], each[0]))
     _print_some(
-        [
-            f"{'' if what.startswith(LEFT_ALONE) else 'did not fit: '}{what} ({count:,} time{'s' * (count != 1)})"
-            for what, count in ordered
-        ],
+        [_loss_text(what, many) for what, many in ordered],
         "kinds",
     )
+
+
+def _loss_text(what: str, many: int) -> str:
+    left_out = what.removesuffix(": no place for it")
+    if left_out != what:
+        return f"left out: {left_out} ({count(many, 'task')})"
+    return f"{'' if what.startswith(LEFT_ALONE) else 'did not fit: '}{what} ({count(many, 'time')})"
 
 
 def _print_some(lines: list[str], called: str) -> None:

@@ -72,7 +72,7 @@ def _setup(options: argparse.Namespace) -> int:
             print("".join(_differences(planned)) or "Nothing would change.")
             return 0
         if options.check:
-            return _check(planned)
+            return _check(planned, request)
         planned.carry_out()
     except NotSetUp as error:
         print(f"tui-tasks setup: {error}", file=sys.stderr)
@@ -125,10 +125,12 @@ def _differences(planned: setup_plan.Plan) -> Iterator[str]:
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def _check(planned: setup_plan.Plan) -> int:
+def _check(planned: setup_plan.Plan, request: setup_plan.SetupRequest) -> int:
     changed = planned.changed()
     for what, file in planned.parts:
         print(f"{'would be written' if file in changed else 'up to date'}: {what} ({file.path})")
+    if not request.hooks and (hooks := setup_plan.hooks_file(request)) is not None:
+        print(f"not checked without --hooks: the hooks ({hooks})")
     for note in planned.notes:
         print(note)
     return REFUSED if planned.changed() else 0

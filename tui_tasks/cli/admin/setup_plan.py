@@ -153,6 +153,20 @@ def _note_other_scope(plan: Plan, request: SetupRequest) -> None:
         )
 
 
+def hooks_file(request: SetupRequest) -> Path | None:
+    """Return the file that has our hooks; None if there is none.
+
+    Raises:
+        NotSetUp: the file is not as expected.
+    """
+    at = request.target()
+    if not at.files.hooks:
+        return None
+    file = read(at.path(at.files.hooks), at.root)
+    is_ours = is_our_plugin(file.before) if file.path.suffix == ".js" else hook_placing.commands(file)
+    return file.path if is_ours else None
+
+
 def plan_removal(request: SetupRequest) -> Plan:
     """Plan the removal of everything that `plan_setup` adds, or of the hooks alone.
 

@@ -25,11 +25,12 @@ from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.requests import job_syntax
 from tui_tasks.dialects.scheduler import job_json, run_json
 from tui_tasks.dialects.shell_jobs import TOOLS
-from tui_tasks.text.safe import safe_line, safe_text
+from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
+from tui_tasks.text.times import moment
 from tui_tasks.tui.schedule import job_text
 
 _JOB: Final = "its name, its number, or the beginning of its id"
-_TIMES: Final = "a cron, @daily, `9:00 mon-fri`, `every 15m`, `tomorrow 18:25`, or dates; left out: run by hand"
+_TIMES: Final = "a cron, @daily, `9:00 mon-fri`, `every 15m`, `tomorrow 18:25`, or dates"
 _RUNS: Final = 20
 _EPILOG: Final = (
     "Without an action: the jobs. `tui-tasks help scheduling` describes them. Stopping a run needs a person at a "
@@ -116,6 +117,7 @@ def _show(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         job = _found(store, options.job)
         line = job_lines.line_of(store.db, job)
+        ended = job_queries.last_ended(store.db, job.uid)
     if options.json:
         print_json(job_json(job), indent=2)
         return
@@ -127,6 +129,10 @@ def _show(options: argparse.Namespace) -> None:
     for text in (job.system_prompt, job.prompt):
         if text:
             print(f"\n{safe_text(text)}")
+    if ended is not None:
+        print(f"\nLast run: {safe_line(job_text.last(line, now, with_reason=True))}")
+        if ended.result:
+            print(safe_text(ended.result[-TEXT_CHARS:].rstrip()))
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -152,8 +158,10 @@ def _runs(options: argparse.Namespace) -> None:
         return
     now = clock.now()
     for line in sorted(lines, key=lambda each: each.id, reverse=True):
-        text = (line.uid[:8], job_text.run_state(line), safe_line(job_text.went(line, now)), job_text.used(line))
-        print("  ".join(filter(None, text)))
+        at = moment(line.at, None) if line.at is not None else ""
+        has_failed = line.decision != "ran" or line.outcome not in (None, "success")
+        why = f": {line.why}" if has_failed and line.why else ""
+        print(safe_line("  ".join(filter(None, (at, f"{job_text.went(line, now)}{why}", job_text.used(line))))))
     if not lines:
         print("It has not run yet.")
 
@@ -171,18 +179,18 @@ def _stop(options: argparse.Namespace) -> None:
 def _declare_new(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", metavar="NAME", help="its name")
     command.add_argument("prompt", metavar="PROMPT", help="what to do")
-    _declare_fields(command)
+    _declare_fields(command, "left out: run by hand")
 
 
 def _declare_edit(command: argparse.ArgumentParser) -> None:
     command.add_argument("job", metavar="JOB", help=_JOB)
     command.add_argument("--name", metavar="NAME", help="a new name")
     command.add_argument("--prompt", metavar="TEXT", help="a new prompt")
-    _declare_fields(command)
+    _declare_fields(command, "left out: as before; '': run by hand")
 
 
-def _declare_fields(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--when", metavar="TIMES", help=_TIMES)
+def _declare_fields(command: argparse.ArgumentParser, left_out: str) -> None:
+    command.add_argument("--when", metavar="TIMES", help=f"{_TIMES}; {left_out}")
     command.add_argument("--timezone", metavar="ZONE", help="IANA, such as Europe/Vienna (default: the system's)")
     command.add_argument("--system-prompt", metavar="TEXT", help="the system prompt")
     context = command.add_mutually_exclusive_group()

@@ -72,7 +72,7 @@ def to_json(home: TaskList) -> dict[str, Any]:
 
 def _line(home: TaskList, auto: str = "") -> str:
     facts = [f"{home.pending + home.in_progress:,} open of {home.total:,}"]
-    facts += ["archived"] * home.archived + ["one in progress"] * home.one_in_progress + ["under review"] * home.review
+    facts += ["archived"] * home.archived + ["one at a time"] * home.one_in_progress + ["under review"] * home.review
     facts += [f"project {home.project}"] if home.project is not None else []
     facts += [auto] if auto else []
     plan = f"  {home.uid}" if home.kind == "plan" else ""

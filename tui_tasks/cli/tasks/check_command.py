@@ -202,7 +202,7 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     from tui_tasks.cli.person_rights import quoted
     from tui_tasks.cli.tasks.lookup import find_task, titled
     from tui_tasks.core.decided_text import decided_line
-    from tui_tasks.core.errors import NotFound
+    from tui_tasks.core.errors import InvalidArgument, NotFound
     from tui_tasks.core.operations.jobs import GiveChecks
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.read.tasks import task_queries
@@ -214,6 +214,12 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     has = tuple(dict.fromkeys(check.name for check in _checks_of(session, task, None)))
     if verb == "take" and name not in has:
         raise NotFound("check", name, f"; the task has {', '.join(has) or 'none'}")
+    known = [check.name for check in check_queries.definitions(db)]
+    if verb == "give" and name not in (*known, *has):
+        raise InvalidArgument(
+            "name",
+            f"no check is called {name!r} in the configuration file; known: {', '.join(known) or 'none'}",
+        )
     names = {"give": (*has, name), "take": tuple(each for each in has if each != name)}.get(verb)
     then = "those of its list" if names is None else ", ".join(map(decided_line, names)) or "none"
     what = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -34,7 +35,7 @@ def find_task(session: Session, reference: str) -> Task:
         return task
     tasks = task_queries.tasks_beginning(db, reference.lower(), 2)
     if not tasks:
-        raise NotFound("task", reference)
+        raise NotFound("task", reference, f": `tui-tasks ls {shlex.quote(reference)}` finds titles with it")
     if len(tasks) > 1:
         raise Conflict(f"several tasks begin with {reference}: write more of the uid")
     return tasks[0]

@@ -33,6 +33,8 @@ def request(session: Session, tool: str, **arguments: Any) -> Any:
     """
     reply = ask(session, {"tool": tool, "arguments": arguments})
     if not reply["ok"]:
+        if session.identity.read_only:
+            raise Refused("--read-only: nothing was changed")
         raise Refused(reply["error"]["message"])
     return reply["result"]
 

@@ -171,7 +171,8 @@ def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
     home = tx.state_cache.list_by_id(task.list_id)
     checks = tx.state_cache.checks_of(task, home)
     if not checks:
-        raise Conflict(f"task #{task.number} has no check", id=op.uid)
+        give = f"`tui-tasks check give {task.number} NAME`"
+        raise Conflict(f"task #{task.number} has no check; the human gives it one by {give}", id=op.uid)
     wanted = [check for check in checks if op.name in (None, check.name)]
     if not wanted:
         raise NotFound("check", str(op.name), f"; task {op.uid} has {', '.join(check.name for check in checks)}")

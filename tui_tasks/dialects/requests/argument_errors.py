@@ -146,7 +146,12 @@ def _unknown_message(kind: type[Arguments], holder: str, name: str, given: dict[
 def _missing_message(kind: type[Arguments], holder: str, name: str) -> str:
     if holder:
         return f"missing argument {holder}.{name}; {names_text(kind, holder)}"
-    return f'missing argument {name}; arguments go under "arguments", as {{"{name}": ...}}: {names_text(kind, holder)}'
+    return f"missing argument {name}; {where_text(name)}: {names_text(kind, holder)}"
+
+
+def where_text(name: str) -> str:
+    """Return where a request has an argument."""
+    return f'arguments go under "arguments", as {{"{name}": ...}}'
 
 
 # For each status: the words for it in the dialects. Each dialect has one of them.

@@ -217,9 +217,9 @@ def _paths(title: str, paths: Sequence[str], room: int, style: str) -> list[Draw
 
 def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     if not facts.checks:
-        words = "No check proves this tree: add [check.NAME] to the configuration file."
+        words = f"#{facts.task.number} has no check: add [check.NAME] to the configuration file."
         if check_queries.definitions(context.db):
-            words = f"No check proves this tree. `tui-tasks check give {facts.task.number} NAME` gives the task one."
+            words = f"#{facts.task.number} has no check. `tui-tasks check give {facts.task.number} NAME` gives it one."
         return [[], *block(words, room, "$muted")]
     lines: list[Drawn] = [[], [(" Checks on this tree", "bold")]]
     for check in facts.checks:

@@ -138,8 +138,8 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
         who, key = agent_text.who(str(claimed.claimed_by), 30), context.keymap.key_of("status")
         context.say(f"{who} has claimed #{claimed.number}: set it pending first ({key}).")
         return False
-    if done := next((one for one in tasks if work_queries.must_reopen(context.db, one)), None):
-        context.say(f"#{done.number} is done: set it pending first ({context.keymap.key_of('status')}).")
+    if ended := next((one for one in tasks if work_queries.must_reopen(context.db, one)), None):
+        context.say(f"#{ended.number} is done: set it pending first ({context.keymap.key_of('status')}).")
         return False
     if tasks and not _others(context, tasks) and (on := ready_tasks.waiting_on(context.db, tasks[0])):
         context.say(waits_for(tasks[0], on))

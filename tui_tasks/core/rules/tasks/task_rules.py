@@ -368,14 +368,22 @@ def refuse_cycle(tx: Transaction, uid: str, depends_on: tuple[str, ...]) -> None
         InvalidArgument: they do.
     """
     seen: set[str] = set()
-    ahead = list(depends_on)
-    while ahead:
-        on = ahead.pop()
-        if on == uid:
-            raise InvalidArgument("depends_on", "the task would wait for itself", id=uid)
-        if on not in seen:
-            seen.add(on)
-            ahead += task_queries.depends_on(tx.db, on)
+    for first in depends_on:
+        ahead = [first]
+        while ahead:
+            on = ahead.pop()
+            if on == uid:
+                raise InvalidArgument("depends_on", _cycle_text(tx, uid, first), id=uid)
+            if on not in seen:
+                seen.add(on)
+                ahead += task_queries.depends_on(tx.db, on)
+
+
+def _cycle_text(tx: Transaction, uid: str, first: str) -> str:
+    other, task = (task_queries.any_task(tx.db, each) for each in (first, uid))
+    if first == uid or other is None or task is None:
+        return "the task would wait for itself"
+    return f"#{other.number} already waits for #{task.number}: both would wait for ever"
 
 
 @rule(DeleteTask)
