@@ -12,6 +12,7 @@ import pytest
 from tests.started import DEADLINE
 from tests.tui.driving import SIZES, below, by_agent, counts_line, lines, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
+from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.digest_entries import DigestLine
 from tui_tasks.core.store import Store
@@ -48,17 +49,31 @@ async def test_what_is_done_with_nothing_to_check_has_a_part_of_its_own_by_name(
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_each_thing_has_one_line_which_is_cut_at_its_end_and_its_name_is_whole(
+async def test_each_thing_is_told_whole_and_apart_from_what_matters_less(
     evening: Plan, report: Callable[..., None], make_app: MakeApp, size: tuple[int, int]
 ) -> None:
     report(evening[6], "failed", "E   assert 403 == 200")
     async with opened(make_app(evening.path), size) as pilot:
         await press(pilot.app, pilot, "D")
-        rows = lines(pilot.app)[4:][: len(pilot.app.screen.listed.rows)]
-        assert all(row[2:3].strip() and re.search(r" (now|\d+[mh])$", row) for row in rows)
-        assert "jose is maintained but heavier; pyjwt is" in rows[0]
-        (row,) = (row for row in rows if "#6 Write integration tests" in row)
-        assert re.search("(: |  )reported done, b.*…  now$", row)
+        told = lines(pilot.app)[4:-2]
+        rows = [row for row in told if row[2:3].strip()]
+        assert len(rows) == len(pilot.app.screen.listed.rows)
+        assert all(re.search(r" (now|\d+[mh])$", row) for row in rows)
+        (at,) = (at for at, row in enumerate(told) if "#6 Write integration tests" in row)
+        said = " ".join(" ".join(told[at : at + 3]).replace(" now ", " ").split())
+        assert 'reported done, but check "tests" failed: assert 403 == 200' in said and "…" not in "".join(told)
+        kinds = "\n".join(row[2:].rstrip() for row in told).strip().split("\n\n")
+        assert [kind[0] for kind in kinds] == ["?", "✗", "·"]
+
+
+async def test_the_digest_gives_each_thing_one_line_where_all_have_no_room_for_more(
+    evening: Plan, make_app: MakeApp
+) -> None:
+    by_agent(evening, "claude-1", *(OpenAsk(f"Question {number}: {'why ' * 20}?") for number in range(30)))
+    async with opened(make_app(evening.path), (80, 24)) as pilot:
+        await press(pilot.app, pilot, "D")
+        rows = lines(pilot.app)[-6:-1]
+        assert all(re.match(r"[> ] \? needs you .*Question.*… +now", row) for row in rows), rows
 
 
 async def test_names_and_texts_of_the_digest_begin_at_one_place_where_there_is_room(

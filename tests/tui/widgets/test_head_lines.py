@@ -810,7 +810,11 @@ async def test_a_message_goes_with_the_pane_that_it_was_about(app, plan):
         await until(pilot, lambda: "Undone:" not in shown(app))
 
 
-async def test_what_is_next_says_that_nothing_can_start(app, plan):
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [(120, "  no task is ready: #6 waits for #5"), (80, "  none ready: #6 waits for #5"), (70, "  no task is ready")],
+)
+async def test_what_is_next_says_why_nothing_can_start_where_there_is_room(plan, jobs, make_app, width, words):
     by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}))
-    async with opened(app, (120, 40)):
-        assert "  no task is ready" in lines(app)[0]
+    async with opened(make_app(plan.path), (width, 40)) as pilot:
+        assert f"{words}  ◷ " in lines(pilot.app)[0]

@@ -186,6 +186,10 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         """Return how many lines each row on screen has; None where all have `row_height`."""
         return None
 
+    def row_gaps(self) -> Sequence[int] | None:
+        """Return how many empty lines follow each row on screen, after `row_heights`; None where all have as many."""
+        return None
+
     # State
 
     @property
@@ -352,7 +356,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._has_keys = self._takes_keys()
         self._row_width = self.size.width
         heights = self.row_heights()
-        regions = self._painter.update(self.size, is_empty=self._cursor.is_empty, heights=heights)
+        regions = self._painter.update(self.size, is_empty=self._cursor.is_empty, heights=heights, gaps=self.row_gaps())
         if regions and not is_painting:
             self.refresh(*regions)
         self._wake_later()

@@ -140,10 +140,13 @@ class RowPainter(Generic[R]):
         expires = min((drawn.expires for drawn in self._drawn if drawn.expires is not None), default=None)
         return None if expires is None else max(0.01, expires - time.monotonic())
 
-    def update(self, size: Size, *, is_empty: bool, heights: Sequence[int] | None = None) -> list[Region]:
+    def update(
+        self, size: Size, *, is_empty: bool, heights: Sequence[int] | None = None, gaps: Sequence[int] | None = None
+    ) -> list[Region]:
         """Draw the rows that are out of date; return the regions of the widget that changed.
 
-        `heights`: the lines of each row on screen; None where all have `row_height`.
+        `heights`: the lines of each row on screen; None where all have `row_height`. `gaps`: how many empty lines
+        follow each; None: `gap`.
         """
         known = {drawn.key: drawn for drawn in self._drawn}
         drawn_now: list[DrawnRow] = []
@@ -152,7 +155,8 @@ class RowPainter(Generic[R]):
             key = self._cache.key(row)
             tall = heights[number] if heights is not None else self.row_height
             drawn_now.append(self._draw_row(key, row, self._look_of(row, number), known.get(key), now, tall))
-        starts = [0, *accumulate(len(drawn.lines) + self.gap for drawn in drawn_now)]
+        after = gaps if gaps is not None else [self.gap] * len(drawn_now)
+        starts = [0, *accumulate(len(drawn.lines) + gap for drawn, gap in zip(drawn_now, after, strict=True))]
         now_thumb = self._thumb_of(size.height)
         lines = {*now_thumb} ^ {*self._thumb}
         parts: list[Region] = []

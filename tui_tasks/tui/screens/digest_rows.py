@@ -1,16 +1,17 @@
-"""The rows of the digest: how lines, and the entries below them, are drawn; and the line that counts them."""
+"""The rows of the digest: how lines, and entries below them, are drawn and spaced; and the line that counts them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
+from typing_extensions import override
 
-from tui_tasks.core.read.digest_entries import GROUPS, STATES, DigestLine
+from tui_tasks.core.read.digest_entries import GROUPS, PARTS, STATES, DigestLine
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, Look
 from tui_tasks.text.safe import cell_len, fit, safe_line
@@ -19,7 +20,10 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
 from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import wrapped
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import Group
 
 _LOOKS: Final[dict[str, Look]] = {
@@ -53,6 +57,8 @@ _WHO: Final = 10
 # In cells: an age with the spaces around it, and more than a line has.
 _WHEN: Final = 6
 _WIDEST: Final = 400
+# The most lines of a row.
+_MOST: Final = 3
 
 
 def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]:
@@ -69,6 +75,11 @@ def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]
 
 def _look(line: DigestLine) -> Look:
     return _STUCK if line.part == "needs_you" and line.kind == "stuck" else _LOOKS[line.group]
+
+
+def _urgency(line: DigestLine) -> int:
+    """Return whether a line needs the human, says what went wrong, or informs."""
+    return 0 if line.part in PARTS[:2] else 1 if line.part == "late" or line.state in LOUD else 2
 
 
 class DigestRow(msgspec.Struct, frozen=True):
@@ -93,6 +104,11 @@ class DigestRows(RowDrawing[DigestRow]):
     job_numbers: Mapping[str, int] = MappingProxyType({})
     """The numbers of jobs on screen, by the uids of their lines."""
 
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.heights: dict[str, int] = {}
+        """How many lines each row has on screen, by its key; without any, each has one."""
+
     def measure(self, lines: Iterable[DigestLine]) -> None:
         """Make room for the words, the agents and the names of lines."""
         lines = list(lines)
@@ -108,16 +124,32 @@ class DigestRows(RowDrawing[DigestRow]):
         return f"S{number} {line.name}" if number else line.title
 
     def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
-        """`> ? needs you   claude-1   #4 jose or pyjwt?   9m`; what does not fit is cut at the end."""
+        """`> ? needs you   claude-1   #4 jose or pyjwt?   9m`; what does not fit stands below, or is cut at the end."""
         at = row.line.at if row.entry is None else row.entry.at
         now, ascii_only = self.context.clock.now(), self.context.ascii_only
         self.lasts(age_lasts(at, now))
-        width = look_.width
-        parts = self._entry(row.entry, width) if row.entry is not None else self._line(row.line, width)
-        *head, (text, style) = [look_.cursor_sign(after=" "), *parts]
-        room = width - _WHEN - sum(cell_len(part) for part, _ in head)
-        when = f" {age(at, now) if at else '':>{_WHEN - 2}} "
-        return [*head, (fit(text, max(0, room), ascii_only=ascii_only), style), (when, "$muted")]
+        *head, (text, style) = [look_.cursor_sign(after=" "), *self._parts(row, look_.width)]
+        indent = sum(cell_len(part) for part, _ in head)
+        room, tall = max(0, look_.width - _WHEN - indent), self.heights.get(row.key, 1)
+        if tall > 1:
+            lines = self._wrapped(text, room)
+            text = lines[line] if line < tall - 1 else " ".join(lines[line:])
+        shown: Part = fit(text, room, ascii_only=ascii_only), style
+        if line:
+            return [(" " * indent, ""), shown]
+        return [*head, shown, (f" {age(at, now) if at else '':>{_WHEN - 2}} ", "$muted")]
+
+    def _parts(self, row: DigestRow, width: int) -> list[Part]:
+        return self._entry(row.entry, width) if row.entry is not None else self._line(row.line, width)
+
+    def _wrapped(self, text: str, room: int) -> list[str]:
+        return wrapped(safe_line(text, ascii_only=self.context.ascii_only), max(1, room))
+
+    def lines_of(self, row: DigestRow, width: int) -> int:
+        """Return how many lines a row needs to be shown whole, at most a few."""
+        *head, (text, _) = self._parts(row, width)
+        room = width - _WHEN - 2 - sum(cell_len(part) for part, _ in head)
+        return min(_MOST, len(self._wrapped(text, room))) if width >= NARROW else 1
 
     def _line(self, line: DigestLine, width: int) -> list[Part]:
         ascii_only, look = self.context.ascii_only, _look(line)
@@ -172,3 +204,31 @@ class DigestRows(RowDrawing[DigestRow]):
         back = self.context.keymap.key_of("back")
         said = f"Nothing new for you: {back} goes back." if self.is_read else "Reading the journal"
         return [(f"   {said}", "$muted")] if line == 1 else ()
+
+
+class DigestList(VirtualList[DigestRow]):
+    """The rows of the digest: each whole, and apart from those that matter more, as far as all have room."""
+
+    def __init__(self, context: Context, drawing: DigestRows) -> None:
+        super().__init__(context, drawing, id="digest")
+        self._digest_rows = drawing
+
+    @override
+    def row_heights(self) -> Sequence[int] | None:
+        drawing, rows, size = self._digest_rows, self._cache.rows, self.size
+        drawing.heights = {}
+        left = size.height - len(rows)
+        if not (self._cache.has_first and self._cache.has_last) or left <= 0:
+            return None
+        for row in rows:
+            more = min(left, drawing.lines_of(row, size.width) - 1)
+            drawing.heights[row.key] = 1 + more
+            left -= more
+        return [drawing.heights[row.key] for row in rows]
+
+    @override
+    def row_gaps(self) -> Sequence[int] | None:
+        rows, high = self._cache.rows, self._digest_rows.heights
+        gaps = [int(_urgency(row.line) != _urgency(after.line)) for row, after in pairwise(rows)]
+        is_whole = bool(high) and sum(high.values()) + sum(gaps) <= self.size.height and self.size.width >= NARROW
+        return [*gaps, 0] if is_whole else None

@@ -28,8 +28,8 @@ from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
-from tui_tasks.tui.screens.digest_rows import LOUD, DigestRow, DigestRows
+from tui_tasks.tui.rows.row_list import RowMoves
+from tui_tasks.tui.screens.digest_rows import LOUD, DigestList, DigestRow, DigestRows
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine, Group
@@ -74,7 +74,7 @@ class DigestScreen(Overlay):
         self._late: list[DigestLine] = []
         self._is_reading = False
         self._drawing = DigestRows(context)
-        self.window = VirtualList(context, self._drawing, id="digest")
+        self.window = DigestList(context, self._drawing)
         self._head = ScreenHead(context, self._title, id="digest", kinds=self._kinds_above, counts=self._counts)
         self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
         self.controllers = (RowMoves(lambda: self.window),)

@@ -46,16 +46,17 @@ _TASK: Final = 100
 _JOB: Final = 24
 _LEAST_TASK: Final = 12
 _LEAST_JOB: Final = 8
+_NONE: Final = "no task is ready"
 
 
-def _steps(task: int) -> Iterator[_Step]:
+def _steps(task: int, least: int = _LEAST_TASK) -> Iterator[_Step]:
     """Yield what to show beside a task's name of so many cells, the most first.
 
-    The file gives way first, then the names, the task's down to a word before the job's, and last the job.
+    The file gives way first, then the names, the task's down to `least` cells before the job's, and last the job.
     """
     yield _Step(task, _JOB, has_file=True)
-    yield from (_Step(cells, _JOB) for cells in range(task, _LEAST_TASK, -1))
-    yield from (_Step(min(task, _LEAST_TASK), job) for job in range(_JOB, _LEAST_JOB - 1, -1))
+    yield from (_Step(cells, _JOB) for cells in range(task, least, -1))
+    yield from (_Step(min(task, least), job) for job in range(_JOB, _LEAST_JOB - 1, -1))
     yield from (_Step(cells, 0) for cells in range(task, 5, -1))
     yield from (_Step(0, 0), _Step(0))
 
@@ -99,13 +100,18 @@ class TopLine(FrameLine):
         room, task = width - title - 1, context.state.next_task
         if context.link.as_of is not None:
             return [(f"{as_of_words(context, context.link.as_of, room - 2)} ", "$state-overdue")]
+        if task is not None:
+            steps = _steps(min(room, cell_len(one_line(task.name, _TASK))))
+        else:
+            cells = [cell_len(each) for each in self._none()]
+            steps = _steps(cells[0], cells[-1])
         ways = (
             [
                 *self._place(has_file=step.has_file),
                 *self._next_task(step.task),
                 *self._next_job(step.job, is_short=width < WIDE and (step.job or 0) < _JOB),
             ]
-            for step in _steps(min(room, cell_len(one_line(task.name, _TASK))) if task is not None else _LEAST_TASK)
+            for step in steps
         )
         fitting = (parts for parts in ways if _size(parts) <= room)
         return [*next(fitting, self._place(has_file=False)), (" ", "")]
@@ -128,16 +134,22 @@ class TopLine(FrameLine):
         return parts
 
     def _next_task(self, cells: int) -> list[Part]:
-        """Return the task that is suggested next, or that none of those that are left can start; its name takes up to
-        so many cells, 0: none.
+        """Return the task that is suggested next, or that none of those that are left can start, and why; its name, or
+        that, takes up to so many cells, 0: none.
         """
         task = self.context.state.next_task
         if task is None:
             is_left = any(home.pending for home in self.context.state.of_project)
-            return [("  no task is ready" if cells else "  next none", "$muted")] if is_left else []
+            words = next((each for each in self._none() if cell_len(each) <= cells), _NONE if cells else "next none")
+            return [(f"  {words}", "$muted")] if is_left else []
         ascii_only = self.context.ascii_only
         name = _cut(task.name, cells, ascii_only=ascii_only)
         return [("  next ", "$muted"), (f"#{task.number}{' ' * bool(name)}{name}", "")]
+
+    def _none(self) -> Sequence[str]:
+        """Return that no task is ready, and why, the longest first."""
+        why = self.context.state.why_none_next
+        return [f"{_NONE}: {why}", f"none ready: {why}"] if why else [_NONE]
 
     def _next_job(self, cells: int | None, *, is_short: bool) -> list[Part]:
         """Return the next job that is due, and when; its name takes up to so many cells, 0: none; None: no job.

@@ -193,6 +193,23 @@ def why_none(
     return reasons[0] + (f"; nor is there anything in {more} other list{'s' * (more > 1)}" if more else "")
 
 
+def why_none_briefly(db: Database, project: str | None) -> str:
+    """Return in few words why nothing that is pending can start: `#6 waits for #5`; empty if that is not known."""
+    homes = [home for home in task_queries.lists(db, project) if home.pending and not home.archived]
+    tasks = [
+        task
+        for home in homes[:_MAX_LISTS]
+        for task in task_queries.tasks_of_status(db, home.id, "pending", _MAX_LOOKED_AT // _MAX_LISTS)
+    ]
+    for task in tasks:
+        if (on := _waits_for(db, task)) is not None:
+            return f"#{task.number} waits for #{on.number}"
+    held = [task for task in tasks if task.held]
+    if held and len(held) == sum(home.pending for home in homes):
+        return "all are held" if len(held) > 1 else f"#{held[0].number} is held"
+    return ""
+
+
 def _why(db: Database, home: TaskList, agent: str | None, *, claimable: bool, is_confined: bool = False) -> str:
     if claimable and agent is not None and not takes_more(db, home, agent):
         first = task_queries.in_progress_for(db, home.id, agent)
