@@ -57,7 +57,7 @@ def test_every_shared_option_may_stand_before_any_command(tmp_path, capsys) -> N
     before = ["--db", db, "--no-scheduler", "--ascii", "--project", ""]
     assert main([*before, "--agent", "bob", "--list", "work", "add", "one", "--new"]) == 0
     assert main([*before, "--agent", "bob", "--list", "work", "ls"]) == 0
-    assert "#1 p  one  [work, bob, " in capsys.readouterr().out
+    assert "#1 p  one  [work, by bob, now" in capsys.readouterr().out
 
 
 def test_a_later_option_wins_over_an_earlier_one(tmp_path, capsys) -> None:
@@ -67,7 +67,7 @@ def test_a_later_option_wins_over_an_earlier_one(tmp_path, capsys) -> None:
         == 0
     )
     assert main(["ls", "--db", db, "--list", "late"]) == 0
-    assert "one  [late, shell, " in capsys.readouterr().out
+    assert "one  [late, by shell, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 
 from tests.contract.client import DEADLINE, ROOT, Agent, environment, terminal_input
 from tests.docs.transcripts import Block, Names, blocks, do_as_human, value
+from tui_tasks.settings import paths
 
 PAGES = [ROOT / "README.md", ROOT / ".github" / "CONTRIBUTING.md", *sorted((ROOT / "tui_tasks" / "docs").glob("*.md"))]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
@@ -98,6 +99,8 @@ def test_the_first_day_goes_as_its_page_shows(tmp_path: Path) -> None:
     assert len(days) > 5
     for block in days:
         folder = hold(block, names, env, folder)
+    (settings,) = tmp_path.rglob("tui-tasks/config.toml")
+    assert list(paths.findings_on_private_settings(settings)) == [], "doctor calls these problems"
 
 
 def test_the_first_day_installs_the_program_as_the_readme_does() -> None:

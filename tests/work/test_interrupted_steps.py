@@ -58,6 +58,7 @@ def test_cleaning_removes_what_ended_work_left_and_keeps_what_is_in_no_commit(
     store.commit(
         DiscardWork(work.uid, git(worktree(store), "rev-parse", "HEAD")), actor="human", now=clock.forward(SECOND)
     )
+    assert list(interrupted_steps.orphans(store)) == [], "discarded work is kept on purpose"
     assert interrupted_steps.clean(store, (), clock()) == [f"removed {worktree(store)}"]
     assert not worktree(store).exists()
     assert git(repo, "log", "-1", "--format=%s", work.branch) == "Add b"

@@ -76,7 +76,7 @@ def orphans(store: Store) -> Iterator[str]:
         if intent is not None and merge_steps.is_cut_off(intent):
             what = {"merge": "merge", "undo": "undo", "clean": "clean-up"}[intent.step]
             yield f"work of {work.agent}: its {what} was interrupted; `tui-tasks work ls` continues it"
-        elif work.state in ("merged", "discarded", "failed") and work.makes_worktree and Path(work.worktree).is_dir():
+        elif work.state in ("merged", "failed") and work.makes_worktree and Path(work.worktree).is_dir():
             yield f"worktree {work.worktree}: its work is {work.state}; `tui-tasks work clean` removes it"
     data = Path(data_folder(store.path))
     for folder in sorted((*data.glob("worktrees/*/*"), *data.glob("proofs/*"))):

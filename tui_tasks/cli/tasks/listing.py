@@ -228,7 +228,8 @@ def _line(
     style = look(
         needs.look if needs.is_for_you else waits if task.blocked and task.status == "pending" else task.status
     )
-    who = needs.words or ("you" if task.who == vocab.HUMAN else agent_names.display_name(task.who, 16))
+    name = "you" if task.who == vocab.HUMAN else agent_names.display_name(task.who, 16)
+    who = needs.words or (f"@{name}" if task.agent else f"by {name}")
     when = ago(task_queries.aged_from(task), now)
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
     text += "".join(f", {words}" for words in facts)
