@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.core.job_steps import Jobs
+from tests.started import DEADLINE
 from tests.tui.driving import (
     SIZES,
     agents_line,
@@ -51,6 +52,7 @@ from tui_tasks.tui.agents import fleet_rows
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.keys import key_queue
 
 
 @pytest.fixture
@@ -671,7 +673,9 @@ async def test_the_rules_of_a_list_are_not_changed_where_it_is_not_on_screen(pla
         assert "no list is on screen" not in said(app)
 
 
-async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_pause(people, make_app):
+async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_pause(people, make_app, monkeypatch):
+    # The g would move once no other letter comes for so long.
+    monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", DEADLINE)
     app = make_app(people.path)
     now = [0.0]
     app.key_queue.clock = lambda: now[0]
