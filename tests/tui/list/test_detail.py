@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import by_agent, lines, opened, press, shown, until
+from tests.tui.driving import by_agent, lines, opened, place, press, shown, until
 from tests.tui.plan import MINUTE, NOW
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
@@ -80,11 +80,20 @@ async def test_the_detail_has_the_lines_that_the_rows_leave_and_gives_them_back(
         assert app.pane.row_list.cursor == plan[5]
 
 
-async def test_below_a_list_an_empty_line_parts_the_log_and_the_words_of_a_task_where_there_is_room(app, plan):
+async def test_below_a_list_the_words_of_a_task_stand_beside_its_log(app, plan):
     async with opened(app, (120, 40)) as pilot:
         app.navigation.go_to(plan[5])
         await press(app, pilot)
-        at = next(y for y, line in enumerate(lines(app)) if "JWT middleware, login" in line)
+        column, at = place(app, "JWT middleware, login")
+        assert place(app, "20:15  running tests 14/22") == (1, at) and column >= 50
+        assert place(app, "Blocks  #6") == (column, at + 3), "an empty line parts them"
+
+
+async def test_below_a_list_that_is_not_wide_an_empty_line_parts_log_and_words(app, plan):
+    async with opened(app, (99, 48)) as pilot:
+        app.navigation.go_to(plan[5])
+        await press(app, pilot)
+        at = place(app, "JWT middleware, login")[1]
         assert lines(app)[at - 1].strip() == "" and "started" in lines(app)[at - 2]
 
 

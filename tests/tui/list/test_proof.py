@@ -63,7 +63,7 @@ async def test_a_failed_check_needs_you_and_is_gone_to(plan, make_app, report):
         app.context.link.catch_up()
         await pilot.pause()
         assert app.context.state.unproven == [plan[5]]
-        assert re.search(r"\? #5  Ship auth flow: ✗ tests failed +claude-1 +now$", shown(app), re.MULTILINE)
+        assert re.search(r"✗ #5  Ship auth flow: tests failed +claude-1 +now$", shown(app), re.MULTILINE)
         app.context.navigation.go_to(plan[1])
         for _ in range(before + app.state.failed + 1):
             await settle(pilot, "exclamation_mark")

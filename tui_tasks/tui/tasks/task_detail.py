@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
@@ -21,6 +22,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.layout import WIDE
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
@@ -44,6 +46,12 @@ _COMPARED = 20
 # Of a question that waits no more, and of its answer.
 _LINES_OF_CLOSED = 3
 MAX_TAGS = 20
+# The most log entries and lines of the description in a place of a few lines.
+_LOG_IN_BRIEF = 8
+_WORDS_IN_BRIEF = 8
+# In cells: the room from which these stand side by side, and the least between them.
+_TWO_COLUMNS = WIDE - 2
+_BETWEEN = 4
 
 
 class TaskDetails:
@@ -130,14 +138,33 @@ class DetailText(TextDrawing):
         empty line between these parts where all of it has room.
         """
         waits = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
-        log = self._log(details, details.log[:8], room)
-        words = self._words(details.task, details.task.description, room)[:8] if details.task.description else []
-        around = [*self._neighbours("After", details.after, room), *self._neighbours("Blocks", details.blocks, room)]
         closed = [line for ask in details.closed_asks[:1] for line in self._closed(ask, room)]
-        parts = [waits + self._standstill(details, room), closed, log, words, [line for line in around if line]]
-        parts = [part for part in parts if part]
-        has_room = sum(map(len, parts)) + len(parts) - 1 <= height
-        return [line for at, part in enumerate(parts) for line in ([(), *part] if at and has_room else part)]
+        parts = [waits + self._standstill(details, room), closed]
+        left = height - sum(len(part) + 1 for part in parts if part)
+        if both := self._side_by_side(details, room, left):
+            parts.append(both)
+        else:
+            parts += [self._log(details, details.log[:_LOG_IN_BRIEF], room), *self._about(details, room)]
+        return _spaced(parts, height)
+
+    def _about(self, details: TaskDetails, room: int) -> list[list[Drawn]]:
+        """Return the beginning of the description, and the tasks around it."""
+        words = self._words(details.task, details.task.description, room) if details.task.description else []
+        around = [*self._neighbours("After", details.after, room), *self._neighbours("Blocks", details.blocks, room)]
+        return [words[:_WORDS_IN_BRIEF], [line for line in around if line]]
+
+    def _side_by_side(self, details: TaskDetails, room: int, height: int) -> list[Drawn]:
+        """Return the newest log entries, and the rest at their right; nothing where there is one of them alone, or no
+        room for both.
+        """
+        if room < _TWO_COLUMNS:
+            return []
+        column = room // 2
+        left = self._log(details, details.log[:_LOG_IN_BRIEF], column - _BETWEEN)
+        right = _spaced(self._about(details, room - column), height)
+        if not left or not right or max(len(left), len(right)) > height:
+            return []
+        return list(_beside(left, right, column))
 
     def _standstill(self, details: TaskDetails, room: int) -> list[Drawn]:
         """Return that its agent has left, is silent or suspended."""
@@ -370,6 +397,20 @@ def _closed_asks(db: Database, task: TaskLine) -> list[Ask]:
     from tui_tasks.core.read.agents import asked_tasks  # most tasks go without
 
     return asked_tasks.about_task(db, recent, task.uid)[:MAX_CLOSED]
+
+
+def _spaced(parts: Sequence[list[Drawn]], height: int) -> list[Drawn]:
+    """Return the lines of parts, an empty one between them where all of it has room."""
+    parts = [part for part in parts if part]
+    has_room = sum(map(len, parts)) + len(parts) - 1 <= height
+    return [line for at, part in enumerate(parts) for line in ([(), *part] if at and has_room else part)]
+
+
+def _beside(left: Sequence[Drawn], right: Sequence[Drawn], column: int) -> Iterator[Drawn]:
+    """Yield lines with those of another text from a column on."""
+    for line, other in zip_longest(left, right, fillvalue=()):
+        blank = " " * (column - sum(cell_len(text) for text, _ in line))
+        yield [*line, (blank, ""), *other] if other else line
 
 
 def _line(text: str, style: str) -> Drawn:
