@@ -442,9 +442,12 @@ async def test_y_counts_the_files_that_were_not_opened_in_the_version_that_is_ac
         await settle(pilot, "y")
         assert "Accept the work on #9" in shown(app) and "not opened" not in shown(app)
         await settle(pilot, "escape")
+        before, elsewhere = screen.version, screen.files.cursor
         commit(place.tree, "Moved", src__keys_py="moved\n")
         screen.read_again()
-        await until(pilot, lambda: screen.unopened > 0)
+        await until(pilot, lambda: screen.version != before)
+        assert elsewhere != "src/keys.py"
+        assert screen.unopened == 1, "the other file is as it was when it was opened"
         await settle(pilot)
         await pilot.app.workers.wait_for_complete()
 

@@ -120,7 +120,7 @@ class ReviewScreen(Overlay):
         self.controllers = (ReviewActions(self), SideMoves(self))
         self._texts = DiffCache()
         # The files of which the diff was on screen, in the version that is shown.
-        self._opened: set[str] = set()
+        self._opened: dict[str, bytes] = {}
         self._shown: tuple[object, ...] = ()
         self._counted: object = None
         self._has_read = False
@@ -175,7 +175,8 @@ class ReviewScreen(Overlay):
     @property
     def unopened(self) -> int:
         """How many of the files have not had their diff on screen, as they are now."""
-        return sum(row.change is not None and row.key not in self._opened for row in self._file_rows.rows)
+        changes = ((row.key, row.change) for row in self._file_rows.rows if row.change is not None)
+        return sum(self._opened.get(key) != change.versions for key, change in changes)
 
     @property
     def change(self) -> FileChange | None:
@@ -246,7 +247,6 @@ class ReviewScreen(Overlay):
         self.facts = msgspec.structs.replace(self._facts_of(work), review=review, checks=checks, problem=problem)
         if self.version != before:
             self._texts.clear()
-            self._opened.clear()
         self._draw()
 
     def _draw(self) -> None:
@@ -435,9 +435,9 @@ class ReviewScreen(Overlay):
     def _note_painted(self) -> None:
         if self.is_active and self.is_open:
             self.reading.painted(self.version, to_end=False)
-            key = self.files.cursor
-            if key is not None and key in self._texts and self.diff.size:
-                self._opened.add(key)
+            row = self.files.row
+            if row is not None and row.change is not None and row.key in self._texts and self.diff.size:
+                self._opened[row.key] = row.change.versions
 
     def on_screen_resume(self) -> None:
         """Note what can be read again, and read what was changed at a terminal meanwhile."""

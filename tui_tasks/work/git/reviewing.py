@@ -31,6 +31,7 @@ class FileChange(NamedTuple):
         status: A, M, D, R, C or T, as git has them.
         insertions: lines; None of a binary file. The same holds for `deletions`.
         is_committed: whether the worktree has it as HEAD has it; else it is not committed.
+        versions: git's modes and ids of the file before and after.
     """
 
     path: str
@@ -39,6 +40,7 @@ class FileChange(NamedTuple):
     insertions: int | None
     deletions: int | None
     is_committed: bool
+    versions: bytes = b""
 
     @property
     def name(self) -> str:
@@ -257,7 +259,7 @@ def _counted(printed: bytes) -> dict[str, FileChange]:
             is_moved = status in "RC"
             path = os.fsdecode(fields[at + 1 + is_moved])
             old_path = os.fsdecode(fields[at + 1]) if is_moved else None
-            files[path] = FileChange(path, old_path, status, 0, 0, True)
+            files[path] = FileChange(path, old_path, status, 0, 0, True, head)
             at += 2 + is_moved
             continue
         added, deleted, name = head.split(b"\t", 2)
