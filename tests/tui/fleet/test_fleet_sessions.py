@@ -618,8 +618,17 @@ async def test_a_program_without_hooks_has_no_turn_to_end_and_finishes_with_its_
             await settle(pilot, "A")
             await go_to(pilot, "robot-1")
             assert "End turn" not in shown(app).splitlines()[-1]
+            app.key_queue.clock = itertools.count(step=60).__next__  # each key is pressed after a pause
             await settle(pilot, "x")
-            assert said(app).endswith("robot-1 has no hooks: it hears nothing. : discard on its task ends it.")
+            assert said(app).endswith("robot-1 has no hooks: it hears nothing. : discard ends it.")
+            await settle(pilot, "m", *"hello", "enter")
+            no_hooks = "it next calls a tool of tui-tasks: its program has no hooks"
+            assert said(app) == f"Queued: robot-1 reads it when {no_hooks}."
+            await settle(pilot, "P", "enter")
+            assert "is paused: its calls to tui-tasks are refused, but it works on" in said(app)
+            await settle(pilot, "P", *named("discard"))
+            assert "Discard the work of robot-1 on #9?" in shown(app)
+            await settle(pilot, "escape")
         store.commit(EditTask(plan[9], {"status": "done"}), actor="robot-1", now=NOW)
         store.commit(EndSession("robot-1", "its process has ended"), actor="system", now=NOW)
         (robot,) = (one for one in fleet.everyone(store.db, 0) if one.name == "robot-1")

@@ -183,13 +183,18 @@ async def test_the_form_of_a_start_that_is_refused_stands_there_again_as_it_was_
         raise Conflict("no agent was started: this folder is in no git repository")
 
     monkeypatch.setattr(starting.Starter, "start", refuse)
+    work = begun(plan, 8, "codex")
+    with Store(plan.path) as store:
+        store.commit(FailWork(work.uid, "codex-2 ended with exit 3"), actor="system", now=NOW)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])
-        await settle(pilot, "W", "tab", "c", "down", "left", "down", *"base:next now", "enter")
+        await settle(pilot, "W")
+        assert "Program   codex  ✗ codex-2 ended with exit 3" in shown(app)
+        await settle(pilot, "tab", "c", "down", "left", "down", *"base:next now", "enter")
         await until(pilot, lambda: "in no git repository" in said(app))
         assert isinstance(app.screen, StartForm)
-        assert "codex" in shown(app) and "this checkout" in shown(app) and "base:next now" in shown(app)
+        assert "Program   claude" in shown(app) and "this checkout" in shown(app) and "base:next now" in shown(app)
         await settle(pilot, "x")
         assert app.screen.query_one("#answer").value == "base:next nowx"
         await settle(pilot, "escape")
@@ -360,7 +365,10 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
         assert any("robot-1" in line and "failed" in line and BOOM in line for line in lines(app))
         while app.screen.agent_here() != "robot-1":
             await settle(pilot, "j")
-        assert "s Give back  Space Peek  Enter Terminal" in lines(app)[-1]
+        assert "W Work  s Give back  Space Peek  Enter Terminal" in lines(app)[-1]
+        await settle(pilot, "W")
+        assert "Start an agent on “Backup restore drill”" in shown(app)
+        await settle(pilot, "escape")
         assert "Message" not in lines(app)[-1] and "Pause" not in lines(app)[-1]
 
 

@@ -114,7 +114,7 @@ def _review_json(review: Review, checks: Sequence[Check]) -> dict[str, Any]:
         "version": review.version,
         "head": review.head,
         "tree": review.tree,
-        "files": [{**one._asdict(), "is_binary": one.is_binary} for one in review.files],
+        "files": [one.to_json() for one in review.files],
         "commits": [one._asdict() for one in review.commits],
         "conflicts": review.conflicts,
         "notes": review.notes,

@@ -26,7 +26,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents.request_text import DENY, allows, always_text, is_whole
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import hooks_folder, programs
+from tui_tasks.hooks import PROGRAMS, hooks_folder, programs
 from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.replies import answer_pipes, message_folders
 from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
@@ -66,13 +66,15 @@ def reads_when(
     `is_prompted`: whether a screen prompts it in its terminal (see `work_queries.is_prompted`).
     """
     if state == session_queries.GONE:
-        return f"an agent connects as {agent}" if program is None else "its session is resumed"
+        return "its session is resumed" if program in PROGRAMS else f"an agent connects as {agent}"
     if state == session_queries.STOPPED:
         return "its process continues"
     at_rest = state in ("idle", "interrupted", "failed")
     # A process that follows the database gives it to `codex queue`.
     if program in (None, "opencode") or (at_rest and has_screen and (program == "codex" or is_prompted)):
         return None
+    if program not in PROGRAMS:
+        return "it next calls a tool of tui-tasks: its program has no hooks"
     if at_rest:
         return "it is prompted next" + (", or a screen is opened" if program == "codex" else "")
     return "its next tool starts or ends, or its turn ends"

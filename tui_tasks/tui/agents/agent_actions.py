@@ -16,6 +16,7 @@ from tui_tasks.core.operations import TakeBack, Undo
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read.agents.session_queries import GONE
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text.safe import safe_line
@@ -65,7 +66,7 @@ async def send_message(context: Context, name: str, text: str) -> None:
     await context.link.commit(SendMessage(name, text))
     member = next((one for one in context.state.members if one.name == name), None)
     session, state = (member.session, member.state) if member is not None else (None, "gone")
-    if session is not None and state in ("paused", "stuck"):
+    if session is not None and (state in ("paused", "stuck") or session.state == GONE):
         state = session.state
     program = session.program if session is not None else None
     is_prompted = work_queries.is_prompted(context.db, name)
@@ -242,7 +243,16 @@ class AgentActions(Controller):
         why = await context.ask(dialog)
         if why is not None:
             await context.link.commit(PauseAgent(name, why.strip() or "the human has paused you"))
-            context.say(f"{shown} is paused. {key} resumes it.")
+            context.say(f"{shown} is paused{self._but_works_on(name)}. {key} resumes it.")
+
+    def _but_works_on(self, name: str) -> str:
+        """Return what a pause does to an agent whose program has no hooks; empty for others."""
+        member = next((one for one in self._context.state.members if one.name == name), None)
+        if member is None or member.session is None or member.session.state == GONE:
+            return ""
+        if agent_text.has_hooks(member.session):
+            return ""
+        return ": its calls to tui-tasks are refused, but it works on, as its program has no hooks"
 
 
 async def take_back(context: Context, changes: Sequence[int], what: str = "") -> None:

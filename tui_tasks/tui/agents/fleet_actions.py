@@ -13,6 +13,7 @@ from tui_tasks.core.read import job_queries, work_queries
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.rules.agents.request_text import allows
+from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.text.safe import safe_line
@@ -48,6 +49,8 @@ class FleetActions(Controller):
     def why_not(self, action: Action) -> str | None:
         """Names what the agent under the cursor lacks or cannot do."""
         member = self._fleet.member
+        if action.id in ("work_start", "work_end"):
+            return self._why_no_work(action.id)
         if action.needs != "agent":
             return None
         if member is None:
@@ -64,16 +67,47 @@ class FleetActions(Controller):
                 return Sentence(f"{name} is {member.state}: it has no turn to end.")
             if not agent_text.has_hooks(member.session):
                 key = self._context.keymap.key_of("palette")
-                end = f" {key} discard on its task ends it." if self._work_here() is not None else ""
+                end = f" {key} discard ends it." if self._live_work() is not None else ""
                 return Sentence(f"{name} has no hooks: it hears nothing.{end}")
         if action.id == "agent_give_back" and self._task_to_give_back() is None:
             return f"{name} has no task"
         return why_not_yet(member.name) if action.writes and not self._fleet.has_stood() else None
 
-    def _work_here(self) -> Work | None:
-        """Return the work on which the agent under the cursor was started."""
+    def _why_no_work(self, action: str) -> str | None:
         member = self._fleet.member
-        return work_queries.of_agent(self._context.db, member.name) if member is not None else None
+        if member is None:
+            return "no agent here"
+        name, task = agent_text.who(member.name, 30), self._task_to_give_back()
+        if action == "work_end" and self._live_work() is None:
+            return f"{name} is at no work that was started here"
+        if action == "work_start" and (task is None or task.deleted):
+            return f"{name} has no task"
+        return None if self._fleet.has_stood() else why_not_yet(member.name)
+
+    def _live_work(self) -> Work | None:
+        """Return the work on which the agent under the cursor was started, unless it is over."""
+        member = self._fleet.member
+        work = work_queries.of_agent(self._context.db, member.name) if member is not None else None
+        return work if work is not None and work.state in LIVE_WORK else None
+
+    @override
+    def title(self, action: Action) -> str:
+        """An agent is started on the task of the one under the cursor."""
+        return "Start another agent on its task" if action.id == "work_start" else super().title(action)
+
+    async def do_work_start(self) -> None:
+        """Start another agent on the agent's task, or on the one at which it failed."""
+        if (task := self._task_to_give_back()) is not None:
+            await work_actions.start(self._context, [task.uid], lambda: self._fleet.is_active)
+
+    async def do_work_end(self) -> None:
+        """Discard the agent's work, once confirmed; undo brings it back."""
+        from tui_tasks.tui.work import review_actions
+
+        work = self._live_work()
+        done = await review_actions.discard(self._context, work) if work is not None else None
+        if done is not None:
+            self._context.say(done)
 
     async def do_agent_stop(self) -> None:
         """End its turn, with a message of why."""
@@ -283,7 +317,8 @@ def fleet_hints(fleet: Fleet) -> Sequence[Hint]:
     peek = ("agent_peek",) if is_ours else ()
     log = hint("agent_log", "Review" if fleet.to_review is not None else "Terminal" if is_ours else "")
     first = map(hint, ("seen", "back", *(() if has_ended else ("agent_message",))))
-    return *hints, *first, *pause, *map(hint, (*back, *stop, *peek)), log, hint("help")
+    start = ("work_start",) if has_ended else ()
+    return *hints, *first, *pause, *map(hint, (*start, *back, *stop, *peek)), log, hint("help")
 
 
 def _answer_hints(fleet: Fleet, view: AskView, keys: Sequence[str]) -> Sequence[Hint]:

@@ -300,7 +300,7 @@ ACTIONS: Final[dict[str, Action]] = {
             verb="write",
         ),
         _w(
-            "tasks",
+            "tasks agents",
             "work_start",
             "W",
             "Start an agent on the task, or on all that are marked",
@@ -328,7 +328,7 @@ ACTIONS: Final[dict[str, Action]] = {
             word="bring back",
         ),
         _w(
-            "tasks",
+            "tasks agents",
             "work_end",
             "",
             "Discard the task's work, and end its agent",
@@ -575,7 +575,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "enter",
             "The agent's work if it is ready, else its terminal, else its log",
             "Its log",
-            help="attach",
+            help="attach review merge diff",
             needs="agent",
             verb="open",
         ),

@@ -52,6 +52,12 @@ class FileChange(NamedTuple):
         """Whether its lines cannot be counted."""
         return self.insertions is None
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the shell shows it."""
+        members = self._asdict() | {"is_binary": self.is_binary}
+        del members["versions"]
+        return members
+
 
 class CommitLine(NamedTuple):
     """A commit of the work: its id, author, time in seconds since the epoch, and first line."""
