@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import START
 from tests.work.repositories import Place, commit, git, make, write
 from tui_tasks.cli.main import main
+from tui_tasks.cli.supervise import screen_program
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import DiscardWork, FailWork, ReportWork, RunWork, StartWork
 from tui_tasks.core.read import work_queries
@@ -249,6 +250,13 @@ def test_without_a_name_the_work_that_goes_on_is_meant_and_then_the_one_that_was
     assert run(f"work merge 1 {seen(place)}")[0] == 0
     assert json.loads(run("work show 1 --json")[1])["agent"] == "claude-1"
     assert run("work restore 1")[:2] == (0, "taken out of main again; back for review\n")
+
+
+def test_a_quit_says_how_many_agents_run_on_and_how_to_see_and_end_one(run: Run, database: Path) -> None:
+    how = "`tui-tasks work ls` lists it, `work discard N` ends it."
+    assert screen_program.still_running(str(database)) == f"1 agent still runs: {how}"
+    assert run("work discard 1")[0] == 0
+    assert screen_program.still_running(str(database)) == ""
 
 
 def test_the_task_of_an_agent_that_failed_says_in_listings_who_has_skipped_it(run: Run, database: Path) -> None:

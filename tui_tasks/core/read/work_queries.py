@@ -232,6 +232,16 @@ def count_busy(db: Database) -> int:
     return int(counted.fetchone()[0])
 
 
+def count_running(db: Database) -> int:
+    """Return how many agents of unfinished work run on this machine, also those that have nothing to do."""
+    counted = db.sql(
+        "SELECT count(*) FROM work JOIN session ON session.uid = work.agent"
+        f" WHERE work.state IN ({_LIVE}) AND work.machine = ? AND session.state <> 'gone'",
+        (db.machine,),
+    )
+    return int(counted.fetchone()[0])
+
+
 def has_any(db: Database) -> bool:
     """Return whether an agent was ever started on a task."""
     return db.sql("SELECT 1 FROM work LIMIT 1").fetchone() is not None
