@@ -68,7 +68,8 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     can_edit = view.is_permission and (view.ask.request or {}).get("program") == "claude"
     more = [*(["ask_always"] if view.always else []), *(["ask_edit"] if can_edit else [])]
     answers = [hint(key, answer_word(view, key)) for key in answer_keys(view)]
-    return *pick, *answers[:1], *map(hint, more), *answers[1:], *map(hint, ("ask_reply", *before, "ask_later", "back"))
+    reply = hint("ask_reply", "Deny, say why" if view.is_permission else "")
+    return *pick, *answers[:1], *map(hint, more), *answers[1:], reply, *map(hint, (*before, "ask_later", "back"))
 
 
 def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
