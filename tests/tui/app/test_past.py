@@ -232,10 +232,15 @@ async def test_an_agent_whose_last_connection_had_ended_is_gone_and_the_line_of_
         assert "▲ 0 stuck" in counts_line(app) and "◐ claude-1 #5" in agents_line(app)
 
 
-async def test_a_small_screen_tells_the_moment_in_its_first_line(plan: Plan, look: Look) -> None:
-    seq = newest(plan)
-    async with opened(look(seq), (40, 12)) as pilot:
-        assert head(pilot.app).startswith(f" 20:15 entry {seq} ")
+@pytest.mark.parametrize(
+    ("size", "moment"),
+    [((40, 12), "was 20:15:02"), ((80, 24), "was Sat 21 Nov 20:15:02")],
+)
+async def test_the_first_line_tells_the_moment_to_the_second(
+    plan: Plan, look: Look, size: tuple[int, int], moment: str
+) -> None:
+    async with opened(look(newest(plan)), size) as pilot:
+        assert moment in head(pilot.app) and "entry" not in head(pilot.app)
 
 
 async def test_the_log_that_is_exported_ends_with_what_is_shown(

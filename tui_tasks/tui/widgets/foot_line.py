@@ -81,20 +81,19 @@ class GroupLine(FrameLine):
 
 
 def as_of_words(context: Context, as_of: Moment, room: int) -> str:
-    """Return the moment of the past that is shown and its last entry, as far as there is room.
+    """Return the moment of the past that is shown, with its last entry where all has room.
 
-    From `auth.db  as it was Sun 22 Nov 18:00:03, journal entry 114` down to `18:00 entry 114`.
+    From `auth.db  as it was Sun 22 Nov 18:00:03, journal entry 114` down to `was 18:00:03`.
     """
-    when, entry = moment(as_of.instant, context.clock.zone), f"entry {as_of.seq:,}"
+    when = moment(as_of.instant, context.clock.zone)
     seconds = f"{when}:{as_of.instant // SECOND % 60:02}"
     name = safe_line(context.link.name, 24)
     words = [
-        f"{name}  as it was {seconds}, journal {entry}",
-        f"{name}  as it was {seconds}, {entry}",
-        f"{name} was {when}, {entry}",
-        f"as it was {when}, {entry}",
-        f"was {when}, {entry}",
-        f"{when.rpartition(' ')[2]} {entry}",
+        f"{name}  as it was {seconds}, journal entry {as_of.seq:,}",
+        f"{name}  as it was {seconds}",
+        f"{name} was {seconds}",
+        f"was {seconds}",
+        f"was {seconds.rpartition(' ')[2]}",
     ]
     return next((one for one in words if cell_len(one) <= room), words[-1])
 
