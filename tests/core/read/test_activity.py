@@ -51,6 +51,16 @@ def test_one_with_a_task_that_falls_silent_is_stuck_until_it_says_something(talk
     assert kinds(store, clock) == {}
 
 
+def test_a_task_that_a_person_starts_in_a_shell_is_its_agents_work_once_the_agent_has_touched_it(talk, store, clock):
+    uid = add(talk)
+    changes = {"agent": "robin", "status": "in_progress"}
+    store.commit(EditTask(uid, changes), actor="shell", now=clock())
+    clock.forward(LIMITS.silent)
+    assert activity.working(store.db) == {} and kinds(store, clock) == {}
+    talk.ok("tasklist:log_task_progress", {"agent": "robin"}, uid=uid, message="mine")
+    assert list(activity.working(store.db)) == ["robin"]
+
+
 def test_what_it_says_of_itself_counts_for_nothing(talk, store, clock):
     """A task in and out of progress is one, however cheerful the log."""
     uid = add(talk)

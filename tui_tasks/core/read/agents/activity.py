@@ -155,9 +155,14 @@ def in_progress(db: Database) -> Iterator[TaskLine]:
 
 
 def working(db: Database) -> dict[str, TaskLine]:
-    """Return the task in progress of each agent, by agent name; of several the one that was touched last."""
+    """Return the task in progress of each agent, by agent name; of several the one that was touched last.
+
+    A task that a person has started in a shell is no work of its agent before that has touched it.
+    """
     tasks: dict[str, TaskLine] = {}
     for task in in_progress(db):
+        if (task.status_by, task.updated_by) == (vocab.SHELL, vocab.SHELL):
+            continue
         if task.who not in tasks or task.updated_at > tasks[task.who].updated_at:
             tasks[task.who] = task
     return {who: task for who, task in tasks.items() if who not in vocab.RESERVED_AGENTS}
