@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from tui_tasks import __version__
 from tui_tasks.cli.command_table import COMMANDS, DAILY, EXAMPLES, SCREEN, Command
@@ -16,6 +16,19 @@ _EPILOG = (
     "JSON lines on standard input are an agent's control channel; the screen stays on the terminal.\n\n"
     "Exit status: 0 done, 1 refused, 2 wrong usage, 130 interrupted."
 )
+
+
+_OTHER_WORDS: Final = {"add": "new", "create": "new", "delete": "rm", "remove": "rm", "modify": "edit"}
+"""Words for actions that other commands, or other programs, have."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Names the action that a word means which is none here."""
+
+    def error(self, message: str) -> NoReturn:
+        word = message.partition("invalid choice: '")[2].partition("'")[0]
+        meant = _OTHER_WORDS.get(word)
+        super().error(f"{message}: did you mean {meant}?" if meant and f"'{meant}'" in message else message)
 
 
 class _HelpFormatter(argparse.HelpFormatter):
@@ -82,7 +95,7 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
     Only the named command gets its arguments, or all commands with `whole`: declaring arguments imports the command's
     modules, which takes longer than most commands run.
     """
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog="tui-tasks",
         formatter_class=help_format,
         description="A human and AI agents work on the same live tasks, in a terminal.",
@@ -103,7 +116,7 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
     return made
 
 
-def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], command: Command, *, declares: bool) -> None:
+def _add(commands: argparse._SubParsersAction[_Parser], command: Command, *, declares: bool) -> None:
     # `call` prints its own help, with the tools.
     added = commands.add_parser(
         command.name,

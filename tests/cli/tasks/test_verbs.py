@@ -774,6 +774,12 @@ def test_a_refusal_says_what_to_do(tmp_path: Path, capsys, line: str, status: in
     assert told in capsys.readouterr().err
 
 
+def test_an_action_by_the_word_of_another_command_is_named(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["jobs", "add", "Audit", "Read"])
+    assert capsys.readouterr().err.endswith(": did you mean new?\n")
+
+
 def test_ls_takes_what_is_not_to_be_listed_as_it_is_typed(tmp_path: Path, capsys) -> None:
     for words in ("one #auth", "two", "three"):
         assert main(["add", words, "--db", str(tmp_path / "x.db")]) == 0
