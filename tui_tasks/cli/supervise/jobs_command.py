@@ -186,7 +186,7 @@ def _declare_edit(command: argparse.ArgumentParser) -> None:
     command.add_argument("job", metavar="JOB", help=_JOB)
     command.add_argument("--name", metavar="NAME", help="a new name")
     command.add_argument("--prompt", metavar="TEXT", help="a new prompt")
-    _declare_fields(command, "left out: as before; '': run by hand")
+    _declare_fields(command, "left out: as before; of the kind that the job has")
 
 
 def _declare_fields(command: argparse.ArgumentParser, left_out: str) -> None:
