@@ -459,6 +459,14 @@ async def test_a_held_task_of_more_lines_than_are_shown_is_accepted_only_by_a_hu
         assert state(app, filed[0]) == ("pending", False) and "Accepted “Rewrite it in Rust”" in said(app)
 
 
+async def test_a_description_of_blanks_alone_is_shown_as_they_are(plan, filed, make_app):
+    by_agent(plan, "claude-1", EditTask(filed[0], {"description": " \u2028\n"}))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        assert "<U+2028>\u23ce" in shown(app)
+
+
 async def test_what_changes_while_the_human_is_asked_about_its_hidden_part_is_not_accepted(plan, filed, make_app):
     by_agent(plan, "claude-1", EditTask(filed[0], {"description": "word " * 20_000}))
     app = make_app(plan.path)

@@ -108,7 +108,7 @@ def held_lines(context: Context, row: HeldTask, room: int, when: str) -> HeldLin
 
 def _labelled(label: str, text: str, room: int, *, ascii_only: bool) -> Prose:
     """Return a text with its label before the first line; nothing without a text."""
-    if not text.strip():
+    if not text:
         return Prose((), is_whole=True)
     prose = decided_prose(text, max(8, room - _LABEL), ascii_only=ascii_only)
     lines = [[(f" {'' if at else label:<{_LABEL - 1}}", "$muted"), *line] for at, line in enumerate(prose.lines)]
@@ -298,7 +298,7 @@ class HeldTasks(RowSource[HeldTask]):
         if not rows:
             return True
         read = {row.uid: self.version(row) for row in rows}
-        choices = [Choice("y", "accept, with the part that is not shown"), Choice("n", "accept nothing")]
+        choices = [Choice("y", "accept, also what is not shown"), Choice("n", "accept nothing")]
         title = f"Part of {self._named(rows)} is not shown, as it is too long"
         if await self.context.ask(Menu(self.context, title, choices)) != "y":
             return False
