@@ -26,6 +26,7 @@ from tui_tasks.tui.asks import reading
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.work import attaching, diff_lines, review_screen
 from tui_tasks.tui.work.review_screen import ReviewScreen
+from tui_tasks.tui.work.work_forms import AcceptForm
 from tui_tasks.work import comments
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.agent_terminals import Terminals
@@ -428,6 +429,19 @@ async def test_y_counts_the_files_that_were_not_opened_in_the_version_that_is_ac
         assert screen.unopened == 1, "the other file is as it was when it was opened"
         await settle(pilot)
         await pilot.app.workers.wait_for_complete()
+
+
+async def test_the_title_of_a_merge_stays_in_sight_on_a_small_screen_whatever_is_said_below_it(
+    plan, place, make_app, monkeypatch
+):
+    begin(plan, 9, place, branch=BRANCH)
+    facts = [(f"Fact {number}    which takes two lines on a screen of forty columns", "") for number in range(4)]
+    monkeypatch.setattr(AcceptForm, "_facts_lines", lambda form: facts)
+    app = make_app(plan.path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y")
+        assert " Merge #9 into main" in lines(app) and "Enter Merge" in lines(app)[-1]
 
 
 async def test_uncommitted_work_is_merged_only_with_a_commit_message_of_the_humans(plan, place, make_app):

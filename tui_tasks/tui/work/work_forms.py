@@ -26,6 +26,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.choice_line import ChoiceLine, Option
 from tui_tasks.tui.inputs.dialogs import keep_draft, select_kept
 from tui_tasks.tui.inputs.text_dialog import LINE_KEYS, TextInput
+from tui_tasks.tui.layout import is_compact
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Dialog, plain
@@ -218,6 +219,8 @@ class StartForm(_FootForm[StartAnswer]):
         self.context.say(f"{safe_line(program, 30)} is not installed here, so it cannot start.{others}")
 
 
+# In cells: what stands beside the lines of a form at the foot.
+_MARGINS: Final = 2
 _METHODS: Final[dict[Method, str]] = {
     "squash": "one new commit on {base}",
     "merge": "a merge commit on {base}",
@@ -260,13 +263,18 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         """Compose the choices, what will happen, and the line for the message."""
         task, base = self._facts.task, safe_line(self._review.base, 40)
         methods = [Option(name, note=how.format(base=base)) for name, how in _METHODS.items()]
+        # On a small screen the title stays in sight only if neither it nor a fact takes two lines.
+        cells = self.app.size.width - _MARGINS if is_compact(self.app.size) else None
+        title = (
+            f"Merge #{task.number} into {base}" if cells else f"Accept the work on #{task.number}: merge it into {base}"
+        )
         with Vertical(classes="foot"):
             yield rule(self.context)
-            yield Static(plain(f"Accept the work on #{task.number}: merge it into {base}", "bold"))
+            yield Static(plain(safe_line(title, cells), "bold"))
             yield self.line("Method", ChoiceLine(methods, self._settings.merge, id="method", keys=self.keys))
             yield self.line("After", ChoiceLine(self._after(), _ENDS.value, id="after", keys=self.keys))
             for text, style in self._facts_lines():
-                yield Static(plain("   " + text, style))
+                yield Static(plain(safe_line("   " + text, cells), style))
             yield self.line("Message", self.words)
             yield FootLine(self.context, id="foot")
 
