@@ -555,6 +555,8 @@ def test_a_failed_check_says_what_pytest_drew_as_raised_last_before_its_summary(
         (40, "jose is maintained but … Which one?"),
         (24, "jose is … Which one?"),
         (16, "… Which one?"),
+        (12, "Which one?"),
+        (8, "Which o…"),
     ],
 )
 def test_a_question_is_cut_in_the_middle_and_keeps_its_last_sentence(cells: int, cut: str) -> None:

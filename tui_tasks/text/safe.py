@@ -288,10 +288,12 @@ def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> s
     """
     line = safe_line(text, ascii_only=ascii_only)
     ends = [match.end() for match in _QUESTION_END.finditer(line)]
-    if cell_len(line) <= limit_cells or limit_cells < _LEAST_QUESTION or not ends:
+    if cell_len(line) <= limit_cells or not ends:
         return safe_line(line, limit_cells, ascii_only=ascii_only)
     asked, dots = line[: ends[-1]], "~" if ascii_only else "…"
     begin = max((match.end() for match in _SENTENCE_END.finditer(asked[:-1])), default=0)
+    if limit_cells < _LEAST_QUESTION:
+        return safe_line(line[begin:], limit_cells, ascii_only=ascii_only)
     question = asked[begin:] + f" {dots}" * (len(asked) < len(line))
     if not begin or cell_len(asked[:begin] + question) <= limit_cells:
         return safe_line(line, limit_cells, ascii_only=ascii_only)
