@@ -52,13 +52,14 @@ async def give_back(context: Context, task: TaskLine) -> None:
 
 
 async def ask_status(context: Context, uid: str, name: str) -> None:
-    """Ask for the status of a task that its agent does not go on with; pending, it has no agent any more."""
+    """Ask for the status of a task that its agent does not go on with; Enter gives it back: pending, without agent."""
     choices = [Choice("p", "pending, without an agent"), Choice("d", "done"), Choice("f", "failed")]
-    key = await context.ask(Menu(context, f"Status of {name}", choices))
+    key = await context.ask(Menu(context, f"Status of {name}", choices, lit="p"))
     if key is not None:
         changes = {"status": _STATUS[key]} | ({"agent": None} if key == "p" else {})
         await context.link.commit(EditTask(uid, changes))
-        context.say(f"{name} is {_STATUS[key]}{' again' if key == 'p' else ''}.")
+        undo = f"{context.keymap.key_of('undo')} undoes it."
+        context.say(f"{name} is {_STATUS[key]}{' again' if key == 'p' else ''}. {undo}")
 
 
 async def send_message(context: Context, name: str, text: str) -> None:
