@@ -315,7 +315,9 @@ async def test_the_wheel_goes_from_question_to_question_where_only_one_is_shown(
 async def test_enter_opens_the_task_that_a_question_is_about(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "G", "a", "j", "enter")
+        await settle(pilot, "G", "a", "j")
+        assert "z Later  Enter Task  Esc Back" in lines(app)[-1]
+        await settle(pilot, "enter")
         assert isinstance(app.pane, ListPane)
         assert app.pane.target() == plan[7]
 

@@ -62,14 +62,17 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     hint = inbox.hint_of
     pick = _pick(view, "Choose")
     before = ["ask_before"] if view.given else []
+    task = inbox.context.state.asked_about.get(view.ask.uid, "")
+    opens = [hint("ask_open", "Task")] if agent_text.live_task(inbox.context.db, task) is not None else []
+    last = [*map(hint, (*before, "ask_later")), *opens, hint("back")]
     if view.takes_several:
         send = hint("ask_approve", f"Send {len(view.picked)} chosen")
-        return *pick, send, *map(hint, ("ask_reply", *before, "ask_later", "back"))
+        return *pick, send, hint("ask_reply"), *last
     can_edit = view.is_permission and (view.ask.request or {}).get("program") == "claude"
     more = [*(["ask_always"] if view.always else []), *(["ask_edit"] if can_edit else [])]
     answers = [hint(key, answer_word(view, key)) for key in answer_keys(view)]
     reply = hint("ask_reply", "Deny, say why" if view.is_permission else "")
-    return *pick, *answers[:1], *map(hint, more), *answers[1:], reply, *map(hint, (*before, "ask_later", "back"))
+    return *pick, *answers[:1], *map(hint, more), *answers[1:], reply, *last
 
 
 def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
