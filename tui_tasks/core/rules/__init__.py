@@ -19,7 +19,7 @@ _MODULES: Final = (
     "tasks.record_rules",
     "tasks.list_rules",
     "tasks.claim_rules",
-    "tasks.acceptance_rules",
+    "tasks.decision_rules",
     "agents.ask_rules",
     "agents.agent_rules",
     "job_rules",

@@ -1,4 +1,4 @@
-"""What the human does about held tasks: accept, decline, join to another (docs: protocol, section 11)."""
+"""What the human decides about held tasks: accept, decline, join to another (docs: protocol, section 11)."""
 
 from __future__ import annotations
 
