@@ -108,6 +108,8 @@ def test_words_may_stand_on_both_sides_of_the_options(tmp_path, capsys) -> None:
     ("line", "told"),
     [
         ("lst", "no command lst. Did you mean ls or list"),
+        ("search", "no command search. `tui-tasks ls WORD` searches tasks. `tui-tasks --help`"),
+        ("stats", "no command stats. `S` on the screen shows statistics. `tui-tasks --help`"),
         ("\x1b[2J", "no command ␛[2J. `tui-tasks --help` lists them"),
         ("--read-only sho", "Did you mean show"),
     ],

@@ -291,6 +291,13 @@ _OTHER_WORDS = {
     "complete": "done",
 }
 """Words of other programs for commands."""
+_INSTEAD = {
+    **dict.fromkeys(("search", "find", "grep"), "`tui-tasks ls WORD` searches tasks."),
+    **dict.fromkeys(("history", "report", "summary"), "`tui-tasks digest --since 8h` says what happened."),
+    **dict.fromkeys(("stats", "statistics"), "`S` on the screen shows statistics."),
+    "merge": "`tui-tasks work merge` merges work.",
+}
+"""What does the work of a command that people look for."""
 
 
 def _print_unknown_command(name: str) -> int:
@@ -300,7 +307,7 @@ def _print_unknown_command(name: str) -> int:
 
     meant = _OTHER_WORDS.get(name)
     near = [meant] if meant is not None else get_close_matches(name, COMMANDS, 3)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    hint = f" {_INSTEAD[name]}" if name in _INSTEAD else f" Did you mean {' or '.join(near)}?" if near else ""
     print(f"tui-tasks: no command {safe_line(name, 40)}.{hint} `tui-tasks --help` lists them", file=sys.stderr)
     return USAGE
 

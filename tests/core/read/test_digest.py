@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.checks import Checks
 from tests.conftest import SECOND, START
 from tests.entries import all_entries
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import RecordRefusal, RecordTerminal, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
@@ -51,7 +52,7 @@ from tui_tasks.core.operations.tasks import (
     LogTask,
     SetListReview,
 )
-from tui_tasks.core.read import check_queries, job_queries
+from tui_tasks.core.read import check_queries, job_queries, statistics
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.digest import digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
@@ -470,8 +471,8 @@ def test_commands_that_used_the_humans_name_are_a_line_for_each_terminal_with_al
             history.commit("human", RecordTerminal(f"tui-tasks {command}", terminal, ("script 41", "systemd 1")))
         lines = digest(store.db, START, history.now, {}).parts["in_your_name"]
         assert [(line.name, line.who, line.text, line.count, line.at) for line in lines] == [
-            ("/dev/pts/2", "human", "used your name: tui-tasks asks answer", 1, START + 2 * SECOND),
-            ("/dev/pts/7", "human", "used your name: tui-tasks accept, tui-tasks ls", 3, START + 4 * SECOND),
+            ("/dev/pts/2", "human", "from a shell: tui-tasks asks answer", 1, START + 2 * SECOND),
+            ("/dev/pts/7", "human", "from a shell: tui-tasks accept, tui-tasks ls", 3, START + 4 * SECOND),
         ]
         kinds = {entry.seq: entry.kind for entry in all_entries(store.db)}
         assert {kinds[seq] for line in lines for seq in line.entries} == {"terminal.used"}
@@ -493,3 +494,33 @@ def test_permissions_that_a_rule_has_answered_are_one_line_for_each_rule(path: P
         assert [(line.kind, line.name, line.text, line.count, len(line.entries)) for line in lines] == [
             ("rule", "allow Bash git status", "answered 2 permissions by your rule", 2, 2)
         ]
+
+
+def test_an_undo_restores_who_has_done_a_task_and_when(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "robin", 0, "in_progress")
+        began, uid = history.now, history.tasks[0]
+        history.now += 51 * SECOND
+        history.commit("robin", EditTask(uid, {"status": "done"}))
+        history.now += 300 * SECOND
+        history.commit("human", EditTask(uid, {"status": "pending"}))
+        history.now += 60 * SECOND
+        history.commit("human", Undo())
+        found = digest(store.db, began + 400 * SECOND, history.now, {})
+        assert [line.who for line in (*found.parts["not_proven"], *found.parts["proven"])] == ["robin"]
+        tally = statistics.Tally([START])
+        home = task_queries.task(store.db, uid).list_id
+        tally.count(statistics.events(store.db, home, 0, journal.newest(store.db)))
+        assert tally.took == [51 * SECOND]
+
+
+def test_commands_of_the_human_that_were_refused_are_one_line_and_the_last(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.commit("human", RecordRefusal("control:pause", "no"), RecordRefusal("control:undo", "nothing to undo"))
+        history.step("add", "robin", 0, "done")
+        found = digest(store.db, START, history.now, {})
+        (line,) = (line for line in found.parts["failed"] if line.state == "refused")
+        assert (line.count, line.text) == (2, "refused, last control:undo: nothing to undo (2 times)")
+        assert list(found.groups)[-1] == "refused"

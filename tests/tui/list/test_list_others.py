@@ -416,3 +416,14 @@ async def test_a_screen_that_only_reads_counts_all_since_the_human_looked_in_ano
         await until(pilot, lambda: counts_line(reader).endswith("• since 20:15: #8 edited"))
         assert "•" not in next(line for line in below(reader) if "renamed" in line)
         assert "•" in next(line for line in below(reader) if "drill" in line)
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_a_task_that_the_human_has_opened_is_not_new_any_more(plan, make_app, pane):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        assert "#5 started" in counts_line(app)
+        app.pane.select(plan[5])
+        await press(app, pilot, "enter", "escape")
+        assert "#5 started" not in counts_line(app)
+        assert plan[5] not in app.context.state.seen.new

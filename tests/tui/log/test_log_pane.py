@@ -68,7 +68,7 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
             ">20:15:02  · log      claude-1   #5  Ship auth flow                  3 messages, last: running tests",
         ):
             assert line in text
-        assert text[text.index("all agents") :].count("test_dst_gap") == 1, "the reason is told once"
+        assert text[text.index("everything") :].count("test_dst_gap") == 1, "the reason is told once"
 
 
 @pytest.mark.parametrize("pane_size", SIZES)
@@ -238,7 +238,7 @@ async def test_the_rule_says_since_when_all_lines_on_screen_are_new(plan, make_a
         await settle(pilot, "G")
         by_agent(plan, "claude-2", *(LogTask(plan[number], f"and on {number}") for number in range(1, 10)))
         await until(pilot, lambda: "and on 9" in shown(app))
-        rules = [line for line in shown(app).splitlines() if "all unseen since 19:58" in line]
+        rules = [line for line in shown(app).splitlines() if "everything since 19:58" in line]
         assert len(rules) == 1 and rules[0].startswith("─") and "seen until here" not in shown(app)
         await settle(pilot, "full_stop")
         assert "new since" not in shown(app)

@@ -158,7 +158,7 @@ def filed(
 def _filed_in(uid: str, actor: str, rows: Sequence[Any], has_others: bool) -> DigestLine:
     seqs, instants, tasks, names, deleted, homes = zip(*rows, strict=True)
     text = f"filed in {homes[0]}{f', {sum(deleted):,} deleted' if any(deleted) else ''}"
-    text += ", its other new tasks are above" if has_others else ""
+    text += ", others above" if has_others else ""
     is_one = len(rows) == 1
     what, task = (names[0], tasks[0]) if is_one else (f"{len(rows):,} tasks", None)
     return DigestLine("filed", "filed", uid, what, actor, text, max(instants), seqs, task, len(rows))
@@ -209,7 +209,7 @@ def in_your_name(events: list[EventEntry]) -> Iterator[DigestLine]:
     for terminal, used in of_terminals.items():
         commands = list(dict.fromkeys(str(event.values.get("command")) for event in used))
         more = f" and {len(commands) - _MAX_COMMANDS:,} more" if len(commands) > _MAX_COMMANDS else ""
-        text = f"used your name: {', '.join(commands[:_MAX_COMMANDS])}{more}"
+        text = f"from a shell: {', '.join(commands[:_MAX_COMMANDS])}{more}"
         entries, at = tuple(event.seq for event in used), used[-1].at
         yield DigestLine(
             "in_your_name", "terminal", terminal, terminal, vocab.HUMAN, text, at, entries, count=len(used)

@@ -20,8 +20,11 @@ from tui_tasks.core.snapshots import verified
 _NEW: Final = "iif(json_valid(journal.new), journal.new, NULL)"
 # Quotes within a text are escaped in JSON, so `instr` rules out nearly all entries cheaply. What a person or an agent
 # says of a failure is in the entry that follows.
+# An undo restores who has set the status.
 _STATUSES: Final = f"""
-SELECT journal.seq, journal.at, journal.actor, journal.uid, json_extract({_NEW}, '$.status') AS become,
+SELECT journal.seq, journal.at,
+    iif(journal.undoes IS NULL, journal.actor, coalesce(json_extract({_NEW}, '$.status_by'), task.status_by)),
+    journal.uid, json_extract({_NEW}, '$.status') AS become,
     iif(instr(journal.new, '"status":"failed"'), coalesce(
         (SELECT json_extract(iif(json_valid(said.new), said.new, NULL), '$.message') FROM journal AS said
             WHERE said.seq = journal.seq + 1 AND said.change = journal.change AND said.task = journal.task
@@ -134,7 +137,10 @@ STATES: Final = (
     *("open_again", "dropped", "gone", OK_AGAIN),
 )
 """What a line of the part `failed` is now, the worst first; only what is `FAILED` counts (see `vocab`)."""
-GROUPS: Final = (*PARTS[:2], *STATES, "not_proven", "done", "proven", "filed", "spent")
+GROUPS: Final = (
+    *(PARTS[:2] + tuple(state for state in STATES if state != "refused")),
+    *("not_proven", "done", "proven", "filed", "spent", "refused"),
+)
 """The groups in which people find the lines, in their order."""
 
 

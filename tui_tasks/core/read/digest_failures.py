@@ -198,6 +198,8 @@ def _failure(
         return _Failure("task", task or uid, name or uid, agent, why, task, status=status, is_open=one is not None)
     if kind == "session.failed":
         return _Failure("session", uid, uid, uid, str(new.get("last_message") or "its turn failed"), None)
+    if kind == "agent.refused" and uid in vocab.RESERVED_AGENTS:
+        return _Failure("refusal", uid, "commands", uid, f"refused, last {tool}: {new.get('message', '')}", None)
     if kind == "agent.refused":
         return _Failure("refusal", f"{uid}/{tool}", tool, uid, f"was refused: {new.get('message', '')}", None)
     return None

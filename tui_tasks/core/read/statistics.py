@@ -34,12 +34,14 @@ J = JournalRow
 
 class _State(msgspec.Struct):
     status: str | None = None
+    finished_at: int | None = None
 
 
 class TaskEvent(msgspec.Struct, frozen=True, gc=False):
     """A journal entry about a task: the status before and after, None for no task.
 
-    If the status has not changed (`same`), both are the task's current one.
+    If the status has not changed (`same`), both are the task's current one. An undo restores when a task was
+    `finished_at`; otherwise that is None, or `at`.
     """
 
     at: int
@@ -49,6 +51,7 @@ class TaskEvent(msgspec.Struct, frozen=True, gc=False):
     same: bool
     by_human: bool
     begun_at: int
+    finished_at: int | None = None
 
 
 class AskWait(msgspec.Struct, frozen=True, gc=False):
@@ -109,11 +112,11 @@ def events(db: Database, list_id: int, low: int, high: int) -> list[TaskEvent]:
     return [_event(*row) for row in db.all(_EVENTS, list=list_id, low=low, high=high)]
 
 
-def _status(values: str | None) -> str | None:
+def _read_state(values: str | None) -> _State:
     try:
-        return _state(values or "{}").status
+        return _state(values or "{}")
     except msgspec.DecodeError:
-        return None
+        return _State()
 
 
 def _event(
@@ -129,7 +132,8 @@ def _event(
 ) -> TaskEvent:
     before: str | None = status
     after: str | None = status
-    held, became = _status(old), _status(new)
+    now = _read_state(new)
+    held, became = _read_state(old).status, now.status
     if kind == "task.created":
         # One that comes in as done, as by an import, was not done here.
         before, after = None if became in OPEN else became, became
@@ -139,7 +143,8 @@ def _event(
         before = None
     elif became is not None and held is not None:
         before, after = held, became
-    return TaskEvent(at, task, before, after, before == after, actor == HUMAN, started_at or created_at)
+    begun_at = started_at or created_at
+    return TaskEvent(at, task, before, after, before == after, actor == HUMAN, begun_at, now.finished_at)
 
 
 def waits(db: Database, list_id: int, since: int) -> list[AskWait]:
@@ -198,7 +203,7 @@ class Tally:
             self._done.pop(event.task, None)
             self._failed.pop(event.task, None)
             if event.after == "done":
-                self._done[event.task] = (at, max(0, event.at - event.begun_at))
+                self._done[event.task] = (at, max(0, (event.finished_at or event.at) - event.begun_at))
             elif task_failed(event.after):
                 self._failed[event.task] = event.at
 

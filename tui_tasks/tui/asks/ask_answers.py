@@ -65,6 +65,8 @@ class AskAnswers(Controller):
             return f"{self._context.keymap.key_of('ask_open')} lists these questions: answer each there"
         if ask is None and back:
             return Sentence(f"No question here takes a number. {back}")
+        if ask is None and action.id == "ask_later" and self._inbox.item is not None:
+            return Sentence(f"{self._context.keymap.key_of('ask_later')} is for questions.")
         if ask is None:
             return "nothing needs you" if self._inbox.item is None else "no question here"
         if ask.state != "open" and action.id == "ask_after":

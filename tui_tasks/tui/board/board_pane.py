@@ -379,8 +379,9 @@ class BoardPane(TaskPane):
         """Show all cards."""
         event.stop()
         has_turned = self.filter_actions.turn_back()
+        goes_back = event.typing or has_turned or not any(column.cards.rows_on_screen for column in self.columns)
         self.show_matching(self.sort_actions.applied())
-        if (event.typing or has_turned) and (cursor := self.filter_actions.cursor_before) is not None:
+        if goes_back and (cursor := self.filter_actions.cursor_before) is not None:
             self.select(cursor)
         self.focus_rows()
 
@@ -398,6 +399,7 @@ class BoardPane(TaskPane):
         if was_open or layout.is_compact(self.app.size):
             self.detail.focus_text()
         self.detail.show(self.target())
+        self.mark_opened()
         self.context.redraw_frame()
 
     def do_back(self) -> None:

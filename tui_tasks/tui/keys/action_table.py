@@ -470,7 +470,7 @@ ACTIONS: Final[dict[str, Action]] = {
             verb="write",
         ),
         _w("inbox", "ask_edit", "e", "Edit the input of the tool; y then allows it", "Edit", needs="ask", verb="edit"),
-        _a("inbox", "ask_later", "z", "Decide later", "Later", help="snooze defer", needs="ask"),
+        _a("inbox", "ask_later", "z", "Put the question off", "Later", help="snooze defer", needs="ask"),
         _a("inbox", "ask_open", "enter", "Open the question's task; once answered: continue", "Open", verb="open"),
         _a(
             "inbox",
@@ -481,7 +481,7 @@ ACTIONS: Final[dict[str, Action]] = {
             needs="ask",
             verb="left",
         ),
-        _a("inbox", "ask_after", "l,right", "On again from that question", needs="ask", verb="column_right"),
+        _a("inbox", "ask_after", "l,right", "Forward again to the next question", needs="ask", verb="column_right"),
         _w(
             "inbox",
             "ask_always",

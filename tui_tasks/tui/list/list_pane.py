@@ -298,6 +298,7 @@ class ListPane(TaskPane):
         if not side_width(self.context.state.current_list, self.app.size):
             self.add_class("-open")
             self._lay_out()
+        self.mark_opened()
         self.detail.focus_text()
 
     @override
@@ -377,7 +378,8 @@ class ListPane(TaskPane):
         """Show all tasks, with the cursor where it was before the filter unless it was moved since."""
         event.stop()
         has_turned = self.filter_actions.turn_back()
-        cursor = self.filter_actions.cursor_before if event.typing or has_turned else self.row_list.cursor
+        goes_back = event.typing or has_turned or not self.row_list.rows_on_screen
+        cursor = self.filter_actions.cursor_before if goes_back else self.row_list.cursor
         self.row_list.refilter(self._source(self.sort_actions.applied()), cursor)
         self._matches.stop()
         self.focus_rows()

@@ -211,16 +211,14 @@ class LogPane(Pane):
                 self.row_list.move_last()
 
     def _draw_rule(self, width: int) -> Sequence[Part]:
-        """`─ all agents · all kinds · all unseen since 19:58 ────────── following ↓ newest last ─`."""
-        what = "" if self.only or width < layout.NARROW else "all agents · all kinds"
+        """`─ everything since 19:58 ────────── following ↓ newest last ─`."""
+        what = "" if self.only or width < layout.NARROW else "everything"
         if alone := self.context.state.projects.alone_parts():
             what = alone[0][0].strip()
-        what = what.replace(" · ", " - ") if self.context.ascii_only else what
         title = [(what, "$muted")] if what else []
         if self._are_all_new:
-            since = f"all unseen since {self.context.clock.time_of(self.context.state.seen.looked.at)}"
-            dot = " - " if self.context.ascii_only else " · "
-            title.append((f"{dot if what else ''}{since}", "$changed"))
+            since = f"since {self.context.clock.time_of(self.context.state.seen.looked.at)}"
+            title.append((f"{' ' if what else ''}{since}", "$changed"))
         return rule_parts(self.context, width, title, [self._rule_state(width)])
 
     @property

@@ -41,13 +41,13 @@ _LABELS: Final = {
     "name": "Name",
     "times": "When",
     "timezone": "Zone",
-    "runs": "Runs in",
+    "runs": "Runs by",
     "settings": "Settings",
-    "system_prompt": "System",
+    "system_prompt": "System prompt",
     "prompt": "Prompt",
 }
 # In cells, with what is between a label and its field.
-_LABEL: Final = 10
+_LABEL: Final = 15
 _HINTS: Final = {
     "times": "e.g. 0 8 * * *   or 9:00 mon-fri, every 15m, @daily   or 2026-03-01 09:00, next friday noon   or nothing",
     "settings": "e.g. timeout=600 retries=2 overlap=queue",

@@ -163,3 +163,9 @@ class Seen:
         for uid in seen:
             self._unseen.forget(uid)
         return seen
+
+    def read(self, uid: str) -> bool:
+        """Count the changes of a task that the human has opened as seen; return whether it was new."""
+        was_new = uid in self.new
+        self._unseen.forget(uid)
+        return was_new

@@ -103,6 +103,13 @@ class TaskPane(Pane):
         """Return the uid of the task under the cursor."""
         return self.row_list.cursor
 
+    def mark_opened(self) -> None:
+        """Count the task under the cursor as seen, as the human has opened it."""
+        uid = self.target()
+        if uid is not None and not self.context.link.read_only and self.context.state.seen.read(uid):
+            self.marks_changed({uid})
+            self.context.redraw_frame()
+
     def remember_cursor(self) -> None:
         """Keep the task under the cursor for the next time that the list is shown, also after a restart."""
         if (row := self.row_list.row) is not None:

@@ -169,9 +169,11 @@ class Counts:
             yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
         else:
             yield Count(("", ""), _NOTHING, _NOTHING, self._act("asks"))
-        yield self._failed(of[open_needs.FAILED] + of[open_needs.JOBS])
         agents = tally(of[open_needs.AGENTS])
-        if failed := agents.pop(_AGENT_FAILED, 0):
+        failed, tasks_and_jobs = agents.pop(_AGENT_FAILED, 0), of[open_needs.FAILED] + of[open_needs.JOBS]
+        if tasks_and_jobs or not failed:
+            yield self._failed(tasks_and_jobs)
+        if failed:
             count = self._count(failed, _AGENT_FAILED, "failed")
             yield count._replace(short=count.text.removesuffix(" failed"), act=self._act("agents"))
         if checks := len(of[open_needs.CHECKS]):

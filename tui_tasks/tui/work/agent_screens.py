@@ -89,7 +89,8 @@ class Peek(Overlay):
     def on_mount(self) -> None:
         """Read the lines, again and again."""
         back = self.hint_of("peek_back", "Back")
-        self.hint(*map(self.hint_of, ("peek_terminal", "peek_record")), back, self.hint_of("help"))
+        terminal = [self.hint_of("peek_terminal")] if self._has_terminal else []
+        self.hint(*terminal, self.hint_of("peek_record"), back, self.hint_of("help"))
         self.set_interval(PEEK_SECONDS, self._look)
         self.call_later(self._look)
 
@@ -105,6 +106,12 @@ class Peek(Overlay):
             state, color = f"{failed.mark(ascii_only=self.context.ascii_only)} {state}", failed.color
         place = safe_line(work.branch or work.worktree, max(1, width - cell_len(name + state) - 6))
         return [(name, "bold"), (f"   {state}", color), (f"   {place}", "$muted")]
+
+    @property
+    def _has_terminal(self) -> bool:
+        from tui_tasks.tui.work import attaching
+
+        return attaching.why_not(self.context, self._agent) is None
 
     def _work(self) -> Work | None:
         return work_queries.of_agent(self.context.db, self._agent)
