@@ -593,3 +593,18 @@ async def test_a_filter_reads_the_words_of_the_changed_tasks_alone_again(app, pl
         await until(pilot, lambda: [row.uid for row in app.pane.row_list.rows_on_screen] == [plan[5], plan[8]])
         asking = app.state.asking
         assert set(read) <= {plan[5], plan[6], plan[8]} | asking
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_a_filter_that_matches_nothing_offers_the_tag_and_leaves_the_cursor_where_it_was(plan, make_app, pane):
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[8], {"tags": ("zebra",)}), actor="human", now=NOW)
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, (120, 40)) as pilot:
+        app.pane.select(plan[5])
+        await press(app, pilot, "slash")
+        await write(pilot, "zebra")
+        await press(app, pilot, "enter")
+        await until(pilot, lambda: "Nothing matches “zebra”: Esc clears the filter. Try #zebra." in shown(app))
+        await press(app, pilot, "escape")
+        assert app.pane.target() == plan[5]

@@ -132,3 +132,13 @@ async def test_words_of_vim_that_leave_lead_to_quit_in_the_palette(app, typed):
         await write(pilot, typed)
         await settle(pilot)
         assert app.screen.window.row.entry.title.startswith("Quit")
+
+
+@pytest.mark.parametrize(("typed", "title"), [("export", "Export the log"), ("merge", "Accept the work: merge it")])
+async def test_the_palette_says_where_an_action_of_another_place_is(app, typed, title):
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "colon")
+        await write(pilot, typed)
+        await settle(pilot)
+        (row,) = (line for line in shown(app).splitlines() if title in line)
+        assert " in the " in row

@@ -212,7 +212,7 @@ class LogPane(Pane):
 
     def _draw_rule(self, width: int) -> Sequence[Part]:
         """`─ everything since 19:58 ────────── following ↓ newest last ─`."""
-        what = "" if self.only or width < layout.NARROW else "everything"
+        what = "" if self.only or (width < layout.NARROW and not self._are_all_new) else "everything"
         if alone := self.context.state.projects.alone_parts():
             what = alone[0][0].strip()
         title = [(what, "$muted")] if what else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,10 +28,23 @@ MAX_LISTS = 500
 def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Picker:
     """Return the palette: all actions that can be performed here, all themes, lists and saved views."""
     before = themes.current
-    here = _actions(lookup).items()
-    actions = [replace(entry, beside=_key(context, name)) for name, entry in here if name != "palette"]
+    here = _actions(lookup)
+    actions = [replace(entry, beside=_key(context, name)) for name, entry in here.items() if name != "palette"]
     entries = [*actions, *_themes(themes, context), *_lists(context), *_views(context)]
-    return Picker(context, ":", entries, left=lambda: themes.apply(before), typed=lambda text: _numbered(context, text))
+
+    def typed(text: str) -> list[PaletteEntry]:
+        return [*_numbered(context, text), *_elsewhere(here, text.casefold())]
+
+    return Picker(context, ":", entries, left=lambda: themes.apply(before), typed=typed)
+
+
+def _elsewhere(here: Collection[str], text: str) -> list[PaletteEntry]:
+    """Return the actions of other panes and screens that have the typed word: each says where it is."""
+    return [
+        PaletteEntry(action.title, words=action.help, word=action.word, why_not=_place(action))
+        for action in ACTIONS.values()
+        if action.id not in here and text in (action.word, *action.help.split()) and text
+    ]
 
 
 def _key(context: Context, id: str) -> str:

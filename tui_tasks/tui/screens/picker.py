@@ -225,7 +225,9 @@ class Picker(Dialog[None]):
     def _search(self, text: str) -> None:
         window = self.window
         self._drawing.keys_wide = min(_KEYS_WIDE, max((cell_len(entry.key) for entry in self._entries), default=0))
-        window.show(EntriesFound([*self._typed(text.strip()), *self._entries], text))
+        typed = self._typed(text.strip())
+        first, last = [one for one in typed if not one.why_not], [one for one in typed if one.why_not]
+        window.show(EntriesFound([*first, *self._entries, *last], text))
         if window.row is not None and window.row.entry.heading:
             window.move(1)
 
