@@ -115,6 +115,8 @@ class Auto(msgspec.Struct, frozen=True, gc=False):
 
 WORK_COUNTS: Final = ("ahead", "behind", "files", "insertions", "deletions")
 """What git counts of a work, beside whether its worktree has uncommitted changes."""
+KEPT_COUNTS: Final = ("head", *WORK_COUNTS, "dirty", "near")
+"""What is kept of a work beside the journal."""
 
 
 class CheckPlace(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Work
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, LimitWork, WorkReady
@@ -49,9 +49,8 @@ _LAUNCHER: Final = 5 * 1_000_000
 # A shell's exit status of a program that was killed by signal N is this much more than N.
 _BY_SIGNAL: Final = 128
 _MAX_BYTES: Final = 4 * 1024 * 1024
-_NAMES: Final = ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty", "near")
 _NO_LIMITS: Final = LimitSettings()
-_NONE: Final[dict[str, Any]] = dict.fromkeys(_NAMES)
+_NONE: Final[dict[str, Any]] = dict.fromkeys(KEPT_COUNTS)
 
 
 def count(work: Work) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.agent_names import display_name
-from tui_tasks.core.agent_snapshots import WORK_COUNTS, Auto, Work
+from tui_tasks.core.agent_snapshots import KEPT_COUNTS, WORK_COUNTS, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.schema.work_tables import AutoRow, WorkRow
@@ -18,7 +18,6 @@ from tui_tasks.core.snapshots import Task, reader
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
-_COUNTS: Final = ("head", *WORK_COUNTS, "dirty", "near")
 SILENT_AFTER: Final = 5_000_000
 """Microseconds after which a program that has reported nothing may ask something at its terminal."""
 _LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
@@ -277,12 +276,12 @@ def counts(db: Database, uid: str) -> Counts | None:
 
 def _counts_where(db: Database, condition: str, values: Sequence[Any] = ()) -> dict[str, Counts]:
     """Return what git last counted of some works, by their uids."""
-    rows = db.sql(f"SELECT uid, {', '.join(_COUNTS)}, at FROM work_count WHERE {condition}", tuple(values))
+    rows = db.sql(f"SELECT uid, {', '.join(KEPT_COUNTS)}, at FROM work_count WHERE {condition}", tuple(values))
     return {uid: _to_counts(row) for uid, *row in rows.fetchall()}
 
 
 def _to_counts(row: Sequence[Any]) -> Counts:
-    named = dict(zip((*_COUNTS, "at"), row, strict=True))
+    named = dict(zip((*KEPT_COUNTS, "at"), row, strict=True))
     return Counts(**named | {"dirty": None if named["dirty"] is None else bool(named["dirty"])})
 
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
-from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
@@ -297,16 +297,13 @@ def follow_status(tx: Transaction, task: Task) -> None:
         set_columns(tx, work, "work.updated", state="working")
 
 
-_COUNT_COLUMNS: Final = ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty", "near")
-
-
 @rule(CountWork)
 def count_work(tx: Transaction, op: CountWork) -> None:
     """Keep counts of git beside the journal."""
     require_human(tx)
-    values = [op.counts.get(name) for name in _COUNT_COLUMNS]
-    columns = ", ".join(("uid", *_COUNT_COLUMNS, "at"))
-    marks = ", ".join("?" * (len(_COUNT_COLUMNS) + 2))
+    values = [op.counts.get(name) for name in KEPT_COUNTS]
+    columns = ", ".join(("uid", *KEPT_COUNTS, "at"))
+    marks = ", ".join("?" * (len(KEPT_COUNTS) + 2))
     tx.db.sql(f"INSERT OR REPLACE INTO work_count ({columns}) VALUES ({marks})", (op.uid, *values, tx.now))
 
 
