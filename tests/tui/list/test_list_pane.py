@@ -65,7 +65,7 @@ async def test_on_a_small_screen_enter_opens_the_task_and_escape_goes_back(app, 
         assert lines(app)[0].startswith(" #5 Ship auth flow")
         assert lines(app)[0].endswith("◐ in progress")
         await press(app, pilot, "escape")
-        assert "> #5    ◐ Ship auth flow" in shown(app).replace("•", " ")
+        assert "> #5   ◐ Ship auth flow" in shown(app).replace("•", " ")
 
 
 # Status
@@ -376,9 +376,9 @@ async def test_of_several_that_undo_brings_back_the_cursor_goes_to_the_first(app
 async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_where_there_is_room(app, plan):
     async with opened(app, (200, 40)) as pilot:
         rows = below(app)[1:10]
-        assert re.search(r'#5  • ◐ Ship auth flow +"running tests 14/22" +!high  #auth +claude-1 +40s', rows[4])
-        assert re.search(r"#3  • ✗ Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
-        assert re.search(r"#4  • \? Pick JWT lib: jose or pyjwt +jose is maintained", rows[3])
+        assert re.search(r'#5  •◐ Ship auth flow +"running tests 14/22" +!high  #auth +claude-1 +40s', rows[4])
+        assert re.search(r"#3  •✗ Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
+        assert re.search(r"#4  •\? Pick JWT lib: jose or pyjwt +jose is maintained", rows[3])
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         rows = below(app)[1:10]

@@ -67,20 +67,19 @@ class TaskRows(RowDrawing[TaskLine]):
         self._emptied = EmptiedNote(context)
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`> #5  • ◐ Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
+        """`> #5  •◐ Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
         ascii_only, state = self.context.ascii_only, self.context.state
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.seen.new else " "
         number = f"{f'#{row.number}':<{max(3, state.number_width + 1)}}"
         shown = state.status_of(row)
         status = look("stuck" if shown == "in_progress" and row.uid in state.stuck else shown)
         style = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
-        room = look_.width - cell_len(number) - 8
+        room = look_.width - cell_len(number) - 7
         facts = self._facts(row, f"{style} underline".strip() if look_.drop else style)
         return (
             look_.cursor_sign(),
             (f" {number} ", "$muted"),
             (flag, "$changed"),
-            (" ", ""),
             (status.mark(ascii_only=ascii_only), status.color),
             (" ", ""),
             *laid_out(facts, room, ascii_only=ascii_only),
