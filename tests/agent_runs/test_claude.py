@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent_runs.playing import Play
+from tests.started import DEADLINE
 from tui_tasks import clock
 from tui_tasks.agent_runs.claude_driver import ClaudeDriver
 from tui_tasks.core.errors import Conflict, StorageFailed
@@ -16,6 +17,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, PauseAgent, Resu
 from tui_tasks.core.read import ask_queries as messages
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.core.rules.agents.request_text import request_text
+from tui_tasks.hooks.replies import answer_pipes
 from tui_tasks.hooks.replies.reply_sender import whole_request, why_unanswerable
 from tui_tasks.runner.runner_settings import AgentSettings
 from tui_tasks.settings.config import SessionSettings
@@ -258,7 +260,8 @@ def test_keys_are_kept_out_of_the_output_and_inputs_as_the_settings_say(store, t
     assert play.seen.session.last_message is None
 
 
-def test_a_request_that_is_not_kept_whole_is_shown_whole_from_the_memory_of_the_run(store, tmp_path):
+def test_a_request_that_is_not_kept_whole_is_shown_whole_from_the_memory_of_the_run(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(answer_pipes, "_PASSING", DEADLINE)
     play = Play(store, tmp_path, settings=SessionSettings(keep="none"))
     asks(play, input={"command": "cat secret \ud83d"})
     (ask,) = play.asks

@@ -245,9 +245,9 @@ def test_a_screen_in_the_background_paints_nothing_until_it_is_in_front(shell: T
 @VIM
 def test_an_editor_that_is_stopped_takes_the_screen_with_it_and_both_come_back(shell: Terminal, plan: Plan) -> None:
     shell.type("q")
-    shell.wait_for(lambda: is_aside(shell))
+    shell.wait_for(lambda: is_aside(shell) and shell.raw.rstrip().endswith(b"shell>"))
     shell.type("clear; export EDITOR=vim; " + shlex.join([sys.executable, "-m", "tui_tasks", "--no-scheduler"]) + "\n")
-    shell.wait_for(lambda: shell.shows("Ship auth flow") and shell.shows("? Help"))
+    shell.wait_for(lambda: not is_aside(shell) and shell.shows("Ship auth flow") and shell.shows("? Help"))
     name = name_of(plan, 1)
     shell.type("E")
     shell.wait_for(lambda: shell.shows("task.md"))
