@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import by_agent, lines, opened, place, press, shown, until
+from tests.tui.driving import by_agent, lines, opened, place, press, settle, shown, until
 from tests.tui.plan import MINUTE, NOW
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
@@ -132,3 +132,15 @@ async def test_the_foot_of_a_detail_says_whether_a_text_goes_to_the_agent_or_int
         await pilot.press("m")
         await pilot.pause()
         assert prompt in shown(app)
+
+
+async def test_the_detail_below_the_list_has_due_date_estimate_and_tags_where_there_is_room(plan, make_app):
+    changes = {"tags": ("infra",), "due": "2026-11-28", "estimate": 90}
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[8], changes), actor="human", now=NOW)
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        app.pane.select(plan[8])
+        await settle(pilot)
+        detail = shown(app).rpartition("─ #8 Backup")[2]
+        assert all(words in detail for words in ("#infra", "due ", "estimate 1h 30m")), detail

@@ -134,8 +134,9 @@ class DetailText(TextDrawing):
         return lines
 
     def _in_brief(self, details: TaskDetails, room: int, height: int) -> list[Drawn]:
-        """Return what is asked or to be reviewed, the newest log entries, the description, and the tasks around it; an
-        empty line between these parts where all of it has room.
+        """Return what is asked or to be reviewed, the newest log entries, the description, and the tasks around it,
+        then due date, tags and the like where there is room; an empty line between these parts where all of it has
+        room.
         """
         waits = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
         closed = [line for ask in details.closed_asks[:1] for line in self._closed(ask, room)]
@@ -145,6 +146,9 @@ class DetailText(TextDrawing):
             parts.append(both)
         else:
             parts += [self._log(details, details.log[:_LOG_IN_BRIEF], room), *self._about(details, room)]
+        facts = [*self._fields(details.task, room), *self._more_facts(details.task, room)]
+        if facts and sum(len(part) + 1 for part in parts if part) + len(facts) <= height:
+            parts.append(facts)
         return _spaced(parts, height)
 
     def _about(self, details: TaskDetails, room: int) -> list[list[Drawn]]:
