@@ -15,6 +15,7 @@ import textual.pilot
 import textual.screen
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.design import ColorSystem
 
 from tests.checks import Checks
 from tests.tui import idle
@@ -58,25 +59,39 @@ def _going_on_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (textual.app, textual.pilot):
         monkeypatch.setattr(module, "wait_for_idle", idle.wait_for_idle)
     monkeypatch.setattr(textual.pilot.Pilot, "_wait_for_screen", idle.wait_for_screen)
+    monkeypatch.setattr(textual.app.App, "_press_keys", idle.press_keys)
     # Seconds from a change to its painting.
     monkeypatch.setattr(textual.screen, "UPDATE_PERIOD", 0.001)
 
 
 _parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+_numbers: dict[tuple[tuple[str, str], ...], int] = {}
+_generated: dict[tuple[object, ...], dict[str, str]] = {}
 
 
 @pytest.fixture(autouse=True)
 def _parsing_each_stylesheet_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have all screens of a process share what Textual parses anew for each."""
-    parse = Stylesheet._parse_rules
+    """Have all screens of a process share what Textual parses anew for each, and the colours of a theme."""
+    parse, generate = Stylesheet._parse_rules, ColorSystem._generate
 
     def parsed_once(sheet: Stylesheet, css: str, read_from: Any, *rest: Any, **named: Any) -> list[RuleSet]:
-        key = (css, read_from, rest, *named.items(), tuple(sheet._variables.items()))
+        variables, number = vars(sheet).get("numbered", (None, 0))
+        if variables is not sheet._variables:
+            number = _numbers.setdefault(tuple(sheet._variables.items()), len(_numbers))
+            vars(sheet)["numbered"] = sheet._variables, number
+        key = (css, read_from, rest, *named.items(), number)
         if key not in _parsed:
             _parsed[key] = parse(sheet, css, read_from, *rest, **named)
         return _parsed[key]
 
+    def generated_once(system: ColorSystem) -> dict[str, str]:
+        key = (*(vars(system) | {"variables": None}).values(), *system.variables.items())
+        if key not in _generated:
+            _generated[key] = generate(system)
+        return _generated[key].copy()
+
     monkeypatch.setattr(Stylesheet, "_parse_rules", parsed_once)
+    monkeypatch.setattr(ColorSystem, "_generate", generated_once)
 
 
 @pytest.fixture

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import selectors
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from concurrent.futures import Future
 from typing import Any
 
-from textual import _wait
+from textual import _wait, events
+from textual.app import App
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from tests.started import DEADLINE
@@ -23,6 +26,7 @@ from tests.started import DEADLINE
 SOON = 0.04
 # Work of a thread is waited for this long at most; not at all where the test holds it up (`holding_threads`).
 thread_seconds = DEADLINE
+_press_keys = App._press_keys
 
 
 class IdleLoop(asyncio.SelectorEventLoop):
@@ -97,6 +101,22 @@ async def wait_for_screen(_: Pilot[Any], timeout: float = DEADLINE) -> bool:
     """As the pilot's, which sends every widget a message: when the loop is idle, each has read all of its own."""
     await rest(SOON)
     return True
+
+
+async def press_keys(app: App[Any], keys: Iterable[str]) -> None:
+    """As the App's, but letters for an input come as fast as they can be typed: it waits once, behind the last."""
+    waiting = list(keys)
+    while waiting:
+        letters = list(itertools.takewhile(lambda key: len(key) == 1 or key == "space", waiting))
+        line = app.focused
+        if len(letters) > 1 and line is not None and line.check_consume_key("a", "a"):
+            for letter in letters[:-1]:
+                character = " " if letter == "space" else letter
+                event = events.Key(_character_to_key(character), character)
+                event.set_sender(app)
+                app._driver.send_message(event)
+            waiting = waiting[len(letters) - 1 :]
+        await _press_keys(app, [waiting.pop(0)])
 
 
 async def rest(soon: float) -> None:

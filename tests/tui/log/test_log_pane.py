@@ -1,6 +1,7 @@
 """The log: every entry of the journal on a line, newest last, the same however long it is."""
 
 import re
+from collections import defaultdict
 
 import pytest
 
@@ -448,16 +449,19 @@ def test_a_line_of_the_log_is_found_by_every_word_that_it_shows(evening):
         do("system", EndSession(work.agent, "its process has ended"), FailWork(work.uid, "exit 3"))
         numbers = {job.uid: number for number, job in enumerate(job_queries.jobs(store.db), 1)}
         lines = log_pages.page(store.db, log_pages.FIRST, 1_000)
-        missed = {}
+        seqs = [line.seq for line in lines]
+        shown_in = defaultdict(list)
         for line in lines:
             label = f"#{line.number}" if line.number else f"S{numbers[line.job]}" if line.job in numbers else ""
             name, text = name_and_text(line)
             shown_words = f"{label} {line.word} {who_of(line)} {name} {text_of(line)} {text}".split()
             for word in {word.strip('":,') for word in shown_words if word not in "→+"}:
-                terms = parse(word, language=OF_LOG).terms
-                if line.seq not in log_pages.find(store.db, [line.seq], Filter(terms)):
-                    missed.setdefault(word, text_of(line))
-        seqs = [line.seq for line in lines]
+                shown_in[word].append(line)
+        missed = {}
+        for word, having in shown_in.items():
+            found = log_pages.find(store.db, seqs, Filter(parse(word, language=OF_LOG).terms))
+            if left_out := [text_of(line) for line in having if line.seq not in found]:
+                missed[word] = left_out
         for word in ("zebra", "lapsed", "done", "#4", "s2", "high"):
             found = log_pages.find(store.db, seqs, Filter(parse(word, language=OF_LOG).terms))
             others = log_pages.find(store.db, seqs, Filter(parse(f"-{word}", language=OF_LOG).terms))

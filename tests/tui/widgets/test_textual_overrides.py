@@ -7,7 +7,7 @@ from textual._compositor import Compositor
 from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
 
-from tests.tui.driving import SIZES, opened, settle, shown
+from tests.tui.driving import SIZES, named, opened, settle, shown
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.widgets.textual_overrides import CellsUpdate
 
@@ -77,10 +77,25 @@ async def test_a_pane_that_is_made_is_laid_out_when_it_is_shown(app, monkeypatch
     reflow = Compositor.reflow
     monkeypatch.setattr(Compositor, "reflow", lambda *all: layouts.append(all) or reflow(*all))
     async with opened(app) as pilot:
-        for key, most in (("2", 2), ("3", 1), ("4", 1), ("1", 1), ("2", 1)):
+        for key in ("2", "3", "4", "1", "2"):
             layouts.clear()
             await settle(pilot, key)
-            assert 1 <= len(layouts) <= most, key
+            assert len(layouts) == 1, key
+
+
+@pytest.mark.parametrize(("keys", "times"), [(["slash"], 1), (["n"], 1), (named("new list"), 2)])
+async def test_an_input_of_one_line_is_laid_out_once_and_a_letter_in_it_lays_out_nothing(app, monkeypatch, keys, times):
+    layouts = []
+    reflow = Compositor.reflow
+    monkeypatch.setattr(Compositor, "reflow", lambda *all: layouts.append(all) or reflow(*all))
+    async with opened(app) as pilot:
+        layouts.clear()
+        await settle(pilot, *keys)
+        assert len(layouts) == times
+        layouts.clear()
+        for letter in "due":
+            await pilot.press(letter)
+        assert app.focused.value == "due" and not layouts
 
 
 async def test_a_screen_has_the_classes_of_its_size_before_its_parts_are_styled(app, monkeypatch):

@@ -27,6 +27,7 @@ from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.tasks.filter_actions import MAX_MARKED, PAUSE
 from tui_tasks.tui.tasks.task_text import EmptiedNote
+from tui_tasks.tui.widgets.textual_overrides import NoRelayout
 
 if TYPE_CHECKING:
     from tui_tasks.tui.board.board_pane import BoardPane
@@ -270,7 +271,7 @@ class ColumnHead(FrameLine):
         self.post_message(self.Clicked())
 
 
-class Column(Vertical):
+class Column(Vertical, NoRelayout):
     """One column: its head and its cards."""
 
     DEFAULT_CSS = """

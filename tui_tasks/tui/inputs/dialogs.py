@@ -14,7 +14,7 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
@@ -26,7 +26,7 @@ from tui_tasks.tui.keys.action_table import show_key
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Dialog, plain
-from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
+from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context, Hint
 
 
-class WordLine(ResilientMessages, Input):
+class InputRow(Horizontal, NoRelayout):
+    """A line of the screen that holds an input and its sign."""
+
+
+class InputSign(Static, NoRelayout):
+    """The sign before an input of one line."""
+
+
+class WordLine(ResilientMessages, Input, NoRelayout):
     """An input of one line. The cursor does not blink; `keys` maps keys to functions beside writing.
 
     Tab keeps the focus here unless `keys` says otherwise: what is typed next must not act on the rows.
@@ -49,7 +57,7 @@ class WordLine(ResilientMessages, Input):
         placeholder: str = "",
         id: str | None = None,
     ) -> None:
-        super().__init__(value, placeholder=placeholder, id=id, compact=True)
+        super().__init__(value, placeholder=placeholder, id=id, compact=True, validate_on=())
         self.cursor_blink = False
         # A typed letter is inserted and replaces nothing.
         self.select_on_focus = False

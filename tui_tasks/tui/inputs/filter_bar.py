@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import Static
 
 from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.dialects.requests.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
@@ -16,7 +15,7 @@ from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.widgets.screen_bases import plain
-from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
+from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
 if TYPE_CHECKING:
     from textual.widgets import Input
@@ -30,7 +29,7 @@ _SAVE = ("^s", "Save as view", "")
 _WORDS = ("status", "agent", "tag", "due", "priority", "list", "sort")
 
 
-class FilterBar(ResilientMessages, Horizontal):
+class FilterBar(ResilientMessages, Horizontal, NoRelayout):
     """The bar, shown while there is a filter. Posts `Opened`, `Changed`, `Submitted`, `Cleared` and `Save`."""
 
     class Opened(Message):
@@ -63,7 +62,7 @@ class FilterBar(ResilientMessages, Horizontal):
     DEFAULT_CSS = """
     FilterBar { height: 1; display: none; }
     FilterBar.-open { display: block; }
-    FilterBar > Static { width: 3; }
+    FilterBar > InputSign { width: 3; }
     FilterBar > FilterWords { width: 2fr; }
     FilterBar > FrameLine { width: 1fr; }
     """
@@ -141,12 +140,12 @@ class FilterBar(ResilientMessages, Horizontal):
             self.context.open_in_turn(self._make(text, kept=kept))
 
     async def _make(self, text: str | None, *, kept: bool) -> None:
-        from tui_tasks.tui.inputs.dialogs import FilterWords
+        from tui_tasks.tui.inputs.dialogs import FilterWords, InputSign
 
         if self._words is None:
             keys = {"tab": self.complete, "escape": self.clear, "ctrl+s": self.save}
             words = FilterWords(keys=keys | dict.fromkeys(("down", "enter"), self.keep))
-            await self.mount(Static(plain(" /", "$key bold")), words, self._count_line)
+            await self.mount(InputSign(plain(" /", "$key bold")), words, self._count_line)
             self._words = words
         self._begin(text, kept=kept)
 

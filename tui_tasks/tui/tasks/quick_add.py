@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.message import Message
-from textual.widgets import Static
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Refusal
@@ -28,7 +27,7 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.screen_bases import plain
-from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
+from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
 if TYPE_CHECKING:
     from textual.widgets import Input
@@ -67,7 +66,7 @@ class NewTask(msgspec.Struct, frozen=True):
     description: str = ""
 
 
-class QuickAdd(ResilientMessages, Vertical):
+class QuickAdd(ResilientMessages, Vertical, NoRelayout):
     """The input for a task. Enter adds it and closes the line; ^n adds it and leaves the line open for another."""
 
     class Add(Message):
@@ -93,8 +92,8 @@ class QuickAdd(ResilientMessages, Vertical):
     DEFAULT_CSS = """
     QuickAdd { height: 2; display: none; }
     QuickAdd.-open { display: block; }
-    QuickAdd Horizontal { height: 1; }
-    QuickAdd Static { width: 3; }
+    QuickAdd InputRow { height: 1; }
+    QuickAdd InputSign { width: 3; }
     QuickAdd AddWords { width: 1fr; }
     """
 
@@ -130,13 +129,13 @@ class QuickAdd(ResilientMessages, Vertical):
             self.context.open_in_turn(self._make(AddPlace(beside, above)))
 
     async def _make(self, place: AddPlace) -> None:
-        from tui_tasks.tui.inputs.dialogs import AddWords
+        from tui_tasks.tui.inputs.dialogs import AddWords, InputRow, InputSign
 
         if self._words is None:
             keys = {"escape": self.leave, "enter": self.add, "tab": self.complete}
             keys |= {"ctrl+n": self.add_and_go_on, "ctrl+o": self.more, "ctrl+e": self.describe}
             words = AddWords(keys=keys, pasted=self._paste_lines)
-            await self.mount(Horizontal(Static(plain(" +", "$key bold")), words), self._preview_line)
+            await self.mount(InputRow(InputSign(plain(" +", "$key bold")), words), self._preview_line)
             self._words = words
         self._begin(place)
 
