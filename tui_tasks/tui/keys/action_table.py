@@ -346,7 +346,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "Sort",
             help="order priority arrange",
         ),
-        _a("tasks", "mark", "v", "Mark the task, or unmark it", "Mark", help="select", verb="mark"),
+        _a("tasks", "mark", "v", "Mark the task until you quit, or unmark it", "Mark", help="select", verb="mark"),
         _a(
             "tasks",
             "mark_all",
