@@ -805,9 +805,9 @@ async def test_each_failed_task_is_named_with_its_reason(app, plan):
 async def test_a_message_goes_with_the_pane_that_it_was_about(app, plan):
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "u", "y")
-        await until(pilot, lambda: "Undone:" in shown(app))
+        await until(pilot, lambda: "Undone from " in shown(app))
         await press(app, pilot, "2")
-        await until(pilot, lambda: "Undone:" not in shown(app))
+        await until(pilot, lambda: "Undone from " not in shown(app))
 
 
 @pytest.mark.parametrize(
