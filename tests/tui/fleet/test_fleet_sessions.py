@@ -141,7 +141,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert counts_line(app).startswith(" ? 3 questions  ✗ 1 failed  ✗ 1 agent failed  ▲ ")
+        assert counts_line(app).startswith(" ? 3 questions  ✗ 1 failed  ✗ 1 agent failed   • since 19:58: ")
         (rest,) = (line for line in lines(app) if line.startswith("•+"))
         assert re.match(r"•\+2  ✗ claude-5 .*overloaded.*   ✗ #3 test_dst_gap", rest)
         with Store(people.path) as store:
