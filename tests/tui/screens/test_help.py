@@ -149,3 +149,12 @@ async def test_the_palette_says_where_an_action_of_another_place_is(app, typed, 
         await settle(pilot)
         (row,) = (line for line in shown(app).splitlines() if title in line)
         assert " in the " in row
+
+
+async def test_the_help_has_one_row_for_the_numbers_that_answer(app):
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "question_mark")
+        await write(pilot, "option")
+        await settle(pilot)
+        (row,) = (line for line in shown(app).splitlines() if "Answer with" in line)
+        assert "1–9" in row and "the option of that number" in row

@@ -68,10 +68,14 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
     groups: dict[str, list[PaletteEntry]] = {}
     for scope, name in SCOPES.items():
         for action in ACTIONS.values():
-            if scope != next(each for each in SCOPES if each in action.scopes):
+            if scope != next(each for each in SCOPES if each in action.scopes) or action.id in _OPTIONS[1:]:
                 continue
             entry = here.get(action.id) or PaletteEntry(action.title, words=action.help, why_not=_place(action))
             entry = replace(entry, key=context.keymap.keys_of(action.id), beside=action.id)
+            if action.id == _OPTIONS[0]:
+                dash, last = "-" if context.ascii_only else "–", context.keymap.keys_of(_OPTIONS[-1])
+                entry = replace(entry, title="Answer with the option of that number", run=None)
+                entry = replace(entry, key=f"{entry.key}{dash}{last}")
             group = name if action.id not in here or scope == "app" else here_name
             groups.setdefault(group, []).append(entry)
     # What can be done now comes first, and what has a key.
@@ -86,6 +90,8 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
     return Picker(context, "?", entries)
 
 
+# The keys of these stand in one row, which gives no answer.
+_OPTIONS: Final = tuple(f"ask_{number}" for number in range(1, 10))
 _LEGEND: Final = "legend glyph glyphs symbol symbols icon colour colours color colors meaning"
 
 
