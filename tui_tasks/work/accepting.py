@@ -176,7 +176,8 @@ class Acceptance:
             "failed": f": start an agent again, or `tui-tasks work restore {number}` if there is something to review",
             "working": ": wait until its turn is over, or merge and let the agent continue",
         }.get(work.state, "")
-        what = f"#{number} is merged already" if work.state == "merged" else f"the work on #{number} is {work.state}"
+        is_so = "has failed" if work.state == "failed" else f"is {work.state}"
+        what = f"#{number} is merged already" if work.state == "merged" else f"the work on #{number} {is_so}"
         raise Conflict(f"{what}{then}", state=work.state)
 
     def comment(self, work: Work, text: str) -> Sent:

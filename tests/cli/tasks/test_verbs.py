@@ -160,6 +160,7 @@ def test_a_change_of_a_task_that_ls_does_not_show_in_this_folder_names_its_list_
     task_changes.set_status(shell, ["1"], "done", "", as_json=False)
     task_changes.set_status(shell, ["1"], "done", "", as_json=False)
     task_changes.delete(shell, ["1"], as_json=False)
+    task_changes.undo(shell, as_json=False)
     where = "  in hello/tasklist (of project hello)"
     assert capsys.readouterr().out.splitlines() == [
         f"logged to #1  Fix login{where}",
@@ -167,6 +168,7 @@ def test_a_change_of_a_task_that_ls_does_not_show_in_this_folder_names_its_list_
         f"done #1  Fix login{where}",
         f"#1 is done already: Fix login{where}",
         f"deleted #1  Fix login{where}",
+        f"undone: deletion of #1 Fix login{where}",
     ]
 
 

@@ -219,9 +219,10 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
     db, now = session.store.db, session.clock()
     first = journal.entry(db, journal.entry(db, undone["undone"]).change)
     when = f" ({ago(first.at, now)})" if now - first.at >= MINUTE else ""
-    print_result(
-        f"undone: {change_summaries.description(db, first.change, undone=True)}{when}", undone, as_json=as_json
-    )
+    task = task_queries.any_task(db, first.task) if first.task is not None else None
+    where = _elsewhere(session, task_queries.list_by_id(db, task.list_id).handle) if task is not None else ""
+    said = f"undone: {change_summaries.description(db, first.change, undone=True)}{when}{where}"
+    print_result(said, undone, as_json=as_json)
     if not as_json:
         _name_change_of_human(session, first.change)
 
