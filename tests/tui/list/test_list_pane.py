@@ -358,7 +358,7 @@ async def test_the_cursor_goes_to_a_task_that_undo_brings_back(plan, make_app, p
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
         app.navigation.go_to(plan[3])
-        await press(app, pilot, "d", "y")
+        await press(app, pilot, "d")
         app.navigation.go_to(plan[8])
         await press(app, pilot, "u")
         assert app.pane.target() == plan[3]
