@@ -608,7 +608,8 @@ async def test_an_answered_agent_keeps_its_place_and_its_answer_until_the_cursor
         ]
         await settle(pilot, "x")
         assert said(app).startswith("Already answered: allow.")
-        await settle(pilot, "j", "k")
+        # Enter ends the words of the reason, for which no input has opened.
+        await settle(pilot, "enter", "j", "k")
         assert "rm -rf" in row_of(app, "claude-3")
 
 
