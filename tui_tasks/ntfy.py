@@ -44,7 +44,7 @@ def answers(ask: Ask, *, titles: bool) -> tuple[str, ...]:
         return tuple(answer for answer in wanted if answer in ask.options)
     if not is_whole or (ask.request is not None and not ask.options):
         return ()
-    return (ask.options or (("yes", "no") if takes_yes(ask.question) else ()))[:MAX_ACTIONS]
+    return (ask.options or (("approve", "deny") if takes_yes(ask.question) else ()))[:MAX_ACTIONS]
 
 
 def _is_whole(ask: Ask) -> bool:

@@ -127,17 +127,17 @@ async def test_what_is_typed_ahead_answers_nothing(plan, make_app, keys):
         assert len(ask_queries.open_asks(app.link.db)) == 3
 
 
-async def test_a_denial_typed_ahead_denies_nothing(plan, make_app):
+async def test_a_reason_typed_ahead_denies_nothing_and_stays_in_its_field(plan, make_app):
     by_agent(plan, "codex-1", OpenAsk("May I?", ("Yes", "No")), now=at(15, 0))
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        await type_ahead(app, pilot, "a", "x")
+        await type_ahead(app, pilot, "a", "x", *"yy", "enter")
         assert "read it first" in said(app)
         assert open_ask(app, "codex-1") is not None
-        await press(app, pilot, "x", LATE)
+        await press(app, pilot, "enter", LATE)
         uid = app.link.db.sql("SELECT uid FROM ask WHERE agent = 'codex-1'").fetchone()[0]
-        assert ask_queries.ask(app.link.db, uid).answer == "No"
+        assert ask_queries.ask(app.link.db, uid).answer == "No: yy"
 
 
 @pytest.mark.parametrize(("seconds", "is_answered"), [(0.0, False), (EARLY, False), (LATE, True)])
@@ -288,8 +288,8 @@ async def test_what_is_not_kept_whole_and_not_to_be_had_can_only_be_denied(plan,
         async with (app := make_app(plan.path)).run_test(size=(120, 40)) as pilot:
             await settle(pilot, "A")
             await go_to(pilot, name)
-            await settle(pilot, "a")
-            await press(app, pilot, "x", LATE)
+            await settle(pilot, "a", "x")
+            await press(app, pilot, "enter", LATE)
             assert open_ask(app, name) is None
 
 

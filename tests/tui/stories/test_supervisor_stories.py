@@ -33,8 +33,8 @@ def test_an_answer_stays_on_screen_until_the_human_goes_on(
 
 
 @at_each_size("asks-denied")
-def test_a_denial_is_sent_at_once(evening: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
-    draw(make_app(evening.path), press=["a", "j", "x"], run_before=settled)
+def test_a_denial_asks_for_its_reason(evening: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
+    draw(make_app(evening.path), press=["a", "j", "x", *"keep", "space", *"it"], run_before=settled)
 
 
 @at_each_size("runs")

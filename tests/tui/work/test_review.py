@@ -185,7 +185,7 @@ async def test_at_80_columns_the_foot_of_a_review_has_every_key_that_does_someth
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
         foot = shown(app).splitlines()[-1]
-        for key in ("y Accept", "c Comment", "m Send back", "x Discard", "p Pull request", "Esc Back", "? Help"):
+        for key in ("y Accept", "c Comment", "s Send back", "x Discard", "p Pull request", "Esc Back", "? Help"):
             assert key in foot
         assert attaching.why_not(app.context, app.screen.work.agent) is not None and "Terminal" not in foot
         assert shown(app).count("2 files +7 -1") == 1 and "The work as a whole" in shown(app)
@@ -209,7 +209,7 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
         await review(app, pilot, plan)
         await settle(pilot, "c", *"all", "enter")
         await settle(pilot, "enter", *"jjjjj", "c", *"why", "enter")
-        assert 'c: "all"' in shown(app) and 'c: "why"' in shown(app) and "m Send 2 comments" in shown(app)
+        assert 'c: "all"' in shown(app) and 'c: "why"' in shown(app) and "s Send 2 comments" in shown(app)
         await settle(pilot, "escape", "y")
         assert "Not merged: you have 2 unsent comments." in said(app)
         await settle(pilot, "escape")
@@ -288,7 +288,7 @@ async def test_esc_leaves_the_form_of_an_accept_with_nothing_changed_and_keeps_i
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
         before, seq = git(place.root, "rev-parse", "main"), journal.newest(app.link.db)
-        await settle(pilot, "y", "!", "ctrl+j", *"why", "escape")
+        await settle(pilot, "a", "!", "ctrl+j", *"why", "escape")
         assert "Kept what you typed: the same key brings it back." in said(app)
         assert (state_of(plan, work), git(place.root, "rev-parse", "main")) == ("ready", before)
         assert journal.newest(app.link.db) == seq
@@ -326,7 +326,7 @@ async def test_keys_that_do_nothing_in_a_review_name_those_that_are_wanted(plan,
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        for key, wanted in (("s", "m Send"), ("d", "x Discard"), ("space", "Enter Diff")):
+        for key, wanted in (("m", "s Send"), ("d", "x Discard"), ("space", "Enter Diff")):
             await settle(pilot, key)
             assert f" does nothing here.  {wanted}  ? Help" in said(app)
 
@@ -552,7 +552,7 @@ async def test_a_read_only_screen_reviews_and_changes_nothing(plan, place, make_
     app = make_app(plan.path, read_only=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        for key in "ycmx":
+        for key in "acsx":
             await settle(pilot, key)
             assert "read only" in said(app)
 

@@ -67,16 +67,16 @@ def has_hooks(session: AgentSession) -> bool:
 
 
 def approving(options: Sequence[str]) -> str | None:
-    """Return the answer that approves: an option that says yes; `yes` without options; None where it is ambiguous.
+    """Return the answer that approves: an option that says yes; `approve` without options; None where it is ambiguous.
 
     The options that begin with a word of consent count, of several only the one that is such a word.
     """
-    return _only(options, _YES, "yes")
+    return _only(options, _YES, "approve")
 
 
 def denying(options: Sequence[str]) -> str | None:
-    """Return the answer that denies: an option that says no; `no` without options; None when it is ambiguous."""
-    return _only(options, _NO, "no")
+    """Return the answer that denies: an option that says no; `deny` without options; None when it is ambiguous."""
+    return _only(options, _NO, "deny")
 
 
 def why_not_always(ask: Ask, found: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import give_back, take_back, why_not_yet
-from tui_tasks.tui.asks.answer_keys import answer_keys, answer_word, reply_title, send_answer, why_no_no
+from tui_tasks.tui.asks.answer_keys import answer_keys, answer_word, no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import READ_FIRST
 from tui_tasks.tui.inputs.dialogs import LineDialog
@@ -227,7 +227,7 @@ class FleetAnswers(Controller):
         self._context.say(f"{why}: {self._context.keymap.key_of('agent_ask')} shows the whole question.")
 
     async def do_ask_deny(self) -> None:
-        """Answer with the option that says no; a reply in the inbox says why besides."""
+        """Ask for the reason, then answer with the option that says no."""
         view = self._fleet.view
         assert view is not None
         no = view.denying
@@ -237,10 +237,10 @@ class FleetAnswers(Controller):
         if no is None:
             self._context.say(why_no_no(view, self._context))
             return
-        if not self._fleet.reading.has_stood(view.version):
-            self._context.say(READ_FIRST)
-            return
-        await self._answer(view, no)
+        title, done = no_title(view, agent_text.who(view.ask.agent, 30)), "Deny" if view.is_permission else "Send"
+        why = await self._typed(view, title, done, draft=f"no {view.ask.uid}")
+        if why is not None:
+            await self._answer(view, f"{no}: {why}" if why else no)
 
     async def do_ask_reply(self) -> None:
         """Open the input for an answer in the human's words."""
@@ -249,13 +249,14 @@ class FleetAnswers(Controller):
         if not self._fleet.shows(view) or view.question is not None:
             self.do_agent_ask()
             return
-        text = await self._typed(view, reply_title(view.ask), "Send", draft=f"reply {view.ask.uid}")
+        title = f"Reply to {agent_text.who(view.ask.agent, 30)}"
+        text = await self._typed(view, title, "Send", draft=f"reply {view.ask.uid}")
         if text and (text in view.options or (view.is_permission and allows(text))):
             # In words that its program takes for an option.
             if (answering := self.give(view, text)) is not None:
                 await answering
         elif text:
-            await self._answer(view, view.in_words(text))
+            await self._answer(view, text)
 
     def do_agent_ask(self) -> None:
         """Show the agent's question in the inbox; where it asks nothing, what others ask."""

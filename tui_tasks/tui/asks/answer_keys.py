@@ -46,10 +46,9 @@ def answer_word(view: AskView, key: str) -> str:
     return agent_text.first_word(answer or "").capitalize()
 
 
-def reply_title(ask: Ask) -> str:
-    """Return the title of the input for an answer in the human's words: to a permission it is a refusal."""
-    who = agent_text.who(ask.agent, 30)
-    return f"Deny, and tell {who} why" if agent_text.is_permission(ask) else f"Reply to {who}"
+def no_title(view: AskView, who: str) -> str:
+    """Return the title of the input for the reason of a no."""
+    return f"{answer_word(view, 'ask_deny')}; tell {who} why, or nothing"
 
 
 def why_no_no(view: AskView, context: Context) -> str:

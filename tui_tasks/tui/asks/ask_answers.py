@@ -24,7 +24,7 @@ from tui_tasks.text.safe import cell_len, safe_line, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.asks.answer_keys import reply_title, send_answer, why_no_no
+from tui_tasks.tui.asks.answer_keys import no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView, Given
 from tui_tasks.tui.asks.reading import CAME_JUST_NOW, READ_FIRST
 from tui_tasks.tui.inputs import editor
@@ -92,6 +92,12 @@ class AskAnswers(Controller):
         can_reply = ask is not None and ask.state == "open" and self._inbox.view_of(ask).why_closed is None
         return action.id != "ask_reply" or can_reply
 
+    @override
+    def opens_input(self, action: Action) -> bool:
+        """A question that takes neither yes nor no is not denied; the key that is named instead comes next."""
+        view = self._inbox.view
+        return action.id != "ask_deny" or view is None or view.denying is not None or bool(view.options)
+
     def why_not_sent(self, view: AskView, *, to_end: bool = False) -> str | None:
         """Return why a key cannot answer a question yet, as when it was not read to its end; None if it can."""
         if view.ask.state != "open":
@@ -158,22 +164,20 @@ class AskAnswers(Controller):
         self._inbox.edit(ask, given)
         self._context.say(f"Not sent yet: read it, {self._context.keymap.key_of('ask_approve')} allows it so.")
 
-    def do_ask_deny(self) -> Any:
-        """Answer with the option that says no; the key that replies says why besides."""
+    def do_ask_deny(self) -> None:
+        """Ask for the reason, then answer with the option that says no."""
         view = self._inbox.view
         assert view is not None
-        why = self.why_not_sent(view) if view.denying is not None else why_no_no(view, self._context)
-        if view.denying is not None and why is None:
-            return self._answer(view, view.denying)
-        self._context.say(why or "")
-        return None
+        if view.denying is None:
+            self._context.say(why_no_no(view, self._context))
+            return
+        self._open_reply(view.ask, "deny")
 
     def do_ask_reply(self) -> None:
         """Open the input for an answer in the human's words."""
         ask = self._inbox.ask
         assert ask is not None
-        self._inbox.query_one(Reply).open(ask)
-        self._inbox.hints_again()
+        self._open_reply(ask, "reply")
 
     def do_ask_before(self) -> None:
         """Return to the previous of several questions of a program, else to the question that was answered last."""
@@ -207,12 +211,15 @@ class AskAnswers(Controller):
         if ask.state != "open":
             if event.text:
                 self._context.run(self._agents.message(ask.agent, event.text))
+        elif event.kind == "deny":
+            no = view.denying or "deny"
+            self._context.run(self._answer(view, f"{no}: {event.text}" if event.text else no))
         elif event.text in view.options or (view.is_permission and allows(event.text)):
             # In words that its program takes for an option.
             if (answering := self.give(view, event.text)) is not None:
                 self._context.run(answering)
         elif event.text:
-            self._context.run(self._answer(view, view.in_words(event.text)))
+            self._context.run(self._answer(view, event.text))
 
     async def _answer(self, view: AskView, answer: str) -> None:
         # The human may leave during the write, which removes the widget.
@@ -266,6 +273,10 @@ class AskAnswers(Controller):
         what = "Answered" if words else "Withdrawn"
         context.say(f"{what}: {count(len(settled), 'question')} of {agent_text.who(agent, 30)}.")
 
+    def _open_reply(self, ask: Ask, kind: str) -> None:
+        self._inbox.query_one(Reply).open(ask, kind)
+        self._inbox.hints_again()
+
 
 def _visible_json(value: Any) -> str:
     """Return a value as JSON for the editor, with invisible characters as escapes."""
@@ -274,7 +285,7 @@ def _visible_json(value: Any) -> str:
 
 
 class Reply(ResilientMessages, Vertical):
-    """An input that is hidden until it is opened. `drafts` holds unsent text by question."""
+    """An input that is hidden until it is opened. `drafts` holds unsent text as (kind, text), by question."""
 
     DEFAULT_CSS = """
     Reply { height: auto; display: none; dock: bottom; margin-bottom: 1; padding: 0 1; border-top: solid $rule; }
@@ -283,11 +294,12 @@ class Reply(ResilientMessages, Vertical):
     """
 
     class Given(Message):
-        """Enter was pressed behind a text."""
+        """Enter was pressed. `kind` is reply or deny; `text` may be empty."""
 
-        def __init__(self, uid: str, text: str) -> None:
+        def __init__(self, uid: str, kind: str, text: str) -> None:
             super().__init__()
             self.uid = uid
+            self.kind = kind
             self.text = text
 
     class Closed(Message):
@@ -297,7 +309,7 @@ class Reply(ResilientMessages, Vertical):
         self,
         context: Context,
         why_not: Callable[[str], str | None],
-        drafts: dict[str, str],
+        drafts: dict[str, tuple[str, str]],
         *,
         id: str,
     ) -> None:
@@ -307,6 +319,7 @@ class Reply(ResilientMessages, Vertical):
         self._why_not = why_not
         self.drafts = drafts
         self._of: Ask | None = None
+        self._kind = "reply"
 
     def compose(self) -> ComposeResult:
         """Compose the label and the input."""
@@ -329,11 +342,12 @@ class Reply(ResilientMessages, Vertical):
         """The keys to show in the foot line meanwhile."""
         return ("Enter", "Send", ""), ("Esc", "Keep for later", ""), *LINE_KEYS
 
-    def open(self, ask: Ask) -> None:
-        """Start an answer, or resume a draft."""
-        self._of = ask
+    def open(self, ask: Ask, kind: str) -> None:
+        """Start an answer, or resume a draft of the same kind."""
+        kept_kind, kept = self.drafts.get(ask.uid, (kind, ""))
+        self._of, self._kind = ask, kind
         line = self.query_one(TextInput)
-        line.value = self.drafts.get(ask.uid, "")
+        line.value = kept if kept_kind == kind else ""
         line.select_all()
         self.add_class("-open")
         self._title(ask)
@@ -347,11 +361,13 @@ class Reply(ResilientMessages, Vertical):
             self._title(ask)
 
     def _title(self, ask: Ask) -> None:
+        who = agent_text.who(ask.agent, 20)
         if ask.state != "open":
             text = f"{agent_text.closed(ask, self.context.clock.now())}. Enter sends this as a message."
             self.query_one("#reply-title", Static).update(plain(text, "$state-failed bold"))
         else:
-            self.query_one("#reply-title", Static).update(plain(reply_title(ask), "bold"))
+            text = f"Reply to {who}" if self._kind == "reply" else no_title(AskView(ask), who)
+            self.query_one("#reply-title", Static).update(plain(text, "bold"))
 
     def close(self) -> None:
         """Close the input; keep the text as a draft."""
@@ -359,7 +375,7 @@ class Reply(ResilientMessages, Vertical):
             text = self.query_one(TextInput).value
             self.drafts.pop(self._of.uid, None)
             if text.strip():
-                self.drafts[self._of.uid] = text
+                self.drafts[self._of.uid] = (self._kind, text)
         self._hide()
 
     def _hide(self) -> None:
@@ -375,6 +391,6 @@ class Reply(ResilientMessages, Vertical):
             self.context.say(why)
             return
         text = self.query_one(TextInput).value.strip()
-        if text:
-            self.post_message(self.Given(self._of.uid, text))
+        if text or self._kind != "reply":
+            self.post_message(self.Given(self._of.uid, self._kind, text))
             self._hide()

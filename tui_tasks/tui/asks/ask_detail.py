@@ -221,12 +221,11 @@ class AskDetail(TextDrawing):
 
     def _options(self, view: AskView, at: int, width: int, small: bool) -> list[Drawn]:
         reply = self.context.keymap.key_of("ask_reply")
-        word = "deny, say why…" if view.is_permission else "reply…"
-        rest = [(reply, f"{word} (begun)" if self._draft else word, "ask_reply")]
+        rest = [(reply, "reply…" if not self._draft else "reply… (begun)", "ask_reply")]
         if not view.options and view.approving is not None:
             rest = [
-                (self.context.keymap.key_of("ask_approve"), "yes", "ask_approve"),
-                (self.context.keymap.key_of("ask_deny"), "no", "ask_deny"),
+                (self.context.keymap.key_of("ask_approve"), "approve", "ask_approve"),
+                (self.context.keymap.key_of("ask_deny"), "deny + reason", "ask_deny"),
                 *rest,
             ]
         options: Sequence[str] = view.shown_options(ascii_only=self.context.ascii_only)

@@ -145,10 +145,6 @@ class AskView(msgspec.Struct, frozen=True):
         """The options that allow from now on what a program suggests to allow."""
         return [option for option in self.options if self.is_permission and option.startswith(f"{ALWAYS}: ")]
 
-    def in_words(self, text: str) -> str:
-        """Return the answer in the human's own words: to a permission they are the reason of a refusal."""
-        return f"{DENY}: {text}" if self.is_permission and not text.startswith(DENY) else text
-
     def answered(self, answer: str) -> AskView | AnswerAsk:
         """Return the operation for an answer; the view of the next question while there is one."""
         ask = self.ask
@@ -321,7 +317,7 @@ class UnsentAnswers:
 
     Attributes:
         later: the questions that were put off.
-        drafts: typed text.
+        drafts: typed text as (kind, text).
         given: the answers to the first of several questions.
         picked: the options chosen so far of a question that takes several.
         edited: what the human gives a tool in place of what it asks for.
@@ -330,9 +326,7 @@ class UnsentAnswers:
     def __init__(self, kept: Mapping[str, Any]) -> None:
         """`kept` is what `to_keep` has returned before."""
         self.later: set[str] = set(kept.get("later", ()))
-        self.drafts: dict[str, str] = {
-            uid: draft for uid, draft in kept.get("drafts", {}).items() if isinstance(draft, str)
-        }
+        self.drafts: dict[str, tuple[str, str]] = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
         self.given: dict[str, tuple[Given, ...]] = {
             uid: tuple((choice, text) for choice, text in given) for uid, given in kept.get("given", {}).items()
         }

@@ -71,8 +71,7 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     can_edit = view.is_permission and (view.ask.request or {}).get("program") == "claude"
     more = [*(["ask_always"] if view.always else []), *(["ask_edit"] if can_edit else [])]
     answers = [hint(key, answer_word(view, key)) for key in answer_keys(view)]
-    reply = hint("ask_reply", "Deny, say why" if view.is_permission else "")
-    return *pick, *answers[:1], *map(hint, more), *answers[1:], reply, *last
+    return *pick, *answers[:1], *map(hint, more), *answers[1:], hint("ask_reply"), *last
 
 
 def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:

@@ -56,7 +56,7 @@ class Action(msgspec.Struct, frozen=True):
 _TAKES_WORDS: Final = frozenset(
     (
         *("palette", "help", "search_all", "projects", "new_list", "filter", "new", "new_above", "edit", "note"),
-        *("log_filter", "agent_message", "agent_pause", "agent_stop", "ask_reply"),
+        *("log_filter", "agent_message", "agent_pause", "agent_stop", "ask_deny", "ask_reply"),
         *("review_decline", "review_filter", "job_filter", "job_new", "job_edit", "work_comment", "work_find"),
     )
 )
@@ -458,17 +458,8 @@ ACTIONS: Final[dict[str, Action]] = {
             for number in range(1, 10)
         ),
         _w("inbox", "ask_approve", "y", "Allow", "Allow", help="yes approve accept", needs="ask", verb="approve"),
-        _w("inbox", "ask_deny", "x", "Deny", "Deny", help="no refuse reject", needs="ask", verb="refuse"),
-        _w(
-            "inbox",
-            "ask_reply",
-            "m",
-            "Reply in your own words: to a permission, deny it and say why",
-            "Reply",
-            help="answer reason",
-            needs="ask",
-            verb="write",
-        ),
+        _w("inbox", "ask_deny", "x", "Deny, and say why", "Deny", help="no refuse reject", needs="ask", verb="refuse"),
+        _w("inbox", "ask_reply", "m", "Reply in your own words", "Reply", help="answer", needs="ask", verb="write"),
         _w("inbox", "ask_edit", "e", "Edit the input of the tool; y then allows it", "Edit", needs="ask", verb="edit"),
         _a("inbox", "ask_later", "z", "Put the question off", "Later", help="snooze defer", needs="ask"),
         _a("inbox", "ask_open", "enter", "Open the question's task; once answered: continue", "Open", verb="open"),
