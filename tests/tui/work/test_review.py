@@ -21,6 +21,7 @@ from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.settings.config import Config
 from tui_tasks.text.times import HOUR
 from tui_tasks.tui.asks import reading
 from tui_tasks.tui.inbox.inbox_screen import Inbox
@@ -117,7 +118,7 @@ async def test_a_file_whose_name_is_no_utf_8_is_shown_commented_on_and_sent_back
         await settle(pilot, "g", "j")
         await until(pilot, lambda: "x = 1" in shown(app))
         await settle(pilot, "c", *"Why?", "enter")
-        await settle(pilot, "m", "enter")
+        await settle(pilot, "s", "enter")
         await until(pilot, lambda: state_of(plan, work) == "working")
         (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
         assert "\n\na\\xff.py\nWhy?\n\n" in sent.message.text
@@ -217,7 +218,7 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         assert 'c: "why"' in shown(app)
-        await settle(pilot, "m")
+        await settle(pilot, "s")
         await until(pilot, lambda: "Sent 2 comments" in said(app))
         (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
         assert sent.message.text == (
@@ -235,7 +236,7 @@ async def test_a_comment_on_the_work_as_a_whole_goes_along_with_those_on_its_fil
         await review(app, pilot, plan)
         await settle(pilot, "g", "c", *"whole", "enter", "j", "c", *"file", "enter", "k")
         assert "1c" in shown(app)
-        await settle(pilot, "m")
+        await settle(pilot, "s")
         await until(pilot, lambda: "Sent 2 comments" in said(app))
         (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
         assert "Review of your work:\n\nwhole\n\nsrc/keys.py\nfile\n\n" in sent.message.text
@@ -331,6 +332,16 @@ async def test_keys_that_do_nothing_in_a_review_name_those_that_are_wanted(plan,
             assert f" does nothing here.  {wanted}  ? Help" in said(app)
 
 
+async def test_the_help_of_a_review_says_that_a_accepts_there(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "?", *"work_accept")
+        assert "y a" in next(line for line in lines(app) if "Accept the work" in line)
+        assert not [entry for entry in app.screen._entries if entry.beside == "asks" and entry.key == "a"]
+
+
 async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
@@ -358,13 +369,24 @@ async def test_an_agent_that_has_ended_cannot_be_said_to_continue(plan, place, m
         assert "the agent continues" not in shown(app)
 
 
-async def test_a_opens_the_inbox_in_a_review_too(plan, place, make_app):
+async def test_a_accepts_too_and_the_foot_shows_y_alone(plan, place, make_app):
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        assert " y Accept" in lines(app)[-1] and " m Send back" in lines(app)[-1]
+        assert " y Accept" in lines(app)[-1] and " a " not in lines(app)[-1]
         await settle(pilot, "a")
+        assert "Accept the work on #9: merge it into main" in shown(app)
+
+
+async def test_a_key_of_ones_own_for_accept_leaves_a_to_the_inbox(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path, config=Config(keys={"work_accept": "Q"}))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "Q")
+        assert "Accept the work on #9: merge it into main" in shown(app)
+        await settle(pilot, "escape", "a")
         assert isinstance(app.screen, Inbox)
 
 
@@ -466,24 +488,24 @@ async def test_a_conflict_is_named_with_its_files_and_one_key_hands_it_back(plan
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        assert "It does not merge into main" in shown(app) and "m Hand back" in shown(app)
+        assert "It does not merge into main" in shown(app) and "s Hand back" in shown(app)
         await settle(pilot, "y")
         assert "It conflicts with main." in said(app)
-        await settle(pilot, "m")
+        await settle(pilot, "s")
         await until(pilot, lambda: "Sent the conflict" in said(app))
         (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
     assert "conflicts in src/keys.py" in sent.message.text
     assert state_of(plan, work) == "working"
 
 
-async def test_m_without_comments_asks_for_words_and_sends_it_back(plan, place, make_app):
+async def test_s_without_comments_asks_for_words_and_sends_it_back(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "m", "enter")
+        await settle(pilot, "s", "enter")
         assert state_of(plan, work) == "ready"
-        await settle(pilot, "m", *"more", "enter")
+        await settle(pilot, "s", *"more", "enter")
         await until(pilot, lambda: "who continues" in said(app))
     assert state_of(plan, work) == "working"
 
@@ -704,7 +726,7 @@ async def test_an_agent_that_waits_at_its_prompt_is_woken_by_a_line_and_no_other
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "m", *"more", "enter")
+        await settle(pilot, "s", *"more", "enter")
         await until(pilot, lambda: "who continues" in said(app))
     assert lines == [(work.terminal, text) for text in typed]
 

@@ -23,6 +23,7 @@ class Action(msgspec.Struct, frozen=True):
 
     Attributes:
         keys: its keys in Textual's names; empty: only the palette has it.
+        habit: keys that work as well, but are shown nowhere.
         title: what it does, for people.
         help: more words by which people look for it.
         short: the word in the foot.
@@ -41,6 +42,12 @@ class Action(msgspec.Struct, frozen=True):
     needs: str = ""
     verb: str = ""
     word: str = ""
+    habit: str = ""
+
+    @property
+    def all_keys(self) -> str:
+        """Its keys, also those that are shown nowhere."""
+        return f"{self.keys},{self.habit}" if self.habit else self.keys
 
     @property
     def takes_words(self) -> bool:
@@ -104,9 +111,10 @@ def _a(
     needs: str = "",
     verb: str = "",
     word: str = "",
+    habit: str = "",
     writes: bool = False,
 ) -> Action:
-    return Action(id, frozenset(scopes.split()), keys, title, help, short, writes, needs, verb or id, word)
+    return Action(id, frozenset(scopes.split()), keys, title, help, short, writes, needs, verb or id, word, habit)
 
 
 # An action that writes.
@@ -602,17 +610,18 @@ ACTIONS: Final[dict[str, Action]] = {
             "Accept",
             help="merge squash rebase approve yes",
             verb="approve",
+            habit="a",
         ),
         _w("work", "work_run", "r", "Run the checks on this tree", "Run checks", help="retry tests", verb="run"),
         _w("work", "work_comment", "c", "Comment on the line, or on the file", "Comment", help="review remark note"),
         _w(
             "work",
             "work_send",
-            "m",
+            "s",
             "Send all comments, or a conflict, to the agent",
             "Send",
             help="send back reject change",
-            verb="write",
+            verb="status",
         ),
         _w("work", "work_discard", "x", "Discard the work", "Discard", help="reject drop throw away", verb="refuse"),
         _w("work", "work_pull_request", "p", "Open a pull request", "Pull request", help="gh github push pr"),
@@ -697,7 +706,7 @@ ACTIONS: Final[dict[str, Action]] = {
 def bindings(*scopes: str) -> list[Binding]:
     """Return the bindings of the scopes' actions, for a class's BINDINGS."""
     return [
-        Binding(action.keys or NO_KEY, f"act('{action.id}')", action.title, show=False, id=action.id)
+        Binding(action.all_keys or NO_KEY, f"act('{action.id}')", action.title, show=False, id=action.id)
         for action in ACTIONS.values()
         if not action.scopes.isdisjoint(scopes)
     ]

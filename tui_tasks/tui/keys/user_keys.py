@@ -116,13 +116,13 @@ def _clash(action: Action, mine: Mapping[str, str]) -> tuple[str, Action] | None
     by default.
     """
     keys = set(mine[action.id].split(","))
-    usual = set(action.keys.split(","))
+    usual = set(action.all_keys.split(","))
     for other in ACTIONS.values():
         if other.verb == action.verb or not any(group & action.scopes and group & other.scopes for group in TOGETHER):
             continue
-        theirs = set(mine.get(other.id, other.keys).split(","))
+        theirs = set(mine.get(other.id, other.all_keys).split(","))
         shared = (keys & theirs) - {""}
-        if shared and not shared <= usual & set(other.keys.split(",")):
+        if shared and not shared <= usual & set(other.all_keys.split(",")):
             return show_key(min(shared)), other
     return None
 
@@ -145,7 +145,7 @@ _WANTED: Final[dict[str, tuple[str, ...]]] = {
     "c": ("status",),
     "p": ("agent_pause", *_EDIT),
     "n": ("ask_deny", "review_decline"),
-    "s": ("work_send",),
+    "m": ("work_send",),
     "y": ("asks",),
     "z": ("asks",),
     "P": ("agents",),

@@ -66,12 +66,19 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
     """Return the help: what can be done here, everywhere and elsewhere, with keys and ids, then the legend."""
     here, here_name = _actions(lookup), f"Here: {_here(lookup)}"
     groups: dict[str, list[PaletteEntry]] = {}
+    # A key that works as well for an action here does not do there what it does everywhere.
+    taken = {ACTIONS[each].habit for each in here if "app" not in ACTIONS[each].scopes} - {""}
     for scope, name in SCOPES.items():
         for action in ACTIONS.values():
             if scope != next(each for each in SCOPES if each in action.scopes) or action.id in _OPTIONS[1:]:
                 continue
             entry = here.get(action.id) or PaletteEntry(action.title, words=action.help, why_not=_place(action))
-            entry = replace(entry, key=context.keymap.keys_of(action.id), beside=action.id)
+            key = context.keymap.keys_of(action.id)
+            if action.id in here and action.habit in taken:
+                key = f"{key} {action.habit}"
+            elif scope == "app" and key in taken:
+                key = ""
+            entry = replace(entry, key=key, beside=action.id)
             if action.id == _OPTIONS[0]:
                 dash, last = "-" if context.ascii_only else "–", context.keymap.keys_of(_OPTIONS[-1])
                 entry = replace(entry, title="Answer with the option of that number", run=None)
