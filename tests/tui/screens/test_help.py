@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import lines, opened, settle, shown, write
+from tests.tui.driving import opened, settle, shown, write
 from tests.tui.stories.conftest import SCREENSHOTS
 from tui_tasks import text, tui
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS
@@ -28,13 +28,6 @@ async def test_the_help_begins_with_where_one_is(app, keys, here):
         entries = app.screen.window.source.first(4)
         assert entries[0].entry.title == here
         assert not entries[1].entry.why_not
-
-
-async def test_the_help_cuts_why_a_key_does_nothing_here_before_what_it_does(app):
-    async with opened(app, (120, 40)) as pilot:
-        await settle(pilot, "question_mark")
-        (line,) = (line for line in lines(app) if line.startswith("   Space "))
-        assert "Peek: the last lines of the task's agent, live  No agent was started on this task" in line
 
 
 @pytest.mark.parametrize(

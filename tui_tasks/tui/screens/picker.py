@@ -142,10 +142,7 @@ class EntryRows(RowDrawing[Numbered]):
         # The id of an action is left out where it would cut the title.
         left = look.width - 9 - cell_len(key) - cell_len(safe_line(entry.title)) - cell_len(entry.why_not)
         beside = entry.beside if not self.keys_wide or cell_len(entry.beside) <= left else ""
-        # Beside keys, a reason gives way to the title, down to a third of the row.
-        whole = look.width - 7 - cell_len(key) - cell_len(safe_line(entry.title))
-        most = max(look.width // 3, whole) if self.keys_wide else look.width // 2
-        right = safe_line(f"{entry.why_not}  {beside}".strip(), max(0, most))
+        right = safe_line(f"{entry.why_not}  {beside}".strip(), max(0, look.width // 2))
         right = f"  {right}" if right else ""
         room = max(1, look.width - 5 - cell_len(key) - cell_len(right))
         return (
