@@ -236,11 +236,11 @@ def test_a_shell_completes_and_runs_what_an_agent_has_named_as_a_word_alone(name
         terminal.type("\x15tui-tasks ls --status pending --list my\t")
         terminal.wait_for(lambda: terminal.shows("my\\ list") or terminal.shows("'my list'"))
         terminal.type("\r")
-        terminal.wait_for(lambda: terminal.shows("second of my list  [my list, bob,"))
+        terminal.wait_for(lambda: terminal.shows("second of my list  [my list, by bob,"))
         terminal.type("tui-tasks ls --status pending --list \\$\t")
         terminal.wait_for(lambda: terminal.shows("harmed"))
         terminal.type("\r")
-        terminal.wait_for(lambda: terminal.shows(f"second of {HOSTILE}  [{HOSTILE}, bob,"))
+        terminal.wait_for(lambda: terminal.shows(f"second of {HOSTILE}  [{HOSTILE}, by bob,"))
         assert not (tmp_path / "harmed").exists()
 
 

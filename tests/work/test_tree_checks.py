@@ -168,6 +168,7 @@ def test_a_proof_from_elsewhere_is_no_proof_of_a_task_at_work(store, repo, start
     store.commit(home, actor="human", now=wall.now())
     (run,) = check_queries.runs_in(store.db, "waiting")
     assert run.worktree is None
+    store.commit(EditTask(task, {"status": "pending"}), actor="human", now=wall.now())
     work = starter.start(task, ROBOT).work
     assert states(acceptance.checks(work, acceptance.review(work))) == [("words", "unproven")]
     store.commit(home, actor="human", now=wall.now())

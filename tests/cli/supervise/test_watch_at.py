@@ -65,7 +65,7 @@ def terminal(written: Store, tmp_path: Path) -> Iterator[Terminal]:
 def test_the_program_shows_the_past_and_leaves_nothing_behind(
     written: Store, terminal: Terminal, tmp_path: Path
 ) -> None:
-    shown = ("task number 2", ", entry 2", Path(written.path).name)
+    shown = ("task number 2", "as it was", Path(written.path).name)
     terminal.wait_for(lambda: all(map(terminal.shows, shown)))
     assert not terminal.shows("task number 3")
     terminal.type(">")

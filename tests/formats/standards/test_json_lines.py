@@ -231,7 +231,7 @@ def test_a_line_that_is_no_task_is_named_and_nothing_is_written(
 
 def test_a_refusal_in_the_middle_takes_the_whole_import_back(empty: Store, clock: Clock) -> None:
     lines = [{"uid": "a", "name": "a", "depends_on": ["b"]}, {"uid": "b", "name": "b", "depends_on": ["a"]}]
-    with pytest.raises(Refusal, match="wait for itself"):
+    with pytest.raises(Refusal, match="already waits for"):
         bring(empty, "\n".join(map(json.dumps, lines)), clock())
     assert names(empty) == []
 

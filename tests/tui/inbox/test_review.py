@@ -361,7 +361,7 @@ async def test_a_card_and_a_row_of_a_held_task_say_that_it_waits_for_the_human(p
     app = make_app(plan.path, list_name=plan.list_uid)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "#10 • ◇ Rewrite it in Rust" in shown(app)
+        assert "#10 •◇ Rewrite it in Rust" in shown(app)
         await settle(pilot, "2")
         assert "◇ to accept" in shown(app)
 
