@@ -23,8 +23,8 @@ _OF_STATUSES: Final = {
     "cancelled": "cancelled",
 }
 _OF_KINDS: Final = {"task.logged": "commented", "task.created": "new"}
-_STEPS: Final = "work.updated"
-"""A step of a work of which the human is not told, such as the removal of its worktree after their own merge."""
+_OF_GIT: Final = "work.updated"
+"""What git or a forge says of a work, or the removal of its worktree: it changes nothing of its task."""
 WORDS: Final = (*_OF_STATUSES.values(), "new", "commented", "edited")
 """What has happened to a task, in a word, the most important first: the last of its statuses counts more than notes."""
 _RANKS: Final = {word: WORDS.index(word) for word in ("new", "commented", "edited")}
@@ -58,10 +58,7 @@ class UnseenChanges:
     def note(self, entries: Iterable[Change]) -> None:
         """Note what journal entries changed, oldest first."""
         for entry in entries:
-            if entry.task is None or entry.list_id is None or entry.kind == _STEPS:
-                continue
-            if entry.kind == "work.updated":
-                # What git or a forge says of the work changes nothing of its task.
+            if entry.task is None or entry.list_id is None or entry.kind == _OF_GIT:
                 continue
             if entry.actor != HUMAN:
                 word = _OF_STATUSES.get(entry.become or "") or _OF_KINDS.get(entry.kind, "edited")
