@@ -1,12 +1,16 @@
 """The looks at a database's files: what each costs, and that none is fooled."""
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.core.engine.databases import NOW, add, made_database
 from tui_tasks.core.engine.open_files import FileState, OpenFiles
+from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.store import Store
 
 
@@ -49,3 +53,39 @@ def test_a_descriptor_that_is_of_another_file_by_now_is_looked_for_again(path, f
         files._handles[key] = other.fileno()
         assert files.state() is FileState.SAME
         assert files._handles[key] == known
+
+
+def elsewhere(path: Path, *command: str) -> str:
+    """Run a command in a process of its own: two connections of one process have the same index."""
+    words = [sys.executable, "-m", "tui_tasks", "--db", path, *command]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("way", ["removed", "replaced"])
+def test_nothing_is_acknowledged_or_overwritten_once_the_index_of_the_log_has_gone(path, way):
+    made_database(path)
+    index = Path(f"{path}-shm")
+    with Store(str(path)) as store:
+        add(store, "one")
+        if way == "removed":
+            index.unlink()
+        else:
+            copy = index.with_name("copy")
+            copy.write_bytes(index.read_bytes())
+            copy.replace(index)
+        elsewhere(path, "add", "two")
+        with pytest.raises(StorageFailed, match="has lost its log's index"):
+            add(store, "lost")
+        elsewhere(path, "add", "three")
+    assert [task["name"] for task in json.loads(elsewhere(path, "ls", "--json"))] == ["one", "two", "three"]
+
+
+def test_a_database_that_is_cut_short_under_a_writer_is_written_no_more(path):
+    made_database(path)
+    with Store(str(path)) as store:
+        add(store, "one")
+        store.db.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        add(store, "two")
+        os.truncate(path, 4096)
+        with pytest.raises(StorageFailed, match="was overwritten while it was in use"):
+            add(store, "lost")

@@ -408,6 +408,17 @@ async def test_y_refuses_what_came_up_just_now_and_what_has_moved_since(plan, pl
     assert git(place.root, "log", "--format=%s", "-1") == "First"
 
 
+async def test_y_opens_no_form_for_work_that_changes_no_file(plan, place, make_app):
+    git(place.tree, "reset", "-q", "--hard", "main")
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y")
+        assert isinstance(app.screen, ReviewScreen)
+        assert said(app) == "Nothing to merge: no file differs from main."
+
+
 async def test_y_merges_nothing_that_was_read_only_while_the_form_was_open(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)

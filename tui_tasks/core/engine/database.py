@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.engine import open_checks, write_queue
 from tui_tasks.core.engine.driver import (
@@ -27,6 +27,9 @@ from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.orm import Query, Statement
+
+# After these, a checkpoint would write what is not whole, or not the newest.
+_NO_CHECKPOINT: Final = (FileState.OVERWRITTEN, FileState.LOG_CUT, FileState.INDEX_LOST)
 
 
 class Database:
@@ -342,7 +345,8 @@ class Database:
             StorageFailed: it did not: the file was replaced meanwhile.
         """
         if self._is_file and (state := self._files.state(reads_log=True)) is not FileState.SAME:
-            raise StorageFailed(f"{self.path} {state.value}; what was written is not there", retryable=True)
+            written = "may be lost" if state is FileState.INDEX_LOST else "is not there"
+            raise StorageFailed(f"{self.path} {state.value}; what was written {written}", retryable=True)
 
     def _commit(self) -> None:
         try:
@@ -416,7 +420,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
-        if self._is_file and self._files.state(reads_log=True) in (FileState.OVERWRITTEN, FileState.LOG_CUT):
+        if self._is_file and self._files.state(reads_log=True) in _NO_CHECKPOINT:
             close_without_checkpoint(self._connection)
         else:
             self._connection.close()

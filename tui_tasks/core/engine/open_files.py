@@ -16,9 +16,11 @@ Identity = tuple[int, int]
 """Device and inode of a file."""
 
 LEFTOVERS: Final = ("-wal", "-shm")
-_HEADER: Final = 20
+_HEADER: Final = 32
 _AT_REST: Final = b"\1\1"
 """Bytes 18 and 19 of a database that has no log, as a backup (sqlite.org/fileformat2.html, section 1.3)."""
+# Its page size (1: 65,536) and number of pages, bytes 16 and 28 of it.
+_PAGE_AND_PAGES: Final = struct.Struct(">16xH10xI")
 # The log, as section 4 there describes it: its first bytes, and the sizes of its head and of a frame's.
 _MAGIC: Final = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _LOG_HEAD, _FRAME_HEAD = 32, 24
@@ -38,6 +40,10 @@ class FileState(enum.Enum):
     LOG_LOST = (
         "has lost its log (-wal): it was removed while in use. End each tui-tasks that has the database open (this "
         "writes the log into it), then start again"
+    )
+    INDEX_LOST = (
+        "has lost its log's index (-shm): it was removed while in use. End each tui-tasks that has the database open, "
+        "then start again"
     )
     LOG_CUT = (
         "has lost its log (-wal): it was cut short while in use. End each tui-tasks that has the database open. "
@@ -72,9 +78,10 @@ class OpenFiles:
     """
 
     def __init__(self, path: str) -> None:
-        self._path, self._log_path = path, f"{path}-wal"
+        self._path, self._log_path, self._index_path = path, f"{path}-wal", f"{path}-shm"
         self.file = identity(path)
         self._log: Identity | None = None
+        self._index: Identity | None = None
         # A descriptor of the log. SQLite puts no lock on that file, so closing it here drops none.
         self._log_fd = -1
         self._log_size = 0
@@ -95,7 +102,7 @@ class OpenFiles:
             return
         status = os.fstat(self._log_fd)
         self._log, self._log_size = (status.st_dev, status.st_ino), status.st_size
-        self._log_place = self._place()
+        self._log_place, self._index = self._place(), identity(self._index_path)
 
     def close(self) -> None:
         """Close what was opened here."""
@@ -125,11 +132,15 @@ class OpenFiles:
         written = status.st_mtime_ns, status.st_size
         if written != self._written:
             # A checkpoint has written to it, which is seldom, or it was overwritten.
-            if self._is_at_rest():
+            has_shrunk = self._written is not None and status.st_size < self._written[1]
+            if self._is_at_rest() or (has_shrunk and self._is_cut_short(status.st_size)):
                 return FileState.OVERWRITTEN
             self._written = written
         if (not self._log_place or self._place() != self._log_place) and identity(self._log_path) != self._log:
             return FileState.LOG_LOST
+        if self._index is not None and identity(self._index_path) != self._index:
+            # Another process makes a new one, and the two do not see each other's writes.
+            return FileState.INDEX_LOST
         size = os.lseek(self._log_fd, 0, os.SEEK_END)
         is_shorter = size < self._log_size or not size
         if is_shorter or (reads_log and not self._has_magic()):
@@ -151,7 +162,7 @@ class OpenFiles:
 
     def is_log_cut(self) -> bool:
         """Return whether the log holds less than its index says. A checkpoint that empties the log empties both."""
-        index = identity(f"{self._path}-shm")
+        index = identity(self._index_path)
         for _ in range(10):
             head = self._read_open(index, _INDEX_HEAD)
             if self._log is None or head is None or len(head) < _INDEX_HEAD:
@@ -174,6 +185,15 @@ class OpenFiles:
     def _is_at_rest(self) -> bool:
         header = self._read_open(self.file, _HEADER)
         return header is not None and (len(header) < _HEADER or header[18:20] == _AT_REST)
+
+    def _is_cut_short(self, size: int) -> bool:
+        """Whether a file of so many bytes is shorter than its first page says."""
+        header = self._read_open(self.file, _HEADER)
+        if header is None or len(header) < _HEADER:
+            return header is not None
+        page, pages = _PAGE_AND_PAGES.unpack(header)
+        expected: int = pages * (page if page > 1 else 1 << 16)
+        return size < expected
 
     def _read_open(self, file: Identity | None, size: int) -> bytes | None:
         """Return the first bytes of a file, read through a descriptor that is open; None where there is none.

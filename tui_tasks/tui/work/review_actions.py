@@ -197,6 +197,8 @@ class ReviewActions(Controller):
         if review is not None and review.conflicts:
             key = self._context.keymap.key_of("work_send")
             return Sentence(f"It conflicts with {safe_line(review.base, 40)}. {key} hands it back to the agent.")
+        if review is not None and not review.files and not work.is_on_base:
+            return Sentence(f"Nothing to merge: no file differs from {safe_line(review.base, 40)}.")
         if self._screen.comments:
             key, many = self._context.keymap.key_of("work_send"), len(self._screen.comments)
             them = "it" if many == 1 else "them"
