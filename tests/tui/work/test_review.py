@@ -138,7 +138,7 @@ async def test_slash_finds_a_file_by_its_name_and_words_in_the_diff(plan, place,
         await settle(pilot, "slash", "enter")
         assert "store.put(fresh)" in app.screen.line.text
         await settle(pilot, "slash", *"yes", "enter")
-        assert said(app) == "No line of this diff has “yes”."
+        assert said(app) == "No shown line of the diffs has “yes”."
         await settle(pilot, "slash", *"Def test", "enter")
         await until(pilot, lambda: app.screen.change.name == "tests/test_keys.py")
         assert app.screen.line.text == "def test_rotate():" and said(app) == "Found in tests/test_keys.py."

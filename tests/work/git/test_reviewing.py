@@ -70,6 +70,13 @@ def test_attributes_replacements_and_settings_hide_nothing(place: Place) -> None
     assert seen.ahead == 1
 
 
+def test_lines_are_counted_whole_where_an_attribute_calls_a_text_binary_and_its_diff_is_cut(place: Place) -> None:
+    (place.tree / ".gitattributes").write_text("*.txt -diff\n")
+    (place.tree / "long.txt").write_text("x" * reviewing.MAX_DIFF_BYTES + "\n" + "y\n" * 5_000)
+    (long,) = (one for one in review(place.tree, "main").files if one.path == "long.txt")
+    assert (long.insertions, long.deletions) == (5_001, 0)
+
+
 def test_a_conflict_with_the_base_is_told_with_its_files(place: Place) -> None:
     commit(place.root, "Also a", a_txt="other\n")
     seen = review(place.tree, "main")

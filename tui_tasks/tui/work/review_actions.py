@@ -144,7 +144,7 @@ class SideMoves(RowMoves):
         if (found := below or above) is not None:
             row_list.move_to(found)
             return
-        what = "line of this diff has" if is_on_diff else "name of a file has"
+        what = "shown line of the diffs has" if is_on_diff else "name of a file has"
         context.say(f"No {what} “{safe_line(self._words, 40)}”.")
 
     async def _finds_in_other_file(self, words: str) -> bool:

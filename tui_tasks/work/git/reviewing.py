@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -227,8 +228,8 @@ def changes(folder: Path, old: str, new: str, uncommitted: frozenset[str] = froz
 
 def _with_lines(folder: Path, old: str, new: str, change: FileChange) -> FileChange:
     """Return the change of a text that an attribute calls binary, with its lines counted."""
-    text = file_diff(folder, old, new, change._replace(insertions=0, deletions=0)).text
-    lines = text[text.find("\n@@") + 1 :].splitlines() if "\n@@" in text else []
+    text = file_diff(folder, old, new, change._replace(insertions=0, deletions=0), sys.maxsize).text
+    lines = text[text.find("\n@@") + 1 :].split("\n") if "\n@@" in text else []
     return change._replace(
         insertions=sum(line.startswith("+") for line in lines), deletions=sum(line.startswith("-") for line in lines)
     )
