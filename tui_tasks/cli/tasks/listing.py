@@ -303,15 +303,20 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     if (why := _of_works(db).get(task.uid)) is not None:
         print(f"{look(why.look).mark(ascii_only=ascii_only)} {why.words}")
     if task.description and not task.held:
-        print(f"\n{safe_text(task.description)}")
+        print(f"\n{_indented(task.description)}")
     if task.held:
         # All that is accepted, written out.
         print("", *task_lines(db, task, with_log=False), sep="\n")
         print(f"`tui-tasks accept {task.number} --version {task.version}` accepts exactly this")
     for entry in log:
         who = safe_ends(agent_names.display_name(entry.agent), 30)
-        print(f"\n{ago(entry.at, session.clock())}  {who}  {safe_text(entry.message)}", end="")
+        print(f"\n{ago(entry.at, session.clock())}  {who}  {_indented(entry.message).lstrip()}", end="")
     print()
+
+
+def _indented(text: str) -> str:
+    """Return a text of an agent in lines that nobody takes for the program's own, which begin at the margin."""
+    return "\n".join(f"  {line}" for line in safe_text(text).split("\n"))
 
 
 def next_task(session: Session, *, as_json: bool) -> None:
