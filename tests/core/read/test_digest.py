@@ -15,8 +15,9 @@ from tests.checks import Checks
 from tests.conftest import SECOND, START
 from tests.entries import all_entries
 from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations import RecordRefusal, RecordTerminal, Undo
+from tui_tasks.core.operations import RecordRefusal, RecordTerminal, Redo, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.jobs import (
     AbandonRun,
@@ -160,13 +161,22 @@ class History:
             self.commit("human" if what in ("review", "waive") else "system" if what == "lapse" else actor, operation)
 
 
-def failures(entries: list[Entry]) -> set[int]:
-    """The entries that tell of a failure."""
+def failures(db: Database, entries: list[Entry]) -> set[int]:
+    """The entries that tell of a failure: no undo that restores one, and none that was taken back."""
+    undone_by: dict[int, set[int]] = {}
+    for entry in all_entries(db):
+        if entry.undoes is not None:
+            undone_by.setdefault(entry.undoes, set()).add(entry.change)
+
+    def stands(change: int) -> bool:
+        return not any(stands(by) for by in undone_by.get(change, ()))
+
     found = set()
     for entry in entries:
         new = entry.new or {}
+        is_own = entry.undoes is None and stands(entry.change)
         if (
-            (entry.entity == "task" and new.get("status") == "failed")
+            (entry.entity == "task" and new.get("status") == "failed" and is_own)
             or (entry.kind == "check.finished" and new["state"] == "failed")
             or entry.kind in ("claim.lapsed", "agent.refused", "tool.failed", "session.failed")
         ):
@@ -206,7 +216,7 @@ def compare(store: Store, since: int, now: int) -> None:
     for part in ("needs_you", "failed"):
         seqs_of = seqs(of(lines, part))
         assert len(set(seqs_of)) == len(seqs_of), "an entry is told of twice"
-    assert failures(entries) <= set(seqs(told_of)), "a failure is missing"
+    assert failures(db, entries) <= set(seqs(told_of)), "a failure is missing"
 
     done = {}
     for entry in entries:
@@ -513,6 +523,30 @@ def test_an_undo_restores_who_has_done_a_task_and_when(path: Path) -> None:
         home = task_queries.task(store.db, uid).list_id
         tally.count(statistics.events(store.db, home, 0, journal.newest(store.db)))
         assert tally.took == [51 * SECOND]
+
+
+def test_a_failure_that_was_undone_is_no_failure_until_it_is_done_again(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "flaky-1", 0, "in_progress")
+        history.step("set", "flaky-1", 0, "done")
+        history.step("fail", "human", 0, "broke on staging")
+        history.step("undo", "human", 0)
+        assert digest(store.db, START, history.now, {}).parts["failed"] == []
+        history.commit("human", Redo())
+        (line,) = digest(store.db, START, history.now, {}).parts["failed"]
+        assert (line.text, line.who, line.count) == ("failed: broke on staging", "human", 1)
+
+
+def test_an_undo_that_restores_a_failure_is_no_second_failure(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "a", 0, "in_progress")
+        history.step("fail", "a", 0, "disk full")
+        history.step("set", "human", 0, "pending")
+        history.step("undo", "human", 0)
+        (line,) = digest(store.db, START, history.now, {}).parts["failed"]
+        assert (line.text, line.state, line.count) == ("failed: disk full", "failed", 1)
 
 
 def test_commands_of_the_human_that_were_refused_are_one_line_and_the_last(path: Path) -> None:

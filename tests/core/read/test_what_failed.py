@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Clock
 from tests.core.job_steps import MINUTE, Jobs
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations import Operation, TakeBack
+from tui_tasks.core.operations import Operation, TakeBack, Undo
 from tui_tasks.core.operations.jobs import DecideDue, FinishRun, RequestRun
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEvent, SessionReport, TurnFailed
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, CreatePlan, DeleteTask, EditTask, LapseClaims, LogTask
@@ -296,3 +296,20 @@ def test_the_log_gives_the_reason_that_the_inbox_gives_and_its_filter_finds_it(
     assert seq in log_pages.find(store.db, [seq], Filter((Term("word", last_word),)))
     messages = [each.new.get("message") for each in log_pages.page(store.db, log_pages.FIRST, 100)]
     assert (given in messages) == (reason != given) or not given, "what no line shows as its reason has its own line"
+
+
+@pytest.mark.parametrize(("given", "reason"), [("broke on staging", "broke on staging"), ("", None)])
+def test_a_failure_that_was_undone_keeps_the_note_of_its_own_change_and_takes_no_later_one(
+    store: Store, clock: Clock, given: str, reason: str | None
+) -> None:
+    day = Day(store, clock)
+    uid = day.task("Write docs")
+    day.commit("human", EditTask(uid, {"status": "failed"}), *([LogTask(uid, given)] if given else []))
+    seq = journal.newest(store.db) - bool(given)
+    day.commit("human", Undo())
+    day.commit("human", LogTask(uid, "reference"))
+    assert log_pages.find(store.db, [seq])[seq].reason == reason
+    found = [
+        word for word in ("staging", "reference") if log_pages.find(store.db, [seq], Filter((Term("word", word),)))
+    ]
+    assert found == (["staging"] if given else [])

@@ -62,10 +62,10 @@ def test_changes_that_are_passed_over_or_taken_back_do_not_count(store, do, add,
     four = newest(store)
     assert do(Undo(passed_over=(four,))) == [(three, three)]
     assert do(Undo(passed_over=(four,))) == [(two, two)]
-    assert rules.taken_back_by(store.db, four) is None
-    assert rules.taken_back_by(store.db, two).undoes == two
-    assert rules.stands(store.db, four)
-    assert not rules.stands(store.db, two)
+    assert journal.taken_back_by(store.db, four) is None
+    assert journal.taken_back_by(store.db, two).undoes == two
+    assert journal.stands(store.db, four)
+    assert not journal.stands(store.db, two)
     with pytest.raises(Conflict, match=f"change {two} has been undone already"):
         do(Undo(two))
 
@@ -75,7 +75,7 @@ def test_an_undo_that_was_taken_back_lets_its_change_stand(store, do, add, renam
     two = rename(task, "two")
     do(Undo())
     do(Redo())
-    assert rules.stands(store.db, two)
+    assert journal.stands(store.db, two)
     assert do(Undo(two)) == [(two, two)]
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
+from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.schema.tables import TaskRow, columns
@@ -57,6 +57,7 @@ _LATER_OLD = Statement(
     )
 )
 _BEGUN = Statement(lambda: J.select(J.actor, J.undoes).where(J.seq == slot("seq")))
+_UNDONE_BY = Statement(lambda: J.select(J.change).where(J.undoes == slot("change")).distinct())
 _PART = Statement(
     lambda: (
         J.select(J.seq, J.change, J.kind, J.uid, J.task, value_of(J.new, "rank").is_null(False))
@@ -247,6 +248,19 @@ def undoes(db: Database, change: int) -> int | None:
     return begun[1] if begun is not None else None
 
 
+def taken_back_by(db: Database, change: int) -> Entry | None:
+    """Return the first entry of the undo that took a change back; None if the change stands."""
+    for (by,) in db.all(_UNDONE_BY, change=change):
+        if stands(db, by):
+            return entry(db, by)
+    return None
+
+
+def stands(db: Database, change: int) -> bool:
+    """Return whether a change has not been taken back."""
+    return taken_back_by(db, change) is None
+
+
 def entry(db: Database, seq: int) -> Entry:
     """Return the entry with that seq, which must exist."""
     return read_entry(db, db.one(_ONE, seq=seq))
@@ -334,58 +348,10 @@ _STATUS_SET = Statement(
 )
 
 
-def _is_undone() -> Any:
-    """Return the condition that an entry was undone up to a seq, and not done again."""
-    undo, redo = J.alias("undo"), J.alias("redo")
-    again = redo.select(SQL("1")).where((redo.undoes == undo.seq) & (redo.seq <= slot("until")))
-    back = undo.select(SQL("1")).where((undo.undoes == J.seq) & (undo.seq <= slot("until")) & ~fn.EXISTS(again))
-    return fn.EXISTS(back)
-
-
-_STATUS_CHANGE = Statement(
-    lambda: (
-        J.select(J.at, J.actor, J.why, J.new, value_of(J.image, "agent"), value_of(J.image, "result"))
-        .where(
-            (J.task == slot("task"))
-            & (J.seq <= slot("until"))
-            & (J.entity == "task")
-            & (value_of(J.new, "status") == slot("status"))
-            & J.undoes.is_null()
-            & ~_is_undone()
-        )
-        .order_by(J.seq.desc())
-        .limit(1)
-    )
-)
-
-
-class StatusChange(msgspec.Struct, frozen=True):
-    """How a task's status was set: when, in microseconds, by whom, the reasons that came with it, the agent that the
-    task was assigned to, and its result.
-    """
-
-    at: int
-    actor: str
-    why: dict[str, Any]
-    agent: str | None
-    result: Any
-
-
 def status_set_by(db: Database, task: str, before: int) -> str | None:
     """Return who set a task's status last before a seq; None if it was compacted away."""
     row = db.one(_STATUS_SET, task=task, before=before)
     return row[0] if row is not None else None
-
-
-def status_change(db: Database, task: str, status: str, until: int = 2**62) -> StatusChange | None:
-    """Return how a task's status was set last up to a seq, by what still stands then: not how an undo brought it back;
-    None if that was compacted away.
-    """
-    row = db.one(_STATUS_CHANGE, task=task, status=status, until=until)
-    if row is None:
-        return None
-    at, actor, why, new, agent, result = as_text(row)
-    return StatusChange(at, actor, values_of(why), agent, values_of(new).get("result") or result)
 
 
 # How many entries from an instant on are searched for one that was written then.

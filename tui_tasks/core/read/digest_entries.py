@@ -30,7 +30,7 @@ SELECT journal.seq, journal.at,
             WHERE said.seq = journal.seq + 1 AND said.change = journal.change AND said.task = journal.task
             AND said.kind = 'task.logged'),
         json_extract({_NEW}, '$.result')), NULL),
-    task.name, task.status, task.deleted, task.list_id, task.checks
+    task.name, task.status, task.deleted, task.list_id, task.checks, journal.change, journal.undoes
 FROM journal JOIN task ON task.uid = journal.uid
 WHERE journal.seq > ? AND journal.at >= ? AND journal.entity = 'task'
     AND (instr(journal.new, '"status":"done"') OR instr(journal.new, '"status":"failed"'))
@@ -71,6 +71,8 @@ class StatusEntry(NamedTuple):
     deleted: int
     list_id: int
     checks: str | None
+    change: int
+    undoes: int | None
 
 
 class EventEntry(NamedTuple):

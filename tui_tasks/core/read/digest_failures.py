@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import job_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
@@ -47,8 +48,15 @@ class _Failure(msgspec.Struct, gc=False):
 
 
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], now: int) -> Iterator[DigestLine]:
-    """Yield a line for each thing that has failed, or gone wrong otherwise, however often it did."""
-    each = [(entry.seq, entry.at, _of_task(db, entry)) for entry in statuses if vocab.task_failed(entry.become)]
+    """Yield a line for each thing that has failed, or gone wrong otherwise, however often it did.
+
+    A failure that was taken back by undo has none, and an undo that restores one does not count.
+    """
+    each = [
+        (entry.seq, entry.at, _of_task(db, entry))
+        for entry in statuses
+        if vocab.task_failed(entry.become) and entry.undoes is None and journal.stands(db, entry.change)
+    ]
     works = {(one.agent, one.at): one for one in work_queries.failed(db)} if any(map(_of_work, events)) else {}
     each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event, works)) is not None]
     failures: dict[tuple[str, str], _Failure] = {}

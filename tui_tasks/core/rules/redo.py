@@ -91,7 +91,7 @@ def next_redo(
     found = _next(db, actor, below or journal.newest(db) + 1, RedoneEnds(db), pause)
     if found is None:
         return None
-    is_open = undo.stands(db, found.change) if found.change is not None else is_back(db, found.work or "")
+    is_open = journal.stands(db, found.change) if found.change is not None else is_back(db, found.work or "")
     return found if is_open else None
 
 

@@ -55,7 +55,6 @@ _NOT_BY_UNDO: Final = {
     "work.commented": "has sent comments to an agent, which nothing takes back",
 }
 _ENDS: Final = ("work.merged", "work.discarded")
-_UNDONE_BY = Statement(lambda: J.select(J.change).where(J.undoes == slot("change")).distinct())
 _Undone: Any = J.alias("undone")
 _REVERTED = Statement(
     lambda: (
@@ -76,26 +75,13 @@ _JOB_LATER = Statement(
 )
 
 
-def taken_back_by(db: Database, change: int) -> Entry | None:
-    """Return the first entry of the undo that took a change back; None if the change stands."""
-    for (by,) in db.all(_UNDONE_BY, change=change):
-        if stands(db, by):
-            return journal.entry(db, by)
-    return None
-
-
-def stands(db: Database, change: int) -> bool:
-    """Return whether a change has not been taken back."""
-    return taken_back_by(db, change) is None
-
-
 @rule(Undo)
 def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
     """Take back one change of the speaker (docs: protocol, section 7, `control:undo`)."""
     change = op.change
     if change is None:
         change = _newest_of(tx, op)
-    elif not stands(tx.db, change):
+    elif not journal.stands(tx.db, change):
         raise Conflict(f"change {change} has been undone already", seq=change)
     try:
         return take_back_change(tx, change)
@@ -176,7 +162,7 @@ def _newest_standing(db: Database, actor: str, op: Undo, entries: Iterator[Any],
         # In a batch with an undo, other entries stand for themselves.
         if kind in vocab.UNDOABLE and change not in seen and (undoes is None or reverts(change)):
             seen.add(change)
-            if not stands(db, change) or (has_hooks and _is_reported_by_hooks(db, change)):
+            if not journal.stands(db, change) or (has_hooks and _is_reported_by_hooks(db, change)):
                 continue
             if _is_brought_back(db, change, redone_ends):
                 continue
@@ -240,7 +226,7 @@ def take_back(tx: Transaction, op: TakeBack) -> tuple[int, tuple[tuple[int, str]
     for change in op.changes:
         before = tx.entries
         try:
-            if not stands(tx.db, change):
+            if not journal.stands(tx.db, change):
                 raise Conflict("it has been undone already")
             parts = _parts_of(tx, change)
             for seq in parts.seqs:
@@ -348,7 +334,12 @@ def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
     made_or_gone = entry.old is None or "deleted" in entry.new
     fields = entry.new.keys() - vocab.BOOKKEEPING
     for actor, later, undoes, entity, uid, new in _later(tx.db, entry):
-        if actor in (tx.actor, vocab.SYSTEM) or later == change or undoes is not None or not stands(tx.db, later):
+        if (
+            actor in (tx.actor, vocab.SYSTEM)
+            or later == change
+            or undoes is not None
+            or not journal.stands(tx.db, later)
+        ):
             continue
         if entity == "claim":
             # Extending a claim changes nothing of the task; claiming and releasing have entries of the task's own.

@@ -56,7 +56,7 @@ def _is_newer(db: Database, change: int, undoes: int | None) -> bool:
     """Return whether the human has made a change for itself, or has reverted another's, which stands."""
     if undoes is None:
         return _stands_alone(db, change)
-    return undo.is_revert(db, change) and undo.stands(db, change)
+    return undo.is_revert(db, change) and journal.stands(db, change)
 
 
 def _newest_entries(db: Database) -> Iterator[Any]:
@@ -74,7 +74,7 @@ def _newest_entries(db: Database) -> Iterator[Any]:
 def _stands_alone(db: Database, change: int) -> bool:
     """Return whether a change stands, and follows for a task from neither the end nor the return of a work."""
     kinds = (part.kind for parts in journal.of_change(db, change) for part in parts)
-    return not any(kind in (*_ENDED, _RESTORED) for kind in kinds) and undo.stands(db, change)
+    return not any(kind in (*_ENDED, _RESTORED) for kind in kinds) and journal.stands(db, change)
 
 
 async def agrees_to_undo(context: Context, work: Work, entry: Entry) -> bool:

@@ -325,7 +325,7 @@ def _short(value: Any) -> Any:
 
 def _reason(db: Database, task: str, status: str, seq: int) -> str | None:
     """Return why a task failed or was skipped, in the words that all of the screen has."""
-    change = journal.status_change(db, task, status, seq)
+    change = task_records.status_change(db, task, status, seq)
     return task_records.reason_of(db, task, change)[:MAX_TEXT] or None if change is not None else None
 
 

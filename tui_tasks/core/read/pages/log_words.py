@@ -248,29 +248,26 @@ def _of_fields(word: str) -> list[Any]:
 
 def _of_reason(word: str) -> Any:
     """Return the condition that a line shows a word in why a task failed or was skipped (`task_records.reason_of`)."""
-    following = J.alias()
-    given = following.select(_value(following.new, "message")).where(
-        (following.seq == J.seq + 1)
-        & (following.change == J.change)
-        & (following.task == J.task)
-        & (following.kind == "task.logged")
-    )
     reasons = (fn.NULLIF(fn.NULLIF(journal.value_of(J.why, name), ""), "[]") for name in task_records.REASONS)
+    note = fn.NULLIF(task_records.given_note(), "")
     result = fn.COALESCE(*(fn.NULLIF(journal.value_of(values, "result"), "") for values in (J.new, J.image)))
     worker = fn.COALESCE(journal.value_of(J.image, "agent"), J.actor)
     said = (_message_of(agent, is_before=is_before) for agent in (J.actor, worker) for is_before in (True, False))
     ended = (J.kind == "task.updated") & _value(J.new, "status").in_(["failed", "skipped"])
-    return contains(fn.IIF(ended, fn.COALESCE(*reasons, given, result, *said, ""), ""), word)
+    return contains(fn.IIF(ended, fn.COALESCE(*reasons, note, result, *said, ""), ""), word)
 
 
 def _message_of(agent: Any, *, is_before: bool) -> Any:
-    """Return the query for the last message of an agent in the task's log before an entry, or the first after it."""
+    """Return the query for the last message of an agent in the task's log before an entry, or the first after it while
+    the status that it sets stands.
+    """
     other = J.alias()
     of_agent = (other.task == J.task) & (other.actor == agent) & (other.kind == "task.logged")
     query = other.select(_value(other.new, "message")).limit(1)
     if is_before:
         return query.where(of_agent & (other.seq < J.seq)).order_by(other.seq.desc())
-    return query.where(of_agent & (other.seq > J.seq)).order_by(other.seq)
+    stands = other.seq < fn.COALESCE(task_records.next_change("seq"), 2**62)
+    return query.where(of_agent & (other.seq > J.seq) & stands).order_by(other.seq)
 
 
 def _of_another_row(word: str) -> Any:

@@ -1,21 +1,26 @@
-"""What is recorded beside a task: its log, the state that an agent saved, the memory of its result, and claims."""
+"""What is recorded beside a task: its log, how its status was set and why, the state that an agent saved, the
+memory of its result, and claims.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from tui_tasks.core.commit import journal
-from tui_tasks.core.commit.journal import StatusChange
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.record_tables import ClaimRow, LogRow, MemoryRow, StateRow
-from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables import JournalRow, columns
 from tui_tasks.core.snapshots import Claim, LogEntry, Memory, SavedState, reader
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
+
+J = JournalRow
 
 _read_log = reader(LogEntry, LogRow)
 _read_state = reader(SavedState, StateRow)
@@ -51,7 +56,11 @@ _LAST_OF_AGENT = Statement(
     lambda: _OF_AGENT.where(_BY_AGENT & (LogRow.at <= slot("until"))).order_by(LogRow.id.desc()).limit(1)
 )
 _FIRST_OF_AGENT = Statement(
-    lambda: _OF_AGENT.where(_BY_AGENT & (LogRow.at > slot("after"))).order_by(LogRow.id).limit(1)
+    lambda: (
+        _OF_AGENT.where(_BY_AGENT & (LogRow.at > slot("after")) & (LogRow.at < slot("before")))
+        .order_by(LogRow.id)
+        .limit(1)
+    )
 )
 _LOG_COUNT = Statement(lambda: LogRow.select(fn.COUNT(LogRow.id)).where(_OF_LOG))
 _STATE = Statement(lambda: StateRow.select(*columns(StateRow).values()).where(StateRow.uid == slot("uid")))
@@ -87,9 +96,79 @@ def last_said(db: Database, uid: str, agent: str, until: int = 2**62) -> str:
     return _read_log(row).message if row else ""
 
 
+def _is_undone() -> Any:
+    """Return the condition that an entry was undone up to a seq, and not done again."""
+    undo, redo = J.alias("undo"), J.alias("redo")
+    again = redo.select(SQL("1")).where((redo.undoes == undo.change) & (redo.seq <= slot("until")))
+    back = undo.select(SQL("1")).where((undo.undoes == J.change) & (undo.seq <= slot("until")) & ~fn.EXISTS(again))
+    return fn.EXISTS(back)
+
+
+def given_note() -> Any:
+    """Return the query for the message that was logged with an entry: by the next entry, of the same change."""
+    note = J.alias("note")
+    return note.select(journal.value_of(note.new, "message")).where(
+        (note.seq == J.seq + 1) & (note.change == J.change) & (note.task == J.task) & (note.kind == "task.logged")
+    )
+
+
+def next_change(column: str) -> Any:
+    """Return the query for a column of the next entry that sets, or an undo restores, the status of a task."""
+    later = J.alias("later")
+    is_set = journal.value_of(later.new, "status").is_null(False)
+    is_later = (later.task == J.task) & (later.seq > J.seq) & (later.entity == "task")
+    return later.select(getattr(later, column)).where(is_later & is_set).order_by(later.seq).limit(1)
+
+
+_STATUS_CHANGE = Statement(
+    lambda: (
+        J.select(
+            *(J.at, J.actor, J.why, J.new, journal.value_of(J.image, "agent"), journal.value_of(J.image, "result")),
+            *(given_note(), next_change("at")),
+        )
+        .where(
+            (J.task == slot("task"))
+            & (J.seq <= slot("until"))
+            & (J.entity == "task")
+            & (journal.value_of(J.new, "status") == slot("status"))
+            & J.undoes.is_null()
+            & ~_is_undone()
+        )
+        .order_by(J.seq.desc())
+        .limit(1)
+    )
+)
+
+
+class StatusChange(msgspec.Struct, frozen=True):
+    """How a task's status was set: when, in microseconds, by whom, the reasons that came with it, the agent that the
+    task was assigned to, its result, the note that was logged with it, and when the status was set next.
+    """
+
+    at: int
+    actor: str
+    why: dict[str, Any]
+    agent: str | None
+    result: Any
+    note: str | None = None
+    next_at: int | None = None
+
+
+def status_change(db: Database, task: str, status: str, until: int = 2**62) -> StatusChange | None:
+    """Return how a task's status was set last up to a seq, by what still stands then: not how an undo brought it back;
+    None if that was compacted away.
+    """
+    row = db.one(_STATUS_CHANGE, task=task, status=status, until=until)
+    if row is None:
+        return None
+    at, actor, why, new, agent, result, note, next_at = journal.as_text(row)
+    result = journal.values_of(new).get("result") or result
+    return StatusChange(at, actor, journal.values_of(why), agent, result, note, next_at)
+
+
 def end_reason(db: Database, task: TaskLine) -> str:
     """Return why a task failed or was cancelled; empty if nobody has said so."""
-    change = journal.status_change(db, task.uid, task.status)
+    change = status_change(db, task.uid, task.status)
     if change is None:
         whole = task_queries.any_task(db, task.uid)
         result = whole.result if whole is not None else None
@@ -102,19 +181,21 @@ def reason_of(db: Database, task: str, change: StatusChange) -> str:
     """Return why a task failed or was skipped, as the one who set its status said; otherwise as its worker said.
 
     The reasons that came with the request count, else what was logged with the change, else the task's result, else the
-    last message before the change, else the first one after it. Of nobody's words the reason is empty.
+    last message before the change, else the first one after it while that status stands. Of nobody's words the reason
+    is empty.
     """
-    if words := reason_given(change.why):
+    if words := reason_given(change.why) or result_text(change.note):
         return words
     agents = tuple(dict.fromkeys((change.actor, change.agent or change.actor)))
     logged = [db.one(_LAST_OF_AGENT, task=task, agent=agent, until=change.at) for agent in agents]
     said = [_read_log(row) for row in logged if row]
     if not any(entry.at == change.at for entry in said) and (words := result_text(change.result)):
         return words
+    before = 2**62 if change.next_at is None else change.next_at
     for agent in agents:
         if message := last_said(db, task, agent, change.at):
             return message
-        if row := db.one(_FIRST_OF_AGENT, task=task, agent=agent, after=change.at):
+        if row := db.one(_FIRST_OF_AGENT, task=task, agent=agent, after=change.at, before=before):
             return _read_log(row).message
     return ""
 
