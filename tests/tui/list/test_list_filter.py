@@ -379,7 +379,7 @@ async def test_a_list_that_another_screen_deletes_gives_way_here_too(app, plan):
         assert "No tasks yet." in shown(app)
 
 
-async def test_an_archived_list_is_out_of_the_way_and_found_in_the_palette(app, plan, agent):
+async def test_an_archived_list_is_out_of_the_way_and_shown_by_the_palette_on_any_screen(app, plan, agent):
     agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "task").uid))
     async with opened(app) as pilot:
         await pilot.press(*named("change"), "a")
@@ -390,7 +390,7 @@ async def test_an_archived_list_is_out_of_the_way_and_found_in_the_palette(app, 
         assert app.state.failed == 0
         await press(app, pilot, "right_square_bracket")
         assert app.state.current_list.name == "task"
-        await press(app, pilot, "colon")
+        await press(app, pilot, "3", "a", "colon")
         await write(pilot, "list: plan")
         assert "archived, 9 tasks" in shown(app)
         await press(app, pilot, "enter")

@@ -173,8 +173,16 @@ class Navigation:
         self.close_overlays()
         self._open_in_turn(self._show_pane(name))
 
+    def open_list(self, list_id: int) -> None:
+        """Leave the screen above the panes for a list, in the list or on the board."""
+        self.close_overlays()
+        if self.pane_name not in ("list", "board"):
+            self.show_pane("list")
+        self.show_list(list_id)
+
     def filter_by(self, text: str) -> None:
         """Show the matches of a saved filter in the list."""
+        self.close_overlays()
         self._open_in_turn(self._filter_pane("list", text))
 
     def show_log(self, who: str, back: Callable[[], Overlay]) -> None:

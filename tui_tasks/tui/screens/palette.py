@@ -147,7 +147,7 @@ def _themes(themes: ThemeManager, context: Context) -> list[PaletteEntry]:
 
 def _lists(context: Context) -> list[PaletteEntry]:
     def go(list_id: int) -> Callable[[], None]:
-        return lambda: context.navigation.show_list(list_id)
+        return lambda: context.navigation.open_list(list_id)
 
     lists = list(context.state.lists.values())[-MAX_LISTS:]
     archived = {True: "archived, "}

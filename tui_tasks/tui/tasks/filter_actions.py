@@ -104,7 +104,7 @@ _CHOICES: Final = (
     ("o", OWN, "own order: as you and the agents arranged it"),
     ("u", "urgency", "urgency: open before blocked before closed, then priority and due date"),
     ("d", "due", "due date, the soonest first"),
-    ("a", "age", "age, the newest first"),
+    ("a", "age", "age: the last change first"),
     ("g", "agent", "agent, by name"),
 )
 
