@@ -203,7 +203,7 @@ class ListActions(Controller):
         program, at_once = (known.program, known.at_once) if known is not None else ("", 1)
         value = "off" if known is not None and known.is_on else f"{at_once} {program}".strip()
         hint = "agents at once, a program, stay: `2 claude stay`; or off"
-        title = f"Start the ready tasks of {safe_line(home.name, 40)} by themselves"
+        title = f"Agents that start ready tasks of {safe_line(home.name, 40)}"
         asked = LineDialog(context, title, value, draft=f"auto {home.uid}", done="Set", hint=hint)
         answer = await context.ask(asked)
         if answer is None or not answer.strip():
@@ -218,7 +218,8 @@ class ListActions(Controller):
             context.say(wanted)
             return
         await context.link.commit(SetAuto(home.uid, str(Path.cwd()), host=auto_lists.this_host(), **wanted))
-        context.say(f"Ready tasks of {safe_line(home.name, 40)} are started, {wanted['at_once']} at once.")
+        by = safe_line(wanted.get("program", "the program that worked last"), 30)
+        context.say(f"Ready tasks of {safe_line(home.name, 40)} are started, {wanted['at_once']} at once, by {by}.")
 
 
 def is_dialects_own(home: TaskList) -> bool:
