@@ -18,7 +18,7 @@ _EPILOG = (
 )
 
 
-_OTHER_WORDS: Final = {"add": "new", "create": "new", "delete": "rm", "remove": "rm", "modify": "edit"}
+_OTHER_ACTIONS: Final = {"add": "new", "create": "new", "delete": "rm", "remove": "rm", "modify": "edit"}
 """Words for actions that other commands, or other programs, have."""
 
 
@@ -27,7 +27,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         word = message.partition("invalid choice: '")[2].partition("'")[0]
-        meant = _OTHER_WORDS.get(word)
+        meant = _OTHER_ACTIONS.get(word)
         super().error(f"{message}: did you mean {meant}?" if meant and f"'{meant}'" in message else message)
 
 

@@ -279,7 +279,7 @@ def _parsed(name: str | None, arguments: Sequence[str]) -> argparse.Namespace:
     return parse(parser(name), arguments)
 
 
-_OTHER_WORDS = {
+_OTHER_COMMANDS = {
     "delete": "rm",
     "remove": "rm",
     "modify": "edit",
@@ -305,7 +305,7 @@ def _print_unknown_command(name: str) -> int:
 
     from tui_tasks.text.safe import safe_line
 
-    meant = _OTHER_WORDS.get(name)
+    meant = _OTHER_COMMANDS.get(name)
     near = [meant] if meant is not None else get_close_matches(name, COMMANDS, 3)
     hint = f" {_INSTEAD[name]}" if name in _INSTEAD else f" Did you mean {' or '.join(near)}?" if near else ""
     print(f"tui-tasks: no command {safe_line(name, 40)}.{hint} `tui-tasks --help` lists them", file=sys.stderr)

@@ -37,7 +37,7 @@ Drawn = Sequence[Part]
 
 
 MAX_LINES: Final = 2_000
-"""The most lines of a text that are drawn, unless told otherwise: each key draws them again."""
+"""The most lines of a text that are drawn, as each key draws them again. A caller may set another limit."""
 
 
 def wrapped(

@@ -78,7 +78,7 @@ def _look(line: DigestLine) -> Look:
 
 
 def _urgency(line: DigestLine) -> int:
-    """Return whether a line needs the human, says what went wrong, or informs."""
+    """Return 0 for a line that needs the human, 1 for one that says what went wrong, 2 for any other."""
     return 0 if line.part in PARTS[:2] else 1 if line.part == "late" or line.state in LOUD else 2
 
 

@@ -209,7 +209,7 @@ class TaskActions(Controller):
         context.say(f"Deleted {named}.{freed} {context.keymap.key_of('undo')} brings {them} back.")
 
     def _why_ask(self, task: Task) -> list[str]:
-        """Return what a human is told who is asked before a task is deleted; empty: they are not asked."""
+        """Return why the human is asked before a task is deleted; empty: it is deleted at once."""
         db, who = self._context.db, _agent_at_work(self._context.db, task)
         parts = []
         if task.updated_by != HUMAN and self._context.clock.now() - task.updated_at < _JUST_NOW:
@@ -219,8 +219,8 @@ class TaskActions(Controller):
         if parts:
             logged = task_records.log_count(db, task.uid)
             parts += [self._waiting_for(task), count(logged, "log entry", "log entries") if logged else ""]
-        told = ", ".join(filter(None, parts))
-        return [*[MOVED_BY_ITSELF] * self.landing.is_surprise(task.uid), *[told] * bool(told)]
+        why = ", ".join(filter(None, parts))
+        return [*[MOVED_BY_ITSELF] * self.landing.is_surprise(task.uid), *[why] * bool(why)]
 
     def _waiting_for(self, task: Task) -> str:
         """Return which tasks depend on one, in words; empty: none does."""
