@@ -5,6 +5,8 @@ import sys
 
 NAME = "tui-tasks"
 REPLICA = ".replica"
+DEMO_FOLDER = "tui-tasks-demo-"
+"""How the name of a demo's folder begins."""
 
 
 def is_replica(path: str) -> bool:

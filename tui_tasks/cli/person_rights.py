@@ -250,7 +250,9 @@ def _answer_of_screen(
     used = terminal_record(options)
     # A row of the screen has room for the first line alone: the command and what is decided come before the place.
     first = decided_line(f"`{used.command}`") + "".join(f": {line}" for line in what[:1])
-    where = decided_line(f"At {used.terminal}, below {' < '.join(used.parents)}")
+    where = decided_line(
+        f"Typed at terminal {used.terminal}, in {' < '.join(used.parents)}. Refuse it if you did not type it."
+    )
     text = "\n".join((first, *what[1:], "", where))
     if len(text) > TEXT_CHARS:
         raise Conflict("it is too long for a question on the open screen: decide it in the inbox or the review there")

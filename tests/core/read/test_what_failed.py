@@ -238,6 +238,23 @@ def test_nobody_ends_the_failure_of_an_agent_by_its_name(store: Store, clock: Cl
     assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed; task deleted by robot-1"]
 
 
+@pytest.mark.parametrize("operation", [DeleteTask, lambda uid: EditTask(uid, {"status": "done"})])
+def test_a_person_deals_with_a_failed_work_in_a_shell_and_an_agent_in_its_shell_does_not(
+    store: Store, clock: Clock, operation: Callable[[str], Operation]
+) -> None:
+    day = Day(store, clock)
+    uid = day.crash("Fix flaky test")
+    day.commit("shell", operation(uid))
+    assert len(work_queries.failed(store.db)) == 1
+    day.commit("shell", Undo())
+    store.is_person = lambda db: True
+    day.commit("shell", operation(uid))
+    assert work_queries.failed(store.db) == []
+    day.commit("shell", Undo())
+    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed"]
+    assert task_queries.task(store.db, uid).status_by == "system"
+
+
 def test_a_digest_says_that_the_task_of_a_lapsed_claim_is_deleted(store: Store, clock: Clock) -> None:
     day = Day(store, clock)
     day.commit("human", DeleteTask(day.lapse("Fix flaky test")))

@@ -21,7 +21,10 @@ async def test_it_is_told_with_terminal_and_parents_and_a_key_takes_it_back(plan
         was = task_queries.task(app.link.db, uid).status
         with Store(plan.path) as store:
             store.commit(USED, EditTask(uid, {"status": "skipped"}), actor="human", now=NOW)
-        await until(pilot, lambda: "/dev/pts/3: tui-tasks release, below script 799 < systemd 1." in said(app))
+        await until(
+            pilot,
+            lambda: "In your name, at terminal /dev/pts/3: tui-tasks release, in script 799 < systemd 1." in said(app),
+        )
         assert task_queries.task(app.link.db, uid).status == "skipped"
         await settle(pilot, "u")
         assert task_queries.task(app.link.db, uid).status == was

@@ -161,7 +161,9 @@ QUESTIONS |= {
     "another with escapes": _replaced("\x1b[2J\x1b[HMay I?\x1b]52;c;eQ==\x07\x9b31m"),
     "another that draws the foot": _replaced("Fine." + "\n" * 30 + " y Approve  x Deny  Esc Back"),
     "another that draws a dialog": _replaced("┌─ Quit? ─────┐\n│ y Yes  n No │\n└─────────────┘"),
-    "another that says it is ours": _replaced("`tui-tasks compact`: Really?\n\nAt /dev/pts/1, below bash < tmux"),
+    "another that says it is ours": _replaced(
+        "`tui-tasks compact`: Sure?\n\nTyped at terminal /dev/pts/1, in bash < tmux. Refuse it if you did not type it."
+    ),
     "another in markup": _replaced("[@click=app.simulate_key('y')]May I?[/]"),
     "another with a name like a key": _replaced("y", by="y"),
     "another whose options are keys": _replaced("Which?", options=("y", "1", "enter")),

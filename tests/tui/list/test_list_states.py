@@ -44,6 +44,13 @@ async def test_an_empty_list_says_what_to_do_and_n_adds_the_first_task(tmp_path,
         assert app.pane.row_list.row.name == "first"
 
 
+async def test_the_demo_does_not_offer_itself(tmp_path, make_app):
+    app = make_app(tmp_path / "tui-tasks-demo-x" / "demo.db")
+    async with opened(app, (80, 24)):
+        assert "tui-tasks demo " not in shown(app)
+        assert "end the demo" in shown(app)
+
+
 async def test_what_was_not_read_yet_is_not_said_to_be_empty(plan, make_app, monkeypatch):
     with monkeypatch.context() as before:
         before.setattr(ListPane, "refreshed", lambda pane: None)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks.cli import streams
+from tui_tasks.default_paths import DEMO_FOLDER
 
 NAME = "demo-agent"
 PACE = 1.2  # seconds between two of the agent's steps
@@ -34,7 +35,7 @@ def run(screen: Callable[[str], int]) -> int:
 
     `screen` is called with the database's path, with the agent's lines on standard input.
     """
-    with tempfile.TemporaryDirectory(prefix="tui-tasks-demo-") as folder:
+    with tempfile.TemporaryDirectory(prefix=DEMO_FOLDER) as folder:
         command = [sys.executable, "-m", "tui_tasks.cli.supervise.demo"]
         agent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert agent.stdin is not None

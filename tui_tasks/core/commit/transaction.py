@@ -143,11 +143,14 @@ class Transaction(Reading):
         """Whether what the speaker files is held in a list under review: an agent's, and a shell's without a person at
         a terminal.
         """
-        if self.actor != SHELL:
-            return self.actor not in RESERVED_AGENTS
-        if self._is_person is None:
+        return not self.is_persons_shell if self.actor == SHELL else self.actor not in RESERVED_AGENTS
+
+    @property
+    def is_persons_shell(self) -> bool:
+        """Whether the speaker is a shell, with a person at a terminal."""
+        if self.actor == SHELL and self._is_person is None:
             self._is_person = self._find_person(self.db)
-        return not self._is_person
+        return self.actor == SHELL and bool(self._is_person)
 
     @property
     def elapsed_time(self) -> int:

@@ -30,9 +30,10 @@ WITH ended AS MATERIALIZED (
         CASE WHEN task.deleted THEN 'deleted' WHEN task.status = 'pending' OR task.status = 'in_progress'
             AND EXISTS (SELECT 1 FROM work AS other WHERE other.task_uid = work.task_uid AND other.state IN ({_LIVE}))
             THEN '' ELSE task.status END AS become,
-        CASE WHEN task.deleted THEN (SELECT actor FROM journal
-            WHERE task = work.task_uid AND kind = 'task.deleted' ORDER BY seq DESC LIMIT 1) ELSE task.status_by
-            END AS by,
+        CASE WHEN task.deleted THEN (
+            SELECT coalesce(json_extract(iif(json_valid(new), new, NULL), '$.status_by'), actor) FROM journal
+            WHERE task = work.task_uid AND kind = 'task.deleted' ORDER BY seq DESC LIMIT 1
+        ) ELSE task.status_by END AS by,
         CASE WHEN task.deleted THEN task.updated_at ELSE coalesce(task.finished_at, task.updated_at) END AS changed
     FROM work JOIN task ON task.uid = work.task_uid WHERE work.state = 'failed'
 ), failed AS MATERIALIZED (

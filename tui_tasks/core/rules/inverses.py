@@ -103,7 +103,7 @@ def _invert_task(tx: Transaction, entry: Entry, places: Places) -> None:
         if "rank" in changes:
             at = {"list_id": changes.get("list_id", task.list_id), "rank": changes["rank"]}
             changes |= _free_rank(tx, entry, at["list_id"], at["rank"], places.moved)
-    if "status" in changes:
+    if "status" in changes or "status_by" in entry.old:
         changes |= {name: entry.old.get(name, getattr(task, name)) for name in _WITH_STATUS}
     goes_on = changes.get("status", task.status) == "in_progress" and not changes.get("deleted", task.deleted)
     claim = claim_ended_by(tx, entry, task) if goes_on else None

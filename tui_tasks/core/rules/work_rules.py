@@ -297,6 +297,11 @@ def follow_status(tx: Transaction, task: Task) -> None:
         set_columns(tx, work, "work.updated", state="working")
 
 
+def has_failed_work(tx: Transaction, task: Task) -> bool:
+    """Return whether an agent has failed on a task; who ends the task then has dealt with that."""
+    return any(work.state == "failed" for work in work_queries.of_task(tx.db, task.uid))
+
+
 @rule(CountWork)
 def count_work(tx: Transaction, op: CountWork) -> None:
     """Keep counts of git beside the journal."""

@@ -87,7 +87,7 @@ class Frame:
             more = f" (and {len(used) - 1} more)" if len(used) > 1 else ""
             below = " < ".join(map(str, last["parents"][:3]))
             undo = f" {keymap.key_of('undo')} undoes it." if _can_be_undone(last["command"]) else ""
-            self.say(f"{last['terminal']}: {last['command']}, below {below}{more}.{undo}")
+            self.say(f"In your name, at terminal {last['terminal']}: {last['command']}{more}, in {below}.{undo}")
 
     def say_writing(self, writing: Writing | None) -> None:
         """Show the progress of a long write; None: it has ended, and its caller shows the result."""

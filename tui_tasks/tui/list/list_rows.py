@@ -11,6 +11,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks.task_queries import aged_from
 from tui_tasks.core.snapshots import TaskList
+from tui_tasks.default_paths import DEMO_FOLDER
 from tui_tasks.text.glyphs import BAR, LOOKS, look, shares, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, count
@@ -126,6 +127,8 @@ class TaskRows(RowDrawing[TaskLine]):
         key_of, projects = context.keymap.key_of, context.state.projects
         new, lists = (key_of("new"), "add one"), (f"{key_of('palette')} list", "another list")
         ways = [new, lists, ("tui-tasks demo", "look around"), ("tui-tasks setup claude", "connect agents")]
+        if DEMO_FOLDER in context.link.path:
+            ways = [new, lists, (key_of("quit"), "end the demo")]
         if context.link.read_only:
             ways = [lists]
         if elsewhere := projects.others():

@@ -287,6 +287,11 @@ def _set_bookkeeping(tx: Transaction, task: Task, changes: Mapping[str, Any], ne
         # An undo sets the old values itself.
         set_with_it = {**_instants(new["status"], tx.now), "status_by": tx.actor}
         new |= {name: changes.get(name, value) for name, value in set_with_it.items()}
+    if tx.state_cache.has_work and (new.get("deleted") or new.get("status") in vocab.CLOSED):
+        from tui_tasks.core.rules import work_rules  # for databases with work alone
+
+        if tx.is_persons_shell and work_rules.has_failed_work(tx, task):
+            new["status_by"] = vocab.HUMAN
 
 
 def _clears_claim(tx: Transaction, task: Task, new: dict[str, Any]) -> bool:
