@@ -84,6 +84,12 @@ class Work(msgspec.Struct, frozen=True, gc=False):
         """Whether it is done on its base branch itself, so that there is nothing to merge."""
         return not self.makes_worktree and self.branch is not None and self.branch == self.base
 
+    @property
+    def merge_commit(self) -> str | None:
+        """The commit to which its merge has moved the base branch; None: it has moved nothing."""
+        commit: str | None = ((self.kept or {}).get(KEPT_MERGE) or {}).get("new")
+        return commit
+
     def to_json(self, counts: Mapping[str, Any] = {}) -> dict[str, Any]:
         """Return it as the channel shows it (docs: protocol, section 12), with what git last counted."""
         return {
@@ -115,6 +121,8 @@ class Auto(msgspec.Struct, frozen=True, gc=False):
 
 WORK_COUNTS: Final = ("ahead", "behind", "files", "insertions", "deletions")
 """What git counts of a work, beside whether its worktree has uncommitted changes."""
+KEPT_MERGE: Final = "merge"
+"""The key of `Work.kept` under which its merge is."""
 KEPT_COUNTS: Final = ("head", *WORK_COUNTS, "dirty", "near")
 """What is kept of a work beside the journal."""
 

@@ -1,6 +1,7 @@
 """The steps of a merge that a crash can cut off: each is written down before git runs, and can be called again.
 
-A work that is merged has in `kept` what takes the merge back, and what brings back its worktree (`clean_up`).
+A work that is merged has in `kept` what takes the merge back (`KEPT_MERGE`), and what brings back its worktree
+(`clean_up.WORKTREE`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.agent_snapshots import KEPT_MERGE, Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
@@ -33,8 +34,6 @@ from tui_tasks.work.git.merge_leftovers import clear_leftovers
 from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.git.worktrees import REFS
 
-MERGE: Final = "merge"
-"""The key of `kept` under which the merge is; the worktree is under `clean_up.WORKTREE`."""
 _FILES: Final = "files"
 """The key of `kept` under which is the tree of the files of discarded work."""
 
@@ -64,7 +63,7 @@ def intent_of(work: Work) -> Intent | None:
 
 def merge_of(work: Work) -> Merge | None:
     """Return the merge of a work that is merged; None if git has moved nothing."""
-    stored = (work.kept or {}).get(MERGE)
+    stored = (work.kept or {}).get(KEPT_MERGE)
     return msgspec.convert(stored, Merge) if stored else None
 
 
@@ -102,7 +101,7 @@ def finish(
     Return the discarded works, and notes about what was left.
     """
     merge = intent.merge
-    kept = {MERGE: msgspec.to_builtins(merge)}
+    kept = {KEPT_MERGE: msgspec.to_builtins(merge)}
     if intent.goes_on:
         notes = _go_on(work, merge)
         store.commit(MergeWork(work.uid, merge.head, kept, goes_on=True), actor=actor, now=clock())
@@ -236,7 +235,7 @@ def _bring_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int
         else:
             clean_up.bring_back(work)
         earlier = merge_of(work) if work.state != "merged" else None
-    again = {MERGE: msgspec.to_builtins(earlier)} if earlier is not None else None
+    again = {KEPT_MERGE: msgspec.to_builtins(earlier)} if earlier is not None else None
     restored: Work = store.commit(RestoreWork(work.uid, again, is_race), actor=actor, now=clock())[0]
     return restored
 
@@ -276,7 +275,7 @@ def taken_back(db: Database, work: Work) -> TakenBack | None:
     state, kept = old.get("state"), old.get("kept") or {}
     if state == "discarded":
         return TakenBack("discarded", goes_on=False, merge=None, files=kept.get(_FILES))
-    return TakenBack("merged", state is None, msgspec.convert(kept[MERGE], Merge) if MERGE in kept else None)
+    return TakenBack("merged", state is None, msgspec.convert(kept[KEPT_MERGE], Merge) if KEPT_MERGE in kept else None)
 
 
 def _check_restorable(store: Store, work: Work) -> None:

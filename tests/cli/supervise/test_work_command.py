@@ -86,13 +86,15 @@ def test_work_is_merged_as_it_was_reviewed_and_taken_back(run: Run, database: Pa
     status, told, _ = run("work review 1")
     head = git(place.tree, "rev-parse", "HEAD")
     assert status == 0 and told.endswith(f"`tui-tasks work merge 1 --reviewed {head}` merges exactly this\n")
-    assert run(f"work merge 1 --reviewed {head} --method merge")[:2] == (
-        0,
-        "merged into main; `tui-tasks work restore 1` undoes it\n",
-    )
+    status, told, _ = run(f"work merge 1 --reviewed {head} --method merge")
+    merged = f"merged into main as {git(place.root, 'rev-parse', 'HEAD')[:10]}"
+    assert (status, told) == (0, f"{merged}; `tui-tasks work restore 1` undoes it\n")
+    for line in ("show 1", "work show 1"):
+        assert f"\nwork of claude-1 {merged} by you, " in run(line)[1]
     assert git(place.root, "log", "-1", "--format=%an %s%n%b").splitlines() == ["Ada Rotate keys", "All rotated."]
     assert not place.tree.exists()
     assert run("work restore 1")[:2] == (0, "taken out of main again; back for review\n")
+    assert "merged" not in run("show 1")[1]
     assert git(place.root, "log", "-1", "--format=%s") == "First"
     assert git(place.tree, "rev-parse", "HEAD") == head
 

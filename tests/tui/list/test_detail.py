@@ -9,7 +9,7 @@ from tests.tui.plan import MINUTE, NOW
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.operations.work import CountWork, WorkReady
+from tui_tasks.core.operations.work import CountWork, MergeWork, WorkReady
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 
@@ -32,6 +32,19 @@ async def test_the_detail_of_a_task_whose_work_waits_says_what_there_is_to_revie
         assert "⇡ 3 files +41 -7" in detail
         assert f"{work.agent} · " in detail and "ready 2m ago" in detail
         assert " Enter reviews it" in detail and "Enter Review" in lines(app)[-1]
+
+
+async def test_the_detail_of_a_merged_task_names_the_commit(plan, make_app):
+    work = begun(plan, 9)
+    with Store(plan.path) as store:
+        store.commit(WorkReady(work.uid), actor="system", now=NOW)
+        kept = {"merge": {"new": "1a2b3c4d5e6f"}}
+        store.commit(MergeWork(work.uid, "0" * 40, kept), actor="human", now=NOW - 120_000_000)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        app.navigation.go_to(plan[9])
+        await press(app, pilot)
+        assert f"work of {work.agent} merged into main as 1a2b3c4d5e by you, 2m ago" in shown(app)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

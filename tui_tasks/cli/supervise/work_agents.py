@@ -237,6 +237,8 @@ def _show(options: argparse.Namespace) -> None:
         for name, value in (("worktree", work.worktree), ("branch", work.branch), ("base", work.base)):
             if value:
                 print(f"{name} {safe_line(value)}")
+        for merged, at in work_queries.merges(store.db, task.uid):
+            print(f"{safe_line(merged)}, {ago(at, clock.now())}")
         near = _limit_or_conflicts(store, work)
         if near is None and work_queries.is_silent(store.db, work, clock.now()):
             near = _SILENT

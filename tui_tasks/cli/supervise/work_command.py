@@ -184,7 +184,8 @@ def _merged_text(outcome: Outcome, review: Review, number: int) -> str:
         raise Conflict(message, files=list(outcome.files))
     if outcome.state == "unproven":
         raise Conflict(f"{outcome.work.message}; `tui-tasks check {number}`; --unproven merges it anyway")
-    parts = [f"merged into {safe_line(review.base)}"]
+    commit = outcome.work.merge_commit
+    parts = [f"merged into {safe_line(review.base)}" + (f" as {commit[:10]}" if commit else "")]
     if outcome.discarded:
         parts.append(f"discarded the work of {', '.join(one.agent for one in outcome.discarded)}")
     return "; ".join([*parts, f"`tui-tasks work restore {number}` undoes it"])

@@ -269,6 +269,14 @@ def _works(db: Database, task: Task) -> list[dict[str, Any]]:
     return work_queries.json_of_task(db, task.uid)
 
 
+def _merges(db: Database, task: Task) -> list[tuple[str, int]]:
+    if not db.scalar("SELECT EXISTS (SELECT 1 FROM work WHERE merged_at IS NOT NULL)"):
+        return []
+    from tui_tasks.core.read import work_queries  # few databases have work
+
+    return work_queries.merges(db, task.uid)
+
+
 def _full(db: Database, task: Task, home: TaskList) -> dict[str, Any]:
     checks = check_queries.json_of_task(db, task, home)
     return full_task(task, home.handle, checks, _works(db, task))
@@ -302,6 +310,8 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         print(text)
     if (why := _of_works(db).get(task.uid)) is not None:
         print(f"{look(why.look).mark(ascii_only=ascii_only)} {why.words}")
+    for merged, at in _merges(db, task):
+        print(f"{safe_line(merged)}, {ago(at, session.clock())}")
     if task.description and not task.held:
         print(f"\n{_indented(task.description)}")
     if task.held:

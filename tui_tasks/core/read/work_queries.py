@@ -356,6 +356,18 @@ def stands(work: Work, kind: str) -> bool:
     return work.merged_at is not None and work.state in ("merged", "working", "ready", "conflict")
 
 
+def merges(db: Database, task_uid: str) -> list[tuple[str, int]]:
+    """Return each merge of the works on a task that stands, in words, and its instant."""
+    texts = []
+    for work in of_task(db, task_uid):
+        if stands(work, "work.merged") and work.merged_at is not None:
+            commit = f" as {work.merge_commit[:10]}" if work.merge_commit else ""
+            base = f" into {work.base}" if work.base else ""
+            # Only the human merges.
+            texts.append((f"work of {display_name(work.agent)} merged{base}{commit} by you", work.merged_at))
+    return texts
+
+
 def has_ended_turn(db: Database, work: Work) -> bool:
     """Return whether the agent of a work has ended, or has ended a turn, since the human's last comments on it."""
     commented = commented_at(db, work)

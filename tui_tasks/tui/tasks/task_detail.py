@@ -72,6 +72,7 @@ class TaskDetails:
         self.works = [work for work in works if work.state in vocab.LIVE_WORK]
         self.ready_since = {work.uid: work_queries.ready_since(db, work) for work in self.works}
         self.counts = {work.uid: work_queries.counts_text(db, work.uid) for work in self.works}
+        self.merges = work_queries.merges(db, task.uid) if context.state.has_work else []
         self.asks: list[Ask] = [ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid]
         self.closed_asks: list[Ask] = _closed_asks(db, line)
 
@@ -197,6 +198,8 @@ class DetailText(TextDrawing):
             key = self.context.keymap.key_of("open")
             what = "them" if len(details.works) > 1 else "it"
             lines.append([(f" {key}", "$key"), (f" reviews {what}: files, diff, checks", "$muted")])
+        for text, at in details.merges:
+            lines += _block(f"{text}, {self._age(at, short=False)}", room, "$muted")
         return lines
 
     def _asked(self, ask: Ask, room: int) -> list[Drawn]:
