@@ -292,7 +292,7 @@ def _as_json(todos: Any) -> Any:
 
 
 def _refuse_paused(tx: Transaction) -> None:
-    """Refuse the call if the human paused this agent (docs: protocol, section 3).
+    """Refuse the call if the human paused this agent (docs: events-and-errors).
 
     Raises:
         Paused: it is paused.

@@ -14,6 +14,7 @@ from tests.work.test_starting import COMMITS, ROBOT, worktree
 from tui_tasks.core.errors import CannotUndo, Conflict
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.work import WorkReady
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -44,6 +45,19 @@ def test_accepted_work_is_merged_and_cleaned_up(store, repo, configure, starter,
     assert (found.state, found.intent, found.head is not None) == ("merged", None, True)
     assert task_queries.task(store.db, task).status == "done"
     assert not worktree(store).exists() and branches(repo) == ["main"]
+
+
+def test_no_control_of_an_agents_reaches_the_message_of_a_merge(
+    store, repo, configure, starter, task, acceptance, clock
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    store.commit(EditTask(task, {"name": "Rotate\x1b[2J"}), actor="human", now=clock())
+    store.commit(WorkReady(work.uid, "All\nrotated\x1b]0;owned\x07"), actor="system", now=clock())
+    acceptance.accept(work, acceptance.review(work), method="squash")
+    written = git(repo, "log", "-1", "--format=%B")
+    assert written.splitlines()[:1] == ["Rotate␛[2J"] and "All\nrotated" in written
+    assert not any(ord(character) < 32 and character != "\n" for character in written)
 
 
 def test_a_merge_is_taken_back_with_its_worktree_while_nobody_has_built_on_it(

@@ -17,11 +17,13 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import ConflictWork, DiscardWork, GiveUpMerge, MergeWork, SetWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.default_paths import data_folder
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.text.safe import safe_line, safe_text
 from tui_tasks.work import clean_up, comments, merge_steps, starting, tree_checks
 from tui_tasks.work.comments import Sent
 from tui_tasks.work.git import merging, pull_requests, reviewing, worktrees
@@ -298,8 +300,7 @@ class Acceptance:
         return now
 
     def _message(self, work: Work) -> str:
-        task = task_queries.task(self._store.db, work.task_uid)
-        return f"{task.name}\n\n{work.summary}\n" if work.summary else f"{task.name}\n"
+        return commit_message(task_queries.task(self._store.db, work.task_uid), work)
 
     def _accept_on_base(self, work: Work, review: Review) -> Outcome:
         """Accept work that was done on the base branch itself: there is nothing to merge."""
@@ -370,6 +371,12 @@ def _has_moved(root: Path, merge: Merge) -> bool:
     with contextlib.suppress(GitFailed):
         return worktrees.commit_of(root, f"refs/heads/{merge.base}") == merge.new
     return False
+
+
+def commit_message(task: Task, work: Work) -> str:
+    """Return the proposed message of a merge: the task's name, and below it what the agent says of its work."""
+    name = safe_line(task.name, 200)
+    return f"{name}\n\n{safe_text(work.summary)}\n" if work.summary else f"{name}\n"
 
 
 def _message(error: BaseException) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import pytest
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from tests.tui import idle
+from tests.tui.plan import Plan
 from tests.tui.themes.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.painting import theme_file, theme_variables
 from tui_tasks.tui.painting.styles import StyleCache
 
@@ -208,6 +211,15 @@ def test_no_color_leaves_the_terminal_its_own_colours(monkeypatch: pytest.Monkey
                         assert not color or color.is_default, segment
 
     idle.run(story(Wardrobe(ansi_color=True)))
+
+
+def test_an_empty_no_color_asks_for_nothing(
+    plan: Plan, make_app: Callable[..., TaskApp], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "")
+    app = make_app(plan.path)
+    assert not app.no_color
+    assert app.theme != theme_file.NO_COLOR
 
 
 def test_every_variable_is_there_before_any_theme_is() -> None:

@@ -279,7 +279,7 @@ async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, ma
         await until(pilot, lambda: "Merged into main" in said(app))
         await until(pilot, lambda: not isinstance(app.screen, ReviewScreen))
     assert state_of(plan, work) == "merged"
-    assert git(place.root, "log", "--format=%s", "-1") == "Old cookie banner (#9)"
+    assert git(place.root, "log", "--format=%s", "-1") == "Old cookie banner"
     assert "store.put" in (place.root / "src" / "keys.py").read_text()
 
 
@@ -294,7 +294,7 @@ async def test_esc_leaves_the_form_of_an_accept_with_nothing_changed_and_keeps_i
         assert (state_of(plan, work), git(place.root, "rev-parse", "main")) == ("ready", before)
         assert journal.newest(app.link.db) == seq
         await settle(pilot, "y")
-        assert app.screen.query_one("#answer").value == "Old cookie banner (#9)!\nwhy"
+        assert app.screen.query_one("#answer").value == "Old cookie banner!\nwhy"
 
 
 async def test_the_message_of_a_merge_takes_several_lines(plan, place, make_app):
@@ -304,7 +304,7 @@ async def test_the_message_of_a_merge_takes_several_lines(plan, place, make_app)
         await review(app, pilot, plan)
         await settle(pilot, "y", "ctrl+j", "alt+enter", *"Since", "shift+enter", *"then", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
-    assert git(place.root, "log", "--format=%B", "-1").strip() == "Old cookie banner (#9)\n\nSince\nthen"
+    assert git(place.root, "log", "--format=%B", "-1").strip() == "Old cookie banner\n\nSince\nthen"
 
 
 async def test_the_message_of_a_merge_that_is_refused_comes_back(plan, place, make_app, monkeypatch):
@@ -319,7 +319,7 @@ async def test_the_message_of_a_merge_that_is_refused_comes_back(plan, place, ma
         await settle(pilot, "y", "!", "enter", "enter")
         await until(pilot, lambda: "the checkout has changes" in said(app))
         await settle(pilot, "y")
-        assert app.screen.query_one("#answer").value == "Old cookie banner (#9)!"
+        assert app.screen.query_one("#answer").value == "Old cookie banner!"
 
 
 async def test_keys_that_do_nothing_in_a_review_name_those_that_are_wanted(plan, place, make_app):

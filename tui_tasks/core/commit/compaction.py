@@ -1,4 +1,4 @@
-"""Drops old entries of the journal when the human asks for it (docs: protocol, section 3, `cursor_expired`).
+"""Drops old entries of the journal when the human asks for it (docs: events-and-errors, `cursor_expired`).
 
 Dropped entries are lost for history, events and undo. The rest remains verifiable: a journal entry records which entry
 was the last to be dropped, and its hash (`Base`), and a copy of the tables is kept from which they can be rebuilt with

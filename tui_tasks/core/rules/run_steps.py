@@ -49,7 +49,7 @@ ANSWER_SECONDS: Final = 3_600
 
 
 def refuse_inside_run(tx: Transaction) -> None:
-    """Refuse to change jobs from inside a run, where they can only be read (rule S1; docs: protocol, section 6).
+    """Refuse to change jobs from inside a run, where they can only be read (docs: scheduling, rule S1).
 
     Raises:
         Forbidden: the speaker was started by a run.

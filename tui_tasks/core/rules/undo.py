@@ -1,6 +1,6 @@
 """Undo: a new change, the inverse of the old one. Compaction drops what can no more be undone.
 
-Compaction of the journal is the human's alone (docs: protocol, section 3, `cursor_expired`).
+Compaction of the journal is the human's alone (docs: events-and-errors, `cursor_expired`).
 """
 
 from __future__ import annotations

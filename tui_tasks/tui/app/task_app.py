@@ -109,7 +109,9 @@ class TaskApp(Actor, ResilientApp):
         problems: Sequence[object] = (),
         painted: Callable[[], None] = lambda: None,
     ) -> None:
-        no_color = "NO_COLOR" in os.environ
+        no_color = bool(os.environ.get("NO_COLOR"))
+        if not no_color:  # an empty one asks for nothing (no-color.org), but Textual would paint in greys
+            os.environ.pop("NO_COLOR", None)
         super().__init__(ansi_color=True if no_color else None)
         config, clock = config or Config(), LocalClock(link.clock, zone)
         self.link = link

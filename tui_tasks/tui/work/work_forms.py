@@ -32,6 +32,7 @@ from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Dialog, plain
 from tui_tasks.tui.work.review_text import WorkFacts
 from tui_tasks.work import starting
+from tui_tasks.work.accepting import commit_message
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -247,8 +248,7 @@ class AcceptForm(_FootForm[AcceptAnswer]):
 
     def __init__(self, context: Context, facts: WorkFacts, unopened: int, *, has_ended: bool) -> None:
         """`unopened`: how many of the files the human has not opened. `has_ended`: the agent has."""
-        task = facts.task
-        message = f"{safe_line(task.name, 200)} (#{task.number})"
+        message = commit_message(facts.task, facts.work).partition("\n")[0]
         hint = "message of the commit"
         super().__init__(context, draft=f"accept {facts.work.uid}", words=message, hint=hint, done="Merge")
         self._unopened = unopened

@@ -1,4 +1,4 @@
-"""Standing answers: the human's rules for permissions that agent programs ask for (docs: protocol, section 12).
+"""Standing answers: the human's rules for permissions that agent programs ask for (docs: configuration).
 
 A deny wins over an ask, an ask over an allow. A command matches a pattern word by word, and only a command of plain
 words and quotes is matched. What a deny or an ask might mean is asked. Nothing that was shortened or redacted is
