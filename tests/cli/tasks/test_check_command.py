@@ -81,16 +81,16 @@ def test_the_configured_checks_are_listed_of_all_lists_or_of_one(shell: Shell, t
 
 def test_what_is_reported_is_told_from_what_is_proven_and_a_run_says_how_it_ended(shell: Shell, tmp_path: Path) -> None:
     shell("done", "1")
-    assert "· unproven" in shell("ls", "--all")[1]
+    assert "· unproven" in shell("ls")[1]
     assert "· tests: unproven" in shell("show", "1")[1]
     assert shell("check", "1") == (1, "✗ tests: check failed, exit 3\n3\n")
     assert "✗ tests failed" in shell("ls")[1]
     (tmp_path / "answer").write_text("0")
     assert shell("check", "1", "tests") == (0, "✓ tests: proven\n")
-    assert "✓ proven" in shell("ls", "--all")[1]
+    assert "✓ proven" in shell("ls")[1]
     assert "✓ tests: proven" in shell("show", "1")[1]
     (tmp_path / "answer").write_text("00")
-    assert "~ stale" in shell("ls", "--all")[1]
+    assert "~ stale" in shell("ls")[1]
 
 
 def test_a_run_may_be_asked_for_without_waiting(shell: Shell) -> None:
