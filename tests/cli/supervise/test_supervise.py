@@ -430,7 +430,7 @@ def test_the_open_screen_is_asked_with_all_that_a_command_decides(run: Run, data
         assert run("accept 2")[0] == 1
     (question,) = (ask.question for ask in asked)
     lines = question.split("\n")
-    assert lines[-1].startswith("At ")
+    assert lines[-1].startswith("Typed at ")
     assert lines[:-1] == [
         "`tui-tasks accept`: #2, version 2, of bob:",
         "│ Filed",
