@@ -17,6 +17,7 @@ from tests.entries import all_entries
 from tests.hooks.screens import screen
 from tests.started import Started
 from tui_tasks import clock
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import fleet
@@ -46,6 +47,11 @@ def run(db: Path, *arguments: str, stdin: str | None = None) -> str:
 
 def agents(db: Path, *options: str) -> dict[str, dict[str, Any]]:
     return {agent["agent"]: agent for agent in json.loads(run(db, "agents", "--json", *options))}
+
+
+def newest(db: Path) -> int:
+    with Store(str(db), read_only=True) as store:
+        return journal.newest(store.db)
 
 
 def payload(event: str, **fields: object) -> str:
@@ -269,3 +275,25 @@ def test_an_agent_that_another_agent_has_started_speaks_for_itself_and_goes_on_l
         outer.starts(("i", "SessionStart"))
         outer.tells("o", "Stop")
     assert refusals(db) == []
+
+
+@pytest.mark.linux
+def test_each_command_that_only_reads_says_at_once_that_a_killed_agent_is_gone(db: Path) -> None:
+    run(db, "add", "one")
+    with Hooked(db) as claude, Agent(db, "--agent", "ann") as ann:
+        claude.tells("a", "UserPromptSubmit", prompt="go")
+        ann.ok("control:claim", uid="#1")
+        before = newest(db)
+        assert {name: agent["state"] for name, agent in agents(db, "--read-only").items() if name != "shell"} == {
+            "claude-1": "working",
+            "ann": "working",
+        }
+        ann.kill()
+        claude.process.kill()
+        claude.process.wait(DEADLINE)
+    found = agents(db, "--read-only")
+    assert (found["claude-1"]["state"], found["ann"]["state"]) == ("gone", "gone")
+    for command in (["ls"], ["show", "1"], ["agents", "--read-only"], ["digest"]):
+        assert "gone" in run(db, *command), command
+    assert json.loads(run(db, "call", "control:agents", "--read-only")) == list(found.values())
+    assert newest(db) == before

@@ -75,7 +75,7 @@ def _of_channel(db: Database, since: int) -> Iterator[_Listed]:
     """Yield the agents of the JSON channel that are there, or were after an instant."""
     seen_times = first_and_last(db)
     there: dict[str, list[AgentConnection]] = {}
-    for connection in connections.everyone(db):
+    for connection in connections.as_known(db):
         there.setdefault(connection.agent, []).append(connection)
     asking = {ask.agent for ask in ask_queries.open_asks(db)}
     tasks = working(db)

@@ -29,7 +29,7 @@ def end_departed(store: Store, now: int) -> int:
         StorageFailed: the rest is ended another time.
     """
     # One process may speak for thousands of agents.
-    is_over = cache(partial(has_departed, machine=store.db.machine))
+    is_over = cache(partial(processes.has_departed, machine=store.db.machine))
     departed = [session.uid for session in session_queries.live(store.db) if is_over(session_queries.process(session))]
     closed = [one for one in connections.everyone(store.db) if one.closed_at is None and is_over(one.process)]
     asks = [ask for ask, process in connections.askers(store.db) if is_over(process)]
@@ -93,21 +93,3 @@ def _is_stopped(process: Process, machine: str) -> bool:
     return process.pid != 0 and processes.is_stopped(
         ProcessIdentity(process.boot, process.namespace, process.pid, process.born), machine
     )
-
-
-def has_departed(process: Process, machine: str) -> bool:
-    """Return whether a process is known to have ended; one on another machine, or unknown, may be running.
-
-    `machine` is that of the database.
-    """
-    if (its := process.machine) != machine:
-        # The database was moved from a file to a server or back, without the process.
-        return not (its and machine)
-    here = processes.identity(machine=machine)
-    if process.boot and process.namespace == here.namespace and process.boot != here.boot:
-        # The machine was restarted. Another one has another id, or cannot open the file, as its log is shared memory.
-        return True
-    if process.pid == 0 or not process.born:
-        return False
-    identity = ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
-    return processes.is_alive(identity, machine) is False

@@ -16,7 +16,6 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.hooks import agent_process
-from tui_tasks.hooks.ended_processes import has_departed
 from tui_tasks.runner import processes
 
 
@@ -64,7 +63,8 @@ def agent_of(
 
 def _belongs_to(db: Database, session: AgentSession, process: Process) -> bool:
     return all(
-        left == process or has_departed(left, db.machine) for left in session_queries.left_while_live(db, session)
+        left == process or processes.has_departed(left, db.machine)
+        for left in session_queries.left_while_live(db, session)
     )
 
 
@@ -85,7 +85,7 @@ def other_above(db: Database, program: str, session: str, above: Sequence[Proces
     if speaker is None or speaker.state == session_queries.GONE or not speaker.born:
         return None
     own = session_queries.process(speaker)
-    for process in above if not has_departed(own, db.machine) else ():
+    for process in above if not processes.has_departed(own, db.machine) else ():
         if process == own:
             return None
         there = [

@@ -14,9 +14,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tui_tasks.runner import run_marks
+
+if TYPE_CHECKING:
+    from tui_tasks.core.operations.sessions import Process
 
 PROC: Final = Path("/proc")
 _PR_SET_PDEATHSIG: Final = 1
@@ -72,6 +75,45 @@ def is_alive(process: ProcessIdentity, machine: str = "") -> bool | None:
         return True
     # Another process has its pid; with psutil, the clock may instead have been set since the process started.
     return None if _psutil() else False
+
+
+def has_departed(process: Process, machine: str) -> bool:
+    """Return whether a process is known to have ended; one on another machine, or unknown, may be running.
+
+    `machine` is that of the database.
+    """
+    if (its := process.machine) != machine:
+        # The database was moved from a file to a server or back, without the process.
+        return not (its and machine)
+    if process.boot and process.namespace == _namespace(machine) and process.boot != _boot():
+        # The machine was restarted. Another one has another id, or cannot open the file, as its log is shared memory.
+        return True
+    if process.pid == 0 or not process.born:
+        return False
+    return is_alive(ProcessIdentity(process.boot, process.namespace, process.pid, process.born), machine) is False
+
+
+class EndedProcesses:
+    """Tells which processes have ended, and finds those that end later."""
+
+    def __init__(self, machine: str) -> None:
+        """`machine` is that of the database."""
+        self._machine = machine
+        self._running: set[Process] = set()
+        self._ended: set[Process] = set()
+
+    def __call__(self, process: Process) -> bool:
+        """Return whether a process is known to have ended."""
+        if process not in self._ended and process not in self._running:
+            (self._ended if has_departed(process, self._machine) else self._running).add(process)
+        return process in self._ended
+
+    def look(self) -> bool:
+        """Return whether one has ended since it was asked for."""
+        over = {process for process in self._running if has_departed(process, self._machine)}
+        self._running -= over
+        self._ended |= over
+        return bool(over)
 
 
 def name(pid: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tui_tasks.default_paths import is_replica
@@ -15,6 +16,7 @@ from tui_tasks.default_paths import is_replica
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
     from tui_tasks.core.engine.database import Database
+    from tui_tasks.core.operations.sessions import Process
     from tui_tasks.core.rules.recorded_settings import ReviewPolicy
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.requests.identity import Identity
@@ -43,6 +45,7 @@ def opened_store(path: str, *, read_only: bool, report: Report | None = None) ->
         storage_errors(store.path, reading=True),
     ):
         store.review, store.is_person = _review, _is_person
+        store.db.has_ended = partial(_has_ended, store.db.machine)
         # On a server that is for processes that stay: a short command waits for no server.
         if not is_replica(path):
             take_in_hooks(store)
@@ -71,6 +74,12 @@ def _review() -> ReviewPolicy:
     from tui_tasks.settings.live_settings import review_settings
 
     return review_settings()()
+
+
+def _has_ended(machine: str, process: Process) -> bool:
+    from tui_tasks.runner import processes
+
+    return processes.has_departed(process, machine)
 
 
 def _is_person(db: Database) -> bool:

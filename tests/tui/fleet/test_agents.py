@@ -1,17 +1,21 @@
 """The agents screen: who is there, in which state, and what the human can tell them."""
 
 import re
+import subprocess
 from collections import Counter
 
 import pytest
 
+from tests.started import Started
 from tests.tui.driving import (
     SIZES,
+    above,
     agents_line,
     below,
     by_agent,
     counts_line,
     lines,
+    opened,
     place,
     said,
     settle,
@@ -19,7 +23,7 @@ from tests.tui.driving import (
     until,
 )
 from tests.tui.evening import Jobs, with_agents
-from tests.tui.plan import NOW, at, connect
+from tests.tui.plan import NOW, SECOND, at, connect
 from tests.tui.sessions import Sessions
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Undo
@@ -35,6 +39,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
+from tui_tasks.runner import processes
 from tui_tasks.runner.scheduler_service import StuckWatch
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.agents.fleet_rows import Filled, FleetRows, columns
@@ -58,6 +63,21 @@ def answered(plan):
         mine = [ask.uid for ask in ask_queries.open_asks(store.db) if ask.agent == "claude-1"]
     by_agent(plan, "human", *(AnswerAsk(uid, "x") for uid in mine))
     return plan
+
+
+@pytest.mark.linux
+async def test_a_read_only_screen_sees_by_itself_that_an_agent_was_killed(plan, make_app):
+    with Started(["cat"], stdin=subprocess.PIPE) as agent:
+        with Store(plan.path) as store, store.db.transaction(write=True):
+            connections.begin(store.db, "codex-9", Process(*processes.identity(agent.pid)), NOW)
+        by_agent(plan, "codex-9", ClaimTask("codex-9", 60 * SECOND, plan[8]))
+        app = make_app(plan.path, read_only=True)
+        async with opened(app) as pilot:
+            assert "codex-9" in agents_line(app)
+            assert "gone" not in above(app)
+            agent.kill()
+            await until(pilot, lambda: "codex-9 gone" in agents_line(app))
+            assert "1 gone" in counts_line(app)
 
 
 def test_who_waits_for_the_human_who_works_who_does_nothing_and_who_is_gone(plan):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
@@ -108,16 +108,21 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
             why = _why_needing(session.store.db, session.clock(), asks)
         for home, task in batch:
             proof = proofs.get(task.uid, "")
-            needs = (why or {}).get(task.uid, _NONE) if task.status in vocab.MAY_NEED else _NONE
-            of_work = works.get(task.uid, needs)
-            # Another agent may be at the task of an agent that failed.
-            is_of_other = of_work.look == "agent_failed" and task.status == "in_progress" and needs.words
-            needs = needs if is_of_other else of_work
+            needs = _needs(task, why or {}, works)
             waits = ready_tasks.after_text(session.store.db, task) if task.blocked and task.status == "pending" else ""
             facts = [words for words in (waits, proof) if words]
             print(_line(task, home, width, session.clock(), facts, ascii_only=ascii_only, needs=needs))
     if not count:
         print("no tasks" if filter_ == EVERYTHING and not statuses else "no task matches", file=sys.stderr)
+
+
+def _needs(task: Task, why: Mapping[str, _Why], works: Mapping[str, _Why]) -> _Why:
+    """Return what is said of a task in place of its agent."""
+    needs = why.get(task.uid, _NONE) if task.status in vocab.MAY_NEED else _NONE
+    of_work = works.get(task.uid, needs)
+    # Another agent may be at the task of an agent that failed.
+    is_of_other = of_work.look == "agent_failed" and task.status == "in_progress" and needs.words
+    return needs if is_of_other else of_work
 
 
 def _may_be_left(task: Task) -> bool:
@@ -308,8 +313,9 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         print(f"after {', '.join(numbers)}")
     for text in check_lines(checks, ascii_only=ascii_only):
         print(text)
-    if (why := _of_works(db).get(task.uid)) is not None:
-        print(f"{look(why.look).mark(ascii_only=ascii_only)} {why.words}")
+    needs = _needs(task, _why_needing(db, session.clock(), _open_asks(db)), _of_works(db))
+    if needs.words:
+        print(f"{look(needs.look).mark(ascii_only=ascii_only)} {needs.words}" if needs.is_for_you else needs.words)
     for merged, at in _merges(db, task):
         print(f"{safe_line(merged)}, {ago(at, session.clock())}")
     if task.description and not task.held:

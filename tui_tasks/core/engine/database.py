@@ -27,6 +27,7 @@ from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.orm import Query, Statement
+    from tui_tasks.core.operations.sessions import Process
 
 # After these, a checkpoint would write what is not whole, or not the newest.
 _NO_CHECKPOINT: Final = (FileState.OVERWRITTEN, FileState.LOG_CUT, FileState.INDEX_LOST)
@@ -39,6 +40,8 @@ class Database:
         path: of the file itself, links resolved.
         file: device and inode of the file that is open.
         machine: the id of this machine in the server's journal of a replica; a file has only one machine.
+        has_ended: whether a recorded process is known to have ended, for those who read what agents do. The core looks
+            at no process: the caller that opens the database sets it.
     """
 
     machine = ""
@@ -56,6 +59,7 @@ class Database:
         if self._is_file and os.path.islink(path) and not os.path.exists(path):
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
+        self.has_ended: Callable[[Process], bool] = lambda _: False
         self._open(makes=makes and not read_only)
 
     def _open(self, *, makes: bool = False) -> None:

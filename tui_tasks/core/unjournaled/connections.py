@@ -133,6 +133,21 @@ def everyone(db: Database) -> list[AgentConnection]:
     return [AgentConnection(row[0], Process(*row[1:5]), *row[5:9]) for row in rows]
 
 
+def as_known(db: Database) -> list[AgentConnection]:
+    """Return what `everyone` does; a connection whose process is known to have ended is closed, at the agent's last
+    sign.
+    """
+    found = everyone(db)
+    ended = {one.process for one in found if one.closed_at is None and db.has_ended(one.process)}
+    at = {agent: sign.at for agent, sign in signs(db).items()} if ended else {}
+    return [
+        msgspec.structs.replace(one, closed_at=max(one.opened_at, at.get(one.agent, 0)), stopped_at=None)
+        if one.closed_at is None and one.process in ended
+        else one
+        for one in found
+    ]
+
+
 def connected_agents(db: Database) -> list[str]:
     """Return the names of the agents that have an open connection."""
     return [name for (name,) in db.all(_CONNECTED)]

@@ -55,6 +55,8 @@ from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentCon
 
 _PACE: Final = 0.1
 """Seconds at least between two reads of what agents do that leaves no journal entries."""
+_LOOK: Final = 1.0
+"""Seconds between two looks at the agents' processes."""
 
 
 _CURSORS: Final = "cursors"
@@ -252,6 +254,9 @@ class TaskApp(Actor, ResilientApp):
         self._painted()
         if self.link.db.seconds_behind() is not None:
             self.set_interval(1.0, self.frame.redraw)
+        if self.link.read_only and self.link.as_of is None:
+            # Beside a screen that writes, a thread records which processes have ended.
+            self.set_interval(_LOOK, self._look_at_processes)
         self._tell_renamed_keys()
 
     def _tell_renamed_keys(self) -> None:
@@ -329,6 +334,16 @@ class TaskApp(Actor, ResilientApp):
             if auto.message is not None and not auto.is_on and uid in autos and autos[uid].is_on:
                 name = task_queries.list_by_uid(self.link.db, uid).name
                 self.frame.say(f"{safe_line(name, 40)}: {work_queries.auto_text(auto)}")
+
+    def _look_at_processes(self) -> None:
+        from tui_tasks.runner.processes import EndedProcesses  # the first paint goes without
+
+        db = self.link.db
+        if not isinstance(db.has_ended, EndedProcesses):
+            db.has_ended = EndedProcesses(db.machine)
+            self._look_soon()
+        elif db.has_ended.look():
+            self._look_soon()
 
     def _look_soon(self) -> None:
         """Read soon what agents do: something without a journal entry has changed, such as who is connected."""

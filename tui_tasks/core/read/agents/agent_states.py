@@ -7,7 +7,7 @@ from __future__ import annotations
 from tui_tasks.core import vocab
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.left_tasks import LeftTask
-from tui_tasks.core.read.agents.session_queries import BY_MACHINE, PLACEHOLDER, AgentSession
+from tui_tasks.core.read.agents.session_queries import BY_MACHINE, BY_PROCESS, PLACEHOLDER, AgentSession
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.text.times import age, ago
 
@@ -69,7 +69,7 @@ def has_finished(member: Member) -> bool:
     """
     session = member.session
     reports = session is not None and not session.session.startswith(PLACEHOLDER)
-    is_lost = session is not None and session.ended_by in (BY_MACHINE, *(("process",) if reports else ()))
+    is_lost = session is not None and session.ended_by in (BY_MACHINE, *((BY_PROCESS,) if reports else ()))
     has_open = member.task is not None or member.ask is not None or bool(member.lapsed) or member.left_undone
     return member.state == "gone" and not has_open and not is_lost
 

@@ -231,7 +231,7 @@ class _Found:
         self._projects: dict[str, set[str]] = {}
         self._opened: dict[str, int] = {}
         open_connections: dict[str, list[AgentConnection]] = {}
-        for one in connections.everyone(db):
+        for one in connections.as_known(db):
             if past is not None and not self._had_ended(one, past):
                 continue
             self._opened[one.agent] = one.opened_at

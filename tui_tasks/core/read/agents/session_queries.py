@@ -116,6 +116,8 @@ BY_REPORT: Final = "told"
 BY_ERROR: Final = "error"
 """`ended_by` of a session whose process ended by an error of its model's service."""
 
+BY_PROCESS: Final = "process"
+"""`ended_by` of a session whose process ended without a report."""
 BY_MACHINE: Final = "machine"
 """`ended_by` of a session whose machine was not heard of."""
 
@@ -302,11 +304,22 @@ def seen(db: Database, agent: str) -> Seen | None:
 
 
 def everyone(db: Database, since: int = 0) -> list[Seen]:
-    """Return the sessions as they are now, without those that ended before an instant; oldest first."""
+    """Return the sessions as they are now, without those that ended before an instant; oldest first.
+
+    One whose process is known to have ended has ended when it was last seen.
+    """
     activities = {one.uid: one for one in map(_read_activity, db.all(_ACTIVITIES, since=since))}
     asks_of = ask_queries.open_by_agent(db)
     sessions = map(_read, db.all(_SINCE, since=since))
-    return [_seen(session, activities.get(session.uid), asks_of.get(session.uid, [])) for session in sessions]
+    return [
+        _seen(
+            one,
+            activities.get(one.uid),
+            asks_of.get(one.uid, []),
+            ended=one.state != GONE and db.has_ended(process(one)),
+        )
+        for one in sessions
+    ]
 
 
 def current(db: Database) -> list[Seen]:
@@ -316,9 +329,11 @@ def current(db: Database) -> list[Seen]:
     return [_seen(one, activity(db, one.uid), asks_of.get(one.uid, [])) for one in sessions]
 
 
-def _seen(session: AgentSession, at: SessionActivity | None, asks: list[Ask]) -> Seen:
+def _seen(session: AgentSession, at: SessionActivity | None, asks: list[Ask], *, ended: bool = False) -> Seen:
     at = at or SessionActivity(session.uid, session.ended_at or session.started_at)
     session = msgspec.structs.replace(session, **at.news)
+    if ended:
+        session = msgspec.structs.replace(session, state=GONE, ended_at=at.last_seen, ended_by=BY_PROCESS)
     if session.state == GONE:
         return Seen(session, at, "failed" if session.ended_by == BY_ERROR else GONE, None)
     if at.stopped_at is not None:

@@ -86,7 +86,7 @@ class ReportHandler:
         process = self._report.process
         if not begins and (process.pid == 0 or process == session_queries.process(self._session)):
             return False
-        return begins or self._session.ended_by in ("process", session_queries.BY_MACHINE)
+        return begins or self._session.ended_by in (session_queries.BY_PROCESS, session_queries.BY_MACHINE)
 
     def _take_id(self) -> None:
         """Record the program's id of a session that we started."""

@@ -1,0 +1,58 @@
+"""Which recorded processes are known to have ended."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.started import Started
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.runner import processes
+from tui_tasks.runner.processes import EndedProcesses
+
+pytestmark = pytest.mark.linux
+MINE = processes.identity()
+
+
+def test_a_process_that_ends_is_found_at_the_next_look_and_once():
+    ended = EndedProcesses("")
+    with Started(["cat"], stdin=subprocess.PIPE) as child:
+        known = Process(*processes.identity(child.pid))
+        assert not ended(known)
+        assert not ended.look()
+    assert not ended(known)
+    assert ended.look()
+    assert ended(known)
+    assert not ended.look()
+
+
+@pytest.mark.parametrize(
+    ("changed", "has_ended"),
+    [
+        ({}, False),
+        ({"born": "1"}, True),
+        ({"born": ""}, False),
+        ({"pid": 0}, False),
+        ({"boot": "", "namespace": ""}, False),
+        ({"boot": "another"}, True),
+        ({"boot": "another", "namespace": "pid:[1]"}, False),
+        ({"namespace": "pid:[1]", "born": "1"}, False),
+        ({"namespace": f"{MINE.namespace}@another", "born": "1"}, False),
+    ],
+    ids=[
+        "this one",
+        "its pid is another's now",
+        "start unknown",
+        "pid unknown",
+        "nothing known",
+        "before the restart of this machine",
+        "another machine",
+        "another container",
+        "another machine of a server",
+    ],
+)
+def test_only_what_is_known_to_have_ended_has(changed, has_ended):
+    machine = "here" if "@" in changed.get("namespace", "") else ""
+    mine = {**MINE._asdict(), "namespace": f"{MINE.namespace}@here" if machine else MINE.namespace}
+    assert EndedProcesses(machine)(Process(**{**mine, **changed})) is has_ended
