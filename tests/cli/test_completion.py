@@ -240,7 +240,7 @@ def test_a_shell_completes_and_runs_what_an_agent_has_named_as_a_word_alone(name
         terminal.type("tui-tasks ls --status pending --list \\$\t")
         terminal.wait_for(lambda: terminal.shows("harmed"))
         terminal.type("\r")
-        terminal.wait_for(lambda: terminal.shows(f"second of {HOSTILE}  [{HOSTILE}, by bob,"))
+        terminal.wait_for(lambda: terminal.shows(f'second of {HOSTILE}  ["{HOSTILE}", by bob,'))
         assert not (tmp_path / "harmed").exists()
 
 

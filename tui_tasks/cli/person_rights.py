@@ -323,13 +323,21 @@ def review_lines(review: Review, checks: Sequence[Check]) -> list[str]:
     lines = [f"{where}  {review.ahead} ahead of {decided_line(review.base)}, {review.behind} behind"]
     for one in review.files:
         counted = "binary" if one.is_binary else f"+{one.insertions} -{one.deletions}"
-        lines.append(f"{' ' if one.is_committed else '?'}{one.status}  {decided_line(one.path)}  {counted}")
+        lines.append(f"{' ' if one.is_committed else '?'}{one.status}  {_name_text(one.path)}  {counted}")
     lines += [
-        f"{commit.id[:9]}  {decided_line(commit.author)}  {decided_line(commit.title)}" for commit in review.commits
+        f"{commit.id[:9]}  {_name_text(commit.author)}  {decided_line(commit.title)}" for commit in review.commits
     ]
-    lines += [f"conflict  {decided_line(path)}" for path in review.conflicts]
+    lines += [f"conflict  {_name_text(path)}" for path in review.conflicts]
     lines += [f"{decided_line(one.name)} {one.state} on these files{', gate' * one.gate}" for one in checks]
     return [*lines, *(decided_line(note) for note in review.notes)]
+
+
+def _name_text(name: str) -> str:
+    """Return a path or an author; in quotes, where its blanks or signs could pass for those of the line around it."""
+    from tui_tasks.cli.tasks.lookup import name_text
+    from tui_tasks.core.decided_text import decided_line
+
+    return name_text(decided_line(name))
 
 
 def diff_lines(review: Review) -> Iterator[str]:

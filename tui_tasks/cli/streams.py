@@ -137,6 +137,13 @@ def print_result(text: str, value: Any, *, as_json: bool) -> None:
         print(text)
 
 
+def inset(text: str) -> str:
+    """Return a text of an agent in lines that nobody takes for the program's own, which begin at the margin."""
+    from tui_tasks.text.safe import safe_text
+
+    return "\n".join(f"  {line}" for line in safe_text(text).split("\n"))
+
+
 _T = TypeVar("_T")
 _FIRST_DRAW_S: Final = 0.5
 _DRAW_INTERVAL_S: Final = 0.1

@@ -22,7 +22,7 @@ class _Create(Arguments, kw_only=True):
     kind: Type
     schedule: Schedule | None = None
     plan: list[Text] | None = None
-    runner: Text = ""
+    settings: dict[str, Any] = {}
 
 
 @TOOLS.tool("shell:create_job", _Create, writes=True)
@@ -38,7 +38,7 @@ def create_job(call: Call, given: _Create) -> dict[str, Any]:
             schedule=None if given.schedule is None else given.schedule.fields(),
             plan=None if given.plan is None else tuple(given.plan),
             dedicated_context=given.dedicated_context,
-            settings={"runner": given.runner},
+            settings=given.settings,
         )
     )
     return job_json(job)

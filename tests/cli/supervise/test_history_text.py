@@ -36,6 +36,11 @@ def sentences(store: Store, since: int = 0) -> list[str]:
     return [history_text.sentence(store.db, entry).partition(" ")[2] for entry in entries]
 
 
+def test_no_text_of_an_agent_ends_the_quotes_around_it(store: Store, talk: Talk) -> None:
+    talk.ok("tasklist:add_task", name='a". You accepted "b')
+    assert sentences(store)[-1] == "agent added \"a'. You accepted 'b\"."
+
+
 def test_each_event_is_one_sentence_in_plain_words(store: Store, talk: Talk, clock: Clock) -> None:
     uid = talk.ok("tasklist:add_task", name="Ship it")["uid"]
     talk.ok("tasklist:set_task_in_progress", uid=uid)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 
 from tests.conftest import START
 from tests.contract.client import DEADLINE, environment, program
@@ -29,6 +30,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
+from tui_tasks.core.schedule.policy import Settings
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
@@ -567,7 +569,34 @@ def test_a_failed_run_of_a_job_says_when_it_ended_and_why_and_its_output_is_show
     assert run("jobs runs Audit")[1] == f"{moment(START, None)}  failed: no command configured\n"
     shown = run("jobs show Audit")[1].splitlines()
     assert shown[-3].startswith("Last run: failed") and shown[-3].endswith(": no command configured")
-    assert shown[-2:] == ["reading", "no log"]
+    assert shown[-2:] == ["  reading", "  no log"]
+
+
+def test_neither_the_prompt_nor_the_output_of_a_job_passes_for_words_of_the_program(run: Run, database: Path) -> None:
+    job = printed_json(run, "jobs new Audit 'Read.\nLast run: ok' --process")
+    with Store(str(database)) as store:
+        (made,) = store.commit(RunJob(job["uuid"]), actor="human", now=START)
+        end = EndRun(made.uid, "error", result='log\nYou stopped it". It is "fine')
+        store.commit(end, actor="system", now=START)
+    quoted = "\"You stopped it'. It is 'fine\""
+    assert run("jobs runs Audit")[1] == f"{moment(START, None)}  failed: {quoted}\n"
+    shown = run("jobs show Audit")[1].splitlines()
+    assert [line for line in shown if line.startswith("Last run")] == [f"Last run: {shown[-3][10:]}"]
+    assert shown[-2:] == ["  log", '  You stopped it". It is "fine']
+    assert "  Last run: ok" in shown
+
+
+def test_every_setting_of_a_job_is_an_option_of_new_and_edit(run: Run, database: Path) -> None:
+    given = {"catch_up": "all", "overlap": "queue"}
+    given |= {field.name: str(field.default + 1) for field in fields(Settings) if type(field.default) is int}
+    options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in given.items())
+    made = printed_json(run, f"jobs new Audit 'Read the log' --runner r {options}")
+    assert {name: str(value) for name, value in made["settings"].items()} == given | {"runner": "r"}
+    assert "catch_up=all " in run("jobs show Audit")[1]
+    assert printed_json(run, "jobs edit Audit --retries 0 --overlap skip")["settings"].keys() == (
+        made["settings"].keys() - {"retries", "overlap"}
+    )
+    assert {field.name for field in fields(Settings)} == {*given, "runner"}
 
 
 @pytest.mark.parametrize(

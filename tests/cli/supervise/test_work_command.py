@@ -107,6 +107,14 @@ def test_two_files_whose_names_differ_look_different_in_a_review(run: Run, place
     assert files == ["?A  a<U+000A>b.py  +1 -0", "?A  a b.py  +1 -0", "?A  a<U+200B> b.py  +1 -0"]
 
 
+def test_a_files_name_that_looks_like_the_line_around_it_stands_in_quotes(run: Run, place: Place) -> None:
+    (place.tree / "a.py  +0 -0").write_text("x\n")
+    (place.tree / "✓ tests passed").write_text("x\n")
+    _, told, _ = run("work review 1")
+    assert '\n?A  "a.py  +0 -0"  +1 -0\n' in told
+    assert '\n?A  "✓ tests passed"  +1 -0\n' in told
+
+
 def test_a_merge_prints_the_work_as_json(run: Run, place: Place) -> None:
     status, told, _ = run(f"work merge 1 --message 'Rotate all' --json {seen(place)}")
     assert status == 0 and json.loads(told)["state"] == "merged"

@@ -14,6 +14,7 @@ from typing import Any, Final
 from tui_tasks import clock
 from tui_tasks.cli.options import USAGE, left_now, open_store, require_database
 from tui_tasks.cli.streams import print_json
+from tui_tasks.cli.tasks.lookup import in_quotes
 from tui_tasks.core import agent_names
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.commit_watch import Watch
@@ -161,7 +162,7 @@ def sentence(db: Database, entry: Entry) -> str:
 
 
 def _quoted(text: Any) -> str:
-    return f'"{safe_line(str(text), CELLS)}"'
+    return in_quotes(safe_line(str(text), CELLS))
 
 
 def _deed_text(entry: Entry) -> str:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, get_args
+
+import msgspec
 
 from tui_tasks import clock
 from tui_tasks.cli import person_rights
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
 from tui_tasks.cli.options import open_store, require_database, session_of
-from tui_tasks.cli.streams import print_json
+from tui_tasks.cli.streams import inset, print_json
+from tui_tasks.cli.tasks.lookup import in_quotes
 from tui_tasks.cli.tasks.task_changes import request
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_lines, job_queries
+from tui_tasks.core.read.job_lines import RunLine
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone
@@ -25,13 +29,31 @@ from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.requests import job_syntax
 from tui_tasks.dialects.scheduler import job_json, run_json
 from tui_tasks.dialects.shell_jobs import TOOLS
-from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
+from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.text.times import moment
 from tui_tasks.tui.schedule import job_text
 
 _JOB: Final = "its name, its number, or the beginning of its id"
 _TIMES: Final = "a cron, @daily, `9:00 mon-fri`, `every 15m`, `tomorrow 18:25`, or dates"
 _RUNS: Final = 20
+_NEW: Final = "tui-tasks jobs new Audit 'Read the log.' --when '9:00 mon-fri' --process --timeout 600 --retries 2"
+_EDIT: Final = "tui-tasks jobs edit Audit --when @daily --catch-up none"
+_SETTINGS: Final = {
+    "catch_up": "times missed while nothing ran: start none, one (the latest) or all",
+    "catch_up_cap": "with all: at most so many, the latest",
+    "stagger": "seconds between missed times that start now",
+    "start_deadline": "seconds after which a due time is dropped; 0: never",
+    "overlap": "due while it runs: skip it, queue one, or allow both",
+    "starts_per_hour": "at most; 0: no limit",
+    "jitter": "seconds over which starts are spread",
+    "timeout": "seconds after which a run is ended; 0: the runner's",
+    "retries": "how often a failed run is repeated",
+    "retry_delay": "seconds before the first retry; doubles, up to an hour",
+    "pause_after": "switch the job off after so many failures in a row; 0: never",
+    "keep_runs": "runs kept with their output; only a person lowers it, on the screen",
+}
+"""What each of `policy.Settings` does, except the runner, which has an option of its own."""
+_CHOICES: Final = {"catch_up": policy.CatchUp, "overlap": policy.Overlap}
 _EPILOG: Final = (
     "Without an action: the jobs. `tui-tasks help scheduling` describes them. Stopping a run needs a person at a "
     "terminal."
@@ -123,16 +145,17 @@ def _show(options: argparse.Namespace) -> None:
         return
     now = clock.now()
     print(f"{safe_line(job.name)}\n{job.uid}  {job_text.state(line, now)}  {safe_line(job_text.when(job))}")
-    for text in (job_text.who_runs(job), job_text.next_words(job, now, 3)):
+    for text in (job_text.who_runs(job), job_text.next_words(job, now, 3), job_text.settings(job)):
         if text:
             print(safe_line(text))
     for text in (job.system_prompt, job.prompt):
         if text:
-            print(f"\n{safe_text(text)}")
+            print(f"\n{inset(text)}")
     if ended is not None:
-        print(f"\nLast run: {safe_line(job_text.last(line, now, with_reason=True))}")
+        why = _why(line.last) if line.last is not None and line.running is None else ""
+        print(f"\nLast run: {safe_line(job_text.last(line, now) + why)}")
         if ended.result:
-            print(safe_text(ended.result[-TEXT_CHARS:].rstrip()))
+            print(inset(ended.result[-TEXT_CHARS:].rstrip()))
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -160,10 +183,17 @@ def _runs(options: argparse.Namespace) -> None:
     for line in sorted(lines, key=lambda each: each.id, reverse=True):
         at = moment(line.at, None) if line.at is not None else ""
         has_failed = line.decision != "ran" or line.outcome not in (None, "success")
-        why = f": {line.why}" if has_failed and line.why else ""
+        why = _why(line) if has_failed else ""
         print(safe_line("  ".join(filter(None, (at, f"{job_text.went(line, now)}{why}", job_text.used(line))))))
     if not lines:
         print("It has not run yet.")
+
+
+def _why(run: RunLine) -> str:
+    """Return why a run has failed, with a colon before it: in quotes, where an agent's output says so."""
+    if run.outcome == "success" or not run.why:
+        return ""
+    return f": {run.why if run.reason else in_quotes(run.why)}"
 
 
 def _stop(options: argparse.Namespace) -> None:
@@ -179,17 +209,17 @@ def _stop(options: argparse.Namespace) -> None:
 def _declare_new(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", metavar="NAME", help="its name")
     command.add_argument("prompt", metavar="PROMPT", help="what to do")
-    _declare_fields(command, "left out: run by hand")
+    _declare_fields(command, "left out: run by hand", "settings", _NEW)
 
 
 def _declare_edit(command: argparse.ArgumentParser) -> None:
     command.add_argument("job", metavar="JOB", help=_JOB)
     command.add_argument("--name", metavar="NAME", help="a new name")
     command.add_argument("--prompt", metavar="TEXT", help="a new prompt")
-    _declare_fields(command, "left out: as before; of the kind that the job has")
+    _declare_fields(command, "left out: as before; of the kind that the job has", "settings, else as before", _EDIT)
 
 
-def _declare_fields(command: argparse.ArgumentParser, left_out: str) -> None:
+def _declare_fields(command: argparse.ArgumentParser, left_out: str, titled: str, example: str) -> None:
     command.add_argument("--when", metavar="TIMES", help=f"{_TIMES}; {left_out}")
     command.add_argument("--timezone", metavar="ZONE", help="IANA, such as Europe/Vienna (default: the system's)")
     command.add_argument("--system-prompt", metavar="TEXT", help="the system prompt")
@@ -205,6 +235,15 @@ def _declare_fields(command: argparse.ArgumentParser, left_out: str) -> None:
         metavar="NAME",
         help="run as a process of its own, by [runner.NAME] of the configuration; '': by [runner]",
     )
+    settings = command.add_argument_group(titled)
+    for field in msgspec.structs.fields(policy.Settings):
+        if (about := _SETTINGS.get(field.name)) is not None:
+            value: dict[str, Any] = {"type": int, "metavar": "N"}
+            if field.name in _CHOICES:
+                value = {"choices": get_args(_CHOICES[field.name])}
+            option = f"--{field.name.replace('_', '-')}"
+            settings.add_argument(option, help=f"{about} (default: {field.default})", **value)
+    command.epilog = f"example:\n  {example}"
 
 
 def _new(options: argparse.Namespace) -> None:
@@ -218,6 +257,7 @@ def _new(options: argparse.Namespace) -> None:
         "dedicated_context": False,
         **_context(options),
     }
+    arguments["settings"] = _settings(options) | {"runner": arguments.pop("runner", "")}
     with open_store(options) as store:
         made = request(session_of(options, store, TOOLS), "shell:create_job", **arguments)
         job = job_queries.job(store.db, made["uuid"])
@@ -228,7 +268,8 @@ def _new(options: argparse.Namespace) -> None:
 def _edit(options: argparse.Namespace) -> None:
     given = {"name": options.name, "prompt": options.prompt, "system_prompt": options.system_prompt}
     given |= {"timezone": options.timezone}
-    arguments = {name: value for name, value in given.items() if value is not None} | _context(options)
+    arguments = {name: value for name, value in given.items() if value is not None}
+    arguments |= _context(options) | _settings(options)
     if not arguments and options.when is None:
         raise InvalidArgument("job", "say what to change: `tui-tasks jobs edit --help`")
     with open_store(options) as store:
@@ -247,6 +288,11 @@ def _context(options: argparse.Namespace) -> dict[str, Any]:
     if options.runner is not None:
         return {"dedicated_context": True, "runner": options.runner}
     return {} if options.dedicated is None else {"dedicated_context": options.dedicated}
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the given settings by name."""
+    return {name: value for name in _SETTINGS if (value := getattr(options, name)) is not None}
 
 
 def _warn_of_missing_runner(options: argparse.Namespace, job: Job) -> None:

@@ -76,7 +76,7 @@ def _line(home: TaskList, auto: str = "") -> str:
     facts += [f"project {home.project}"] if home.project is not None else []
     facts += [auto] if auto else []
     plan = f"  {home.uid}" if home.kind == "plan" else ""
-    return f"{safe_line(home.name, 60)}{plan}  [{safe_line(', '.join(facts))}]"
+    return f"{lookup.name_text(home.name, 60)}{plan}  [{safe_line(', '.join(facts))}]"
 
 
 def _new(options: argparse.Namespace) -> None:

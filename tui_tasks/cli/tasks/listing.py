@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.options import left_now, left_text
 from tui_tasks.cli.person_rights import task_lines
-from tui_tasks.cli.streams import print_json, print_result
-from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
+from tui_tasks.cli.streams import inset, print_json, print_result
+from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, name_text, titled
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.engine.database import Database
@@ -243,7 +243,7 @@ def _line(
 
     if words := quick_add_syntax.fields(task.tags, task.priority, None, ()):
         head += f"  {safe_line(words, 60)}"
-    return f"{head}  [{safe_line(home.name, 24)}, {who}, {when}{text}]"
+    return f"{head}  [{name_text(home.name, 24)}, {who}, {when}{text}]"
 
 
 def field_texts(task: Task, now: int, *, long: bool) -> Iterator[str]:
@@ -301,7 +301,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     if as_json:
         print_json(value)
         return
-    print(f"{titled(task.number, task.name)}\n{task.uid}  {task.status}  in {safe_line(home.name)}")
+    print(f"{titled(task.number, task.name)}\n{task.uid}  {task.status}  in {name_text(home.name)}")
     from tui_tasks.dialects.requests import quick_add_syntax
 
     words = quick_add_syntax.fields(task.tags, task.priority, task.agent and agent_names.display_name(task.agent), ())
@@ -319,20 +319,15 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     for merged, at in _merges(db, task):
         print(f"{safe_line(merged)}, {ago(at, session.clock())}")
     if task.description and not task.held:
-        print(f"\n{_indented(task.description)}")
+        print(f"\n{inset(task.description)}")
     if task.held:
         # All that is accepted, written out.
         print("", *task_lines(db, task, with_log=False), sep="\n")
         print(f"`tui-tasks accept {task.number} --version {task.version}` accepts exactly this")
     for entry in log:
         who = safe_ends(agent_names.display_name(entry.agent), 30)
-        print(f"\n{ago(entry.at, session.clock())}  {who}  {_indented(entry.message).lstrip()}", end="")
+        print(f"\n{ago(entry.at, session.clock())}  {who}  {inset(entry.message).lstrip()}", end="")
     print()
-
-
-def _indented(text: str) -> str:
-    """Return a text of an agent in lines that nobody takes for the program's own, which begin at the margin."""
-    return "\n".join(f"  {line}" for line in safe_text(text).split("\n"))
 
 
 def next_task(session: Session, *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine.database import Database
@@ -82,6 +82,31 @@ def _facts(plan: TaskList) -> str:
 def titled(number: int, name: str) -> str:
     """Return a task as commands print it: `#12  Rotate keys`."""
     return f"#{number}  {safe_line(name)}"
+
+
+_PLAIN: Final = frozenset("._-/@+~:#&<> ")
+
+
+def name_text(name: str, limit_cells: int | None = None) -> str:
+    """Return the name of a list or a file in one line, safe to print; in quotes, where its signs or blanks could pass
+    for those of the line around it.
+    """
+    shown = safe_line(name, limit_cells)
+    is_plain = "  " not in shown and shown == shown.strip() and all(map(_is_plain, shown))
+    return shown if is_plain else in_quotes(shown)
+
+
+def _is_plain(char: str) -> bool:
+    if char.isalnum() or char in _PLAIN:
+        return True
+    import unicodedata  # for the vowels of some scripts alone
+
+    return not char.isascii() and unicodedata.category(char).startswith("M")
+
+
+def in_quotes(shown: str) -> str:
+    """Return a text in quotes that it cannot end itself."""
+    return '"' + shown.replace('"', "'") + '"'
 
 
 def lists_in_scope(session: Session) -> list[TaskList]:

@@ -10,7 +10,7 @@ import msgspec
 
 from tui_tasks.channel.session import Session, ask
 from tui_tasks.cli.streams import print_json, print_result
-from tui_tasks.cli.tasks.lookup import find_task, titled
+from tui_tasks.cli.tasks.lookup import find_task, name_text, titled
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, Refusal
@@ -76,7 +76,7 @@ def _elsewhere(session: Session, handle: str) -> str:
     if home is None or home.project == session.identity.project:
         return ""
     whose = "no project" if home.project is None else f"project {home.project}"
-    return f"  in {safe_line(home.name, 60)} (of {safe_line(whose)})"
+    return f"  in {name_text(home.name, 60)} (of {safe_line(whose)})"
 
 
 class Edit(msgspec.Struct, frozen=True):
