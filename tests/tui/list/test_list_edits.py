@@ -547,18 +547,18 @@ async def test_what_was_typed_comes_back_after_esc(app, plan):
         await settle(pilot, "m")
         assert app.screen.query_one(TextInput).value == ""
         await settle(pilot, "escape", "n", *"half", "escape")
-        assert said(app) == "Kept what you typed: n brings it back, ^u there clears it."
+        assert said(app) == "Kept what you typed: n brings it back."
         await settle(pilot, "n")
-        assert said(app) == "Your kept text: type over it, or → edits it."
-        await settle(pilot, "right", *"way", "enter")
+        assert said(app) == "This is your draft from before: ^u clears it."
+        await settle(pilot, *"way", "enter")
         assert "halfway" in order(app)
 
 
-async def test_new_text_replaces_kept_text(app):
+async def test_a_draft_is_typed_on_and_one_key_clears_it(app):
     async with opened(app) as pilot:
-        await settle(pilot, "m", *"look", "escape", "m")
-        assert said(app) == "Your kept text: type over it, or → edits it."
-        await settle(pilot, *"no", "enter")
-        assert task_records.log_page(app.link.db, app.pane.target(), 1)[0].message == "no"
-        await settle(pilot, "n", *"Buy milk", "escape", "n", *"Buy oats", "enter")
-        assert "Buy oats" in order(app)
+        await settle(pilot, "m", *"look", "ctrl+j", *"up", "escape", "m")
+        assert said(app) == "This is your draft from before: ^u clears it."
+        await settle(pilot, "ctrl+u", *"no", "ctrl+j", *"never", "ctrl+u", *"yes", "enter")
+        assert task_records.log_page(app.link.db, app.pane.target(), 1)[0].message == "no\nyes"
+        await settle(pilot, "n", *"Buy milk", "escape", "n", "ctrl+u", *"Buy oats", "enter")
+        assert "Buy oats" in order(app) and "Buy milk" not in order(app)

@@ -28,7 +28,7 @@ from tui_tasks.tui.asks.answer_keys import no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView, Given
 from tui_tasks.tui.asks.reading import CAME_JUST_NOW, READ_FIRST
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.dialogs import KEPT_TEXT, Choice, Menu
+from tui_tasks.tui.inputs.dialogs import DRAFT, Choice, Menu
 from tui_tasks.tui.inputs.text_dialog import LINE_KEYS, TextDialog, TextInput
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
@@ -348,12 +348,12 @@ class Reply(ResilientMessages, Vertical):
         self._of, self._kind = ask, kind
         line = self.query_one(TextInput)
         line.value = kept if kept_kind == kind else ""
-        line.select_all()
+        line.go_to_end()
         self.add_class("-open")
         self._title(ask)
         line.focus()
         if line.value:
-            self.context.say(KEPT_TEXT)
+            self.context.say(DRAFT)
 
     def show_state(self, ask: Ask | None) -> None:
         """Show that the question was closed; keep the typed text."""

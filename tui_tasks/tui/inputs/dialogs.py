@@ -30,7 +30,6 @@ from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessage
 
 if TYPE_CHECKING:
     from textual.widget import Widget
-    from textual.widgets import TextArea
 
     from tui_tasks.tui.state.context import Context, Hint
 
@@ -234,8 +233,8 @@ class Menu(Dialog[str | None]):
         self.dismiss(None)
 
 
-KEPT_TEXT: Final = "Your kept text: type over it, or → edits it."
-"""What the foot says where a kept text is shown again. It is selected, so that new text does not join it."""
+DRAFT: Final = "This is your draft from before: ^u clears it."
+"""What the foot says where a kept text is shown again, with the cursor at its end."""
 
 
 def keep_draft(context: Context, draft: str, text: str, given: str = "") -> None:
@@ -246,12 +245,6 @@ def keep_draft(context: Context, draft: str, text: str, given: str = "") -> None
     context.drafts[draft] = text
     if text != before:
         context.say("Kept what you typed: the same key brings it back.")
-
-
-def select_kept(dialog: Dialog[Any], line: Input | TextArea) -> None:
-    """Select a text that an earlier dialog has kept, and say so."""
-    line.select_all()
-    dialog.query_one(FootLine).say(KEPT_TEXT)
 
 
 @contextmanager
@@ -296,10 +289,10 @@ class LineDialog(Dialog[str | None]):
         return AnswerLine(text, id="answer", placeholder=self._hint, keys=keys)
 
     def on_mount(self) -> None:
-        """Show the keys; select a text that an earlier dialog has kept."""
+        """Show the keys; say of a text that an earlier dialog has kept that it is a draft."""
         self._show_keys()
         if self._brings_back:
-            select_kept(self, self._line)
+            self.query_one(FootLine).say(DRAFT)
 
     @property
     def _brings_back(self) -> bool:
@@ -310,10 +303,6 @@ class LineDialog(Dialog[str | None]):
 
     def _keys(self) -> Sequence[Hint]:
         return ("Enter", self._done, ""), ("Esc", "Back", "")
-
-    @property
-    def _line(self) -> Input | TextArea:
-        return self.query_one(AnswerLine)
 
     @property
     def _text(self) -> str:

@@ -50,13 +50,22 @@ class TextInput(ResilientMessages, LongText):
         self._keys = {
             **dict.fromkeys(("tab", "shift+tab"), _do_nothing),
             "ctrl+e": self._open_editor,
+            "ctrl+u": self._clear,
             **keys,
         }
         self.go_to_end()
 
     def go_to_end(self) -> None:
-        """Put the cursor behind the text."""
+        """Put the cursor behind the text, which is all of one draft until it is changed."""
+        self._draft = self.text
         self.move_cursor(self.document.end)
+
+    def _clear(self) -> None:
+        """Delete an unchanged draft; else what stands before the cursor in its line."""
+        if self.text == self._draft:
+            self.clear()
+        else:
+            self.action_delete_to_start_of_line()
 
     def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
         """Take the focus at once, before the next key is handled."""
@@ -103,13 +112,8 @@ class TextDialog(LineDialog):
 
     @property
     @override
-    def _line(self) -> TextInput:
-        return self.query_one(TextInput)
-
-    @property
-    @override
     def _text(self) -> str:
-        return self._line.value
+        return self.query_one(TextInput).value
 
     @override
     def _keys(self) -> Sequence[Hint]:

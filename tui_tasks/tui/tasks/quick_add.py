@@ -149,16 +149,15 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         self._words.focus()
 
     def _bring_back(self) -> None:
-        """Show what Esc has kept. It is selected, so that new text does not join it."""
-        from tui_tasks.tui.inputs.dialogs import KEPT_TEXT
+        """Show what Esc has kept."""
+        from tui_tasks.tui.inputs.dialogs import DRAFT
 
         assert self._words is not None
         self._brought_back, _ = self._kept
         self._write(*self._kept)
         self._kept = "", ""
         if self._brought_back:
-            self._words.select_all()
-            self.context.say(KEPT_TEXT)
+            self.context.say(DRAFT)
 
     def _named_place(self) -> str:
         """Return where the task goes; the line is above the rows, wherever that is."""
@@ -205,7 +204,7 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         if self._words.value.strip() or self._description:
             self._kept = self._words.value, self._description
             new = self.context.keymap.key_of("new")
-            self.context.say(f"Kept what you typed: {new} brings it back, ^u there clears it.")
+            self.context.say(f"Kept what you typed: {new} brings it back.")
         self.close()
 
     def close(self) -> None:
@@ -238,10 +237,10 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
             self.close()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show how the line is understood. The description of a kept line goes where that is typed over."""
+        """Show how the line is understood. The description of a kept line goes where that is cleared."""
         event.stop()
         if event.value != self._brought_back:
-            if self._brought_back and len(event.value) <= 1:
+            if self._brought_back and not event.value:
                 self._description = ""
             self._brought_back = ""
         self._preview()

@@ -24,7 +24,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.choice_line import ChoiceLine, Option
-from tui_tasks.tui.inputs.dialogs import keep_draft, select_kept
+from tui_tasks.tui.inputs.dialogs import DRAFT, keep_draft
 from tui_tasks.tui.inputs.text_dialog import LINE_KEYS, TextInput
 from tui_tasks.tui.layout import is_compact
 from tui_tasks.tui.painting.line_painter import rule
@@ -103,9 +103,9 @@ class _FootForm(Dialog[R | None], Generic[R]):
         self.words = TextInput(context, context.drafts.get(draft, words), id="answer", placeholder=hint, keys=keys)
 
     def on_mount(self) -> None:
-        """Select words that an earlier form has kept, unless they could not be used just now."""
+        """Say of words that an earlier form has kept that they are a draft, unless they could not be used just now."""
         if self.draft in self.context.drafts and not self.problem:
-            select_kept(self, self.words)
+            self.query_one(FootLine).say(DRAFT)
 
     def _up(self) -> None:
         """Go to the line of text above, from the first one to the field above."""
