@@ -640,7 +640,7 @@ async def test_other_answers_than_yes_and_no_are_chosen_in_the_inbox(plan, make_
         await settle(pilot, "A")
         app.screen.window.move_to("claude-3")
         await settle(pilot)
-        assert shown(app).splitlines()[-1].startswith(" a Choose ") and "a 1 Do it" in shown(app)
+        assert shown(app).splitlines()[-1].startswith(" a Choose ") and "· Do it   · Leave it   a choose…" in shown(app)
         await settle(pilot, "y")
         assert said(app) == "Yes does not answer this: a shows the whole question."
         await settle(pilot, "a")
@@ -657,8 +657,8 @@ async def test_options_stand_on_one_line_unless_one_could_look_like_two(plan, ma
         await settle(pilot, "A")
         app.screen.window.move_to("claude-3")
         await settle(pilot)
-        found = [line.strip() for line in lines(app) if line.strip().startswith(("a 1 ", "a 2 "))]
-        assert found == (["a 1 Ship   a 2 Wait"] if drawn == 1 else ["a 1 Ship   x Wait", "a 2 Wait"])
+        found = [line.strip() for line in lines(app) if line.strip().startswith(("· Ship", "· Wait"))]
+        assert found == (["· Ship   · Wait   a choose…"] if drawn == 1 else ["· Ship   x Wait", "· Wait"])
         await settle(pilot, "a")
         _, rule = place(app, "? asks")
         found = [line.strip() for line in lines(app)[rule:] if line.strip().startswith(("1 Ship", "2 Wait"))]

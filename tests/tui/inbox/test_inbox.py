@@ -278,7 +278,10 @@ async def test_a_question_put_off_stays_put_off_and_the_inbox_opens_on_another(p
         assert app.screen.listed.rows[-1].uid == asks(app)["claude-1"].uid, "behind all that waits"
         await settle(pilot, "escape", "a")
         assert app.screen.window.cursor == asks(app)["claude-2"].uid
-        await settle(pilot, "z")
+        await settle(pilot, "j", "a")
+        assert app.screen.window.cursor == f"task:{plan[3]}" and "later 9m" in shown(app)
+        assert said(app) == "Inbox is open already. Esc goes back."
+        await settle(pilot, "k", "z")
         assert not isinstance(app.screen, Inbox)
         assert all(ask.state == "open" for ask in asks(app).values())
 

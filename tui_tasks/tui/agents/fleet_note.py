@@ -11,7 +11,6 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.ask_queries import Sent
-from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_line
@@ -178,8 +177,11 @@ class FleetNote(TextDrawing):
             return [*lines, *block(view.why_closed, max(8, width - 2), "$state-needs-you")]
         options: list[Drawn] = []
         texts = view.shown_options(ascii_only=self.context.ascii_only)
-        for number, option in enumerate(texts):
-            key = self._key_of_option(view, number)
+        keys = self._option_keys(view)
+        shown = [(keys.get(number, "·"), option) for number, option in enumerate(texts)]
+        if len(keys) < len(texts):
+            shown.append((self.context.keymap.key_of("agent_ask"), "choose…"))
+        for key, option in shown:
             for at, line in enumerate(wrapped(option, max(8, width - 5 - cell_len(key)))):
                 options.append([(f"   {key if at == 0 else ' ' * cell_len(key)} ", "$key bold"), (line, "")])
         in_one = [part for option in options for part in option]
@@ -198,16 +200,14 @@ class FleetNote(TextDrawing):
         closed = block(view.why_closed, max(8, width - 2), "$state-needs-you") if view.why_closed is not None else []
         return [*lines[:2], [(f" … {key} shows all of it", "$key")], *closed]
 
-    def _key_of_option(self, view: AskView, number: int) -> str:
-        """Return the key that answers with an option; else the two that choose it in the inbox: here numbers show
-        panes.
-        """
+    def _option_keys(self, view: AskView) -> dict[int, str]:
+        """Return the keys that answer with an option here, by its number; numbers answer in the inbox alone."""
+        keys = {}
         for action in answer_keys(view) if not view.takes_several else ():
             answer = view.approving if action == "ask_approve" else view.denying
-            if view.options[number] == answer:
-                return self.context.keymap.key_of(action)
-        inbox = self.context.keymap.key_of("agent_ask")
-        return f"{inbox} {self.context.keymap.key_of(f'ask_{number + 1}')}" if number < MAX_OPTIONS else inbox
+            if answer in view.options:
+                keys[view.options.index(answer)] = self.context.keymap.key_of(action)
+        return keys
 
     def _messages(self, width: int) -> list[Drawn]:
         """Return recent messages to it, newest last, each with whether it was delivered."""

@@ -70,6 +70,12 @@ class Navigation:
         return self._app.screen_stack[0].query_one(f"#{self.pane_name}", Pane)
 
     @property
+    def screen_name(self) -> str:
+        """The name of the screen over the panes; empty without one."""
+        over = self._app.screen
+        return over.NAME if isinstance(over, Overlay) else ""
+
+    @property
     def shows_list(self) -> bool:
         """Whether a list is on screen: a pane with its tasks, or a screen that is about it; dialogs do not count."""
         over = [screen for screen in self._app.screen_stack if isinstance(screen, Overlay)]
