@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from textual.geometry import Offset
@@ -12,7 +12,6 @@ from typing_extensions import override
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
-from tui_tasks.core.vocab import OPEN
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.board.board_columns import CardsOfColumn, ColumnSpec
@@ -63,8 +62,7 @@ class CardMoves(Controller):
 
     def next_column(self, at: int, by: int, card: Card | None = None) -> ColumnSpec | None:
         """Return the next column in a direction that a card can be moved to; one that was left passes its status's."""
-        waits = card is not None and self._is_asked(card) and card.status in OPEN
-        has = card.status if card is not None and card.part == NEEDS_YOU and not waits else None
+        has = card.status if card is not None and card.part == NEEDS_YOU and not self._is_asked(card) else None
         specs = self._pane.specs
         ahead = specs[at + 1 :] if by > 0 else specs[:at][::-1]
         return next((spec for spec in ahead if spec.sets is not None and spec.sets != has), None)
@@ -73,9 +71,7 @@ class CardMoves(Controller):
         """Return the column to which the cursor's card would move; None when it cannot move that way."""
         card = self._pane.row_list.row
         into = self.next_column(self._pane.at, by, card)
-        if card is None or into is None or (self._is_asked(card) and into.sets in OPEN):
-            return None
-        return into
+        return None if card is None or self._is_asked(card) else into
 
     def _column_of(self, uid: str) -> int:
         """Return the column of a card now, even before the screen shows it there."""
@@ -94,24 +90,17 @@ class CardMoves(Controller):
         try:
             if await self._pane.task_actions.set_status(list(cards), spec.sets, is_seen=True):
                 self._pane.row_list.clear_marks()
-                self._say_who_stays(cards, spec)
         except Conflict as conflict:
             self._context.say(self._message(conflict))
-
-    def _say_who_stays(self, cards: Mapping[str, Card], spec: ColumnSpec) -> None:
-        """Say of a card that still needs the human that it has the status, though it stays in its column."""
-        asked = next((card for card in cards.values() if self._is_asked(card)), None)
-        if asked is not None and spec.sets is not None:
-            key, word = self._context.keymap.key_of("asks"), look(spec.sets).word
-            self._context.say(f"{self._named(asked)} is {word}, and stays here until its question is answered: {key}")
 
     def _why_not_into(self, cards: Collection[Card], spec: ColumnSpec) -> str:
         """Return the reason against moving cards to a column, for people; the rules may still refuse."""
         if spec.sets is None:
             return "A card comes here when its agent asks you something or is gone, or when a check fails"
         for card in cards:
-            if self._is_asked(card) and spec.sets in OPEN:
-                return f"{self._named(card)} waits for your answer: {self._context.keymap.key_of('asks')}"
+            if self._is_asked(card):
+                answer, status = map(self._context.keymap.key_of, ("asks", "status"))
+                return f"{self._named(card)} stays here until you answer: {answer} answers, {status} sets its status."
             if card.status == spec.sets:
                 return f"{self._named(card)} is {look(spec.sets).word} already"
         return ""
