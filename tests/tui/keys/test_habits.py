@@ -74,6 +74,21 @@ async def test_a_range_goes_up_too_joins_others_and_begins_at_the_newest_mark(ap
         assert len(app.pane.row_list.marks) == 9, "an unmarked row begins no range"
 
 
+async def test_the_key_of_all_marks_the_rows_between_two_marks_before_it_marks_all(app, plan):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[6])
+        await settle(pilot, "v")
+        assert said(app) == "1 task marked. Move, then V marks up to there. Esc unmarks."
+        await settle(pilot, "j", "j", "v")
+        assert said(app) == "2 tasks marked. V marks all between them. Esc unmarks."
+        await settle(pilot, "V")
+        assert sorted(app.pane.row_list.marks) == sorted(plan[number] for number in (6, 7, 8))
+        await settle(pilot, "V")
+        assert len(app.pane.row_list.marks) == 9
+        await settle(pilot, "V", "v", "v")
+        assert said(app) == "No task is marked."
+
+
 async def test_a_range_whose_first_row_has_gone_marks_nothing(app, plan, agent):
     async with opened(app) as pilot:
         app.context.navigation.go_to(plan[6])
@@ -105,7 +120,9 @@ async def test_what_is_deleted_is_named_where_the_cursor_is_not_on_it(app, plan)
         assert "Delete the marked “Backup restore drill”?" in shown(app)
         await settle(pilot, "escape", "v", "d")
         assert "Delete 2 marked tasks, #8 “Backup restore drill” and #9 “Old cookie banner”?" in shown(app)
-        await settle(pilot, "escape", "V", "d")
+        await settle(pilot, "escape", "V")
+        assert said(app) == "2 tasks marked. V again marks all."
+        await settle(pilot, "V", "d")
         named = "#8 “Backup restore drill”, #9 “Old cookie banner” and 7 more?"
         assert f"Delete 9 marked tasks, {named}" in shown(app)
 

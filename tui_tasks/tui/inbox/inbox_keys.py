@@ -19,7 +19,7 @@ from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
-from tui_tasks.tui.rows.row_range import mark_range
+from tui_tasks.tui.rows.row_range import mark_one, mark_range
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, HELD
 from tui_tasks.tui.work import attaching
@@ -171,7 +171,7 @@ class RowActions(Controller):
     def do_review_mark(self) -> None:
         """Mark the held task, or take its mark away."""
         if self._inbox.item is not None:
-            self._inbox.window.mark_here()
+            mark_one(self._inbox.context, self._inbox.window, "task")
             self._inbox.marks_changed()
 
     def do_review_mark_all(self) -> None:

@@ -97,8 +97,10 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._cursor = RowCursor(self._cache)
         self._painter = RowPainter(self._cache, drawing, self.look_of, self.row_height)
         self._marks: dict[str, None] = {}
-        self.range_from: str | None = None
-        """The key of the row that was marked last by itself, from which a range begins."""
+        self.range_ends: tuple[str, ...] = ()
+        """The keys of the rows that were marked last by themselves, at most two, the newest first: a range begins at
+        the first on which the cursor is not.
+        """
         self._posted_marks = 0
         self._pressed: str | None = None
         self._dragged: str | None = None
@@ -322,14 +324,15 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
                 self._marks[key] = None
             else:
                 self._marks.pop(key, None)
-        self.range_from = None
+        self.range_ends = ()
         self._update()
 
     def mark_here(self) -> None:
         """Mark the cursor's row, from which a range then begins; or unmark it."""
         if (key := self._cursor.key) is not None:
+            before = self.range_ends[:1]
             self.mark([key])
-            self.range_from = key if key in self._marks else None
+            self.range_ends = (key, *before) if key in self._marks else ()
 
     def clear_marks(self) -> None:
         """Unmark all rows."""

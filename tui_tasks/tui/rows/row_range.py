@@ -16,18 +16,32 @@ _PAGE: Final = 1_000
 _MOST: Final = 10_000
 
 
+def mark_one(context: Context, rows: VirtualList[Any], noun: str) -> None:
+    """Mark the row under the cursor, or take its mark away; say how many are marked, and how to mark a range."""
+    rows.mark_here()
+    key_of, marked = context.keymap.key_of, len(rows.marks)
+    if not marked:
+        context.say(f"No {noun} is marked.")
+        return
+    ends = len(rows.range_ends)
+    then = f" Move, then {key_of('mark_all')} marks up to there." if ends == 1 else ""
+    then = f" {key_of('mark_all')} marks all between them." if ends > 1 else then
+    context.say(f"{count(marked, noun)} marked.{then} {key_of('back')} unmarks.")
+
+
 def mark_range(
     context: Context, rows: VirtualList[Any], noun: str, *, takes: Callable[[Any], bool] = lambda row: True
 ) -> bool:
-    """Mark the rows from the one that was marked last by itself to the cursor's, and say so; return False if it is that
-    one, or none was. Where that row has gone, nothing is marked. `takes` returns whether a row can be marked.
+    """Mark the rows from the one that was marked last by itself to the cursor's, and say so; return False if none was
+    but the cursor's. Where that row has gone, nothing is marked. `takes` returns whether a row can be marked.
     """
-    source, here, begins = rows.source, rows.row, rows.range_from
-    if source is None or here is None or begins is None or begins == rows.cursor:
+    source, here = rows.source, rows.row
+    begins = next((end for end in rows.range_ends if end != rows.cursor), None)
+    if source is None or here is None or begins is None:
         return False
     there = source.find([begins]).get(begins)
     if there is None:
-        rows.range_from = None
+        rows.range_ends = ()
         key = context.keymap.key_of("mark_all")
         context.say(f"The {noun} from which the range began is gone. Nothing was marked; {key} again marks all.")
         return True

@@ -55,7 +55,9 @@ class MarkActions(Controller):
 
     def do_mark(self) -> None:
         """Mark the task, or take its mark away. The cursor stays, as people go on with a key for this task."""
-        self._pane.row_list.mark_here()
+        from tui_tasks.tui.rows.row_range import mark_one  # the first paint goes without
+
+        mark_one(self._context, self._pane.row_list, "task")
 
     def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
         """Mark the range from the last mark; else all that match; where all are marked, none.
