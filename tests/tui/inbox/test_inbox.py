@@ -67,6 +67,24 @@ async def test_l_goes_on_again_from_the_question_that_h_went_back_to(plan, make_
         assert 'answered just now: "pyjwt"' in shown(app)
 
 
+async def test_h_goes_back_over_all_answered_questions_and_l_forward_again(plan, make_app):
+    by_agent(plan, "claude-3", OpenAsk("And now?", ("go", "stay")), now=at(20, 14))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "1", "y", "h")
+        assert app.screen.ask.agent == "claude-2"
+        await settle(pilot, "h")
+        assert app.screen.ask.agent == "claude-1"
+        await settle(pilot, "h")
+        assert said(app) == "You have answered no question here before this one. k moves up."
+        await settle(pilot, "l")
+        assert app.screen.ask.agent == "claude-2"
+        await settle(pilot, "l")
+        assert app.screen.ask.agent == "claude-3" and app.screen.ask.state == "open"
+        await settle(pilot, "2", "h", "h", "h")
+        assert app.screen.ask.agent == "claude-1", "the last one, with nothing after it, is one of them"
+
+
 async def test_l_stays_in_the_inbox_where_no_question_is_left(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:

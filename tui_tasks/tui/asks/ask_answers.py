@@ -69,7 +69,7 @@ class AskAnswers(Controller):
             return Sentence(f"{self._context.keymap.key_of('ask_later')} is for questions.")
         if ask is None:
             return "nothing needs you" if self._inbox.item is None else "no question here"
-        if ask.state != "open" and action.id == "ask_after":
+        if action.id in ("ask_before", "ask_after"):
             return None
         if ask.state == "answered":
             answer = agent_text.in_one_line(ask.answer or "")
@@ -187,15 +187,18 @@ class AskAnswers(Controller):
             if later[: len(view.given)] != view.given:
                 self._went_back_from[view.ask.uid] = view.given
             self._inbox.ask_next(view.ask, view.given[:-1])
-        elif not self._inbox.go_back_to_answered():
+        elif not self._inbox.go_to_answered(-1):
             up = self._context.keymap.key_of("up")
-            self._context.say(f"You have answered no question here yet. {up} moves up.")
+            yet = "before this one" if self._inbox.has_answered else "yet"
+            self._context.say(f"You have answered no question here {yet}. {up} moves up.")
 
     def do_ask_after(self) -> None:
         """Return to where the key that goes back was pressed: to the later of several questions, or the next row."""
         view = self._inbox.view
         assert view is not None
         later = self._went_back_from.get(view.ask.uid, ())
+        if view.ask.state != "open" and self._inbox.go_to_answered(1):
+            return
         if view.ask.state != "open" and self._context.state.asks:
             self._inbox.go_to_next()
         elif len(later) > len(view.given) and later[: len(view.given)] == view.given:

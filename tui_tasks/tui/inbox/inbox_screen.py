@@ -108,8 +108,8 @@ class Inbox(Overlay):
             ProjectActions(context),
         )
         self._under: str | None = None
-        # The question that was answered last, and the one to which the cursor went after that.
-        self._answered: str | None = None
+        # The questions that were answered here, in that order, and the one to which the cursor went after the last.
+        self._answered: list[str] = []
         self._went_on_to: str | None = None
         # The question that is drawn.
         self._shown: AskView | None = None
@@ -258,24 +258,29 @@ class Inbox(Overlay):
 
     def go_on(self, ask: Ask) -> bool:
         """Go from a question that was answered to the next; return False where there is none, or the cursor is away."""
+        self._answered.append(ask.uid)
         wanted = self._lines.next_question(ask.uid, self.unsent.later)
         if wanted is None or self.window.cursor != ask.uid or self._reply.is_open:
             return False
-        self._answered, self._went_on_to = ask.uid, wanted
+        self._went_on_to = wanted
         self.window.move_to(wanted)
         return True
 
     @property
     def has_answered(self) -> bool:
         """Whether there is a question to go back to."""
-        return self._answered is not None
+        return bool(self._answered)
 
-    def go_back_to_answered(self) -> bool:
-        """Show the question that was answered last; return False where there is none."""
-        if self._answered is None:
+    def go_to_answered(self, by: int) -> bool:
+        """Go from a question that was answered to the one answered before or after it, from another to the last one
+        answered; return False where there is none.
+        """
+        answered, here = self._answered, self.window.cursor
+        to = answered.index(here) + by if here in answered else len(answered) - 1
+        if not 0 <= to < len(answered):
             return False
-        self.window.change(self._read(under=ask_queries.ask(self.context.db, self._answered)))
-        self.window.move_to(self._answered)
+        self.window.change(self._read(under=ask_queries.ask(self.context.db, answered[to])))
+        self.window.move_to(answered[to])
         return True
 
     @property
