@@ -53,6 +53,16 @@ OF_THE_PROGRAM = (
     *("system", "System", "system\u2060", "\u0455ystem", "sy\u0455tem", "\u0405YSTEM", "sy5tem", "$ystem", "syst3m"),
     *("system!", "(system)", "the system", "syst\u0435m", "\uff53ystem", "sys-tem", "\u0455\u0443\u0455t\u0435m"),
     *("shell", "she11", "she|l", "sheIl", "SHELL", "shell:", "5hell", "\u0455hell", "sh\u0435ll", "she\u217c\u217c"),
+    *(
+        "tui-tasks",
+        "tui_tasks",
+        "Tui Tasks",
+        "tui-t\u0430sks",
+        "admin",
+        "Admin!",
+        "4dmin",
+        "Administrator",
+    ),
     *("scheduler", "schedu1er", "\u0455cheduler", "s\u0441heduler", "scheduler.", "schedu\u0142er"),
 )
 OF_IMPORTS = (
@@ -67,7 +77,18 @@ FREE = (
     *("claude-1", "yours", "humane", "hu man", "bob", "\u0431\u043e\u0431", "agent", "sys", "agent-\u03b1", "agent-5"),
     *("Bj\u00f8rn", "jos\u00e9", "human-in-the-loop", "shell-1", "system-2", "systemd", "importer", "youth", "thumann"),
     *("numan", "\u043f\u0438\u043f", "\u03c0-agent", "\u0438\u0432\u0430\u043d", "\u03b7\u03c1\u03c9"),
-    *("\u9b8d\u52c3", "\u4f50\u85e4", "gpt-5.1", "o3", "Mar\u00eda L\u00f3pez", "\u05d0\u05d1\u05d2", "nutshell"),
+    *(
+        "\u9b8d\u52c3",
+        "\u4f50\u85e4",
+        "gpt-5.1",
+        "o3",
+        "Mar\u00eda L\u00f3pez",
+        "\u05d0\u05d1\u05d2",
+        "nutshell",
+        "admin-1",
+        "db-admin",
+        "tasks",
+    ),
 )
 # Names in whose words another alphabet is mixed; they read as Latin, but as nobody's who is known.
 MIXED = ("human\u0578", "h\u0443bot", "ag\u0435nt", "c\u0430laude", "r\u0435viewer", "\u0391gent")
@@ -90,6 +111,8 @@ def test_no_agent_has_a_name_that_reads_as_the_program_or_an_import(name):
 def test_a_name_of_an_import_is_refused_by_what_it_reads_as():
     with pytest.raises(ReservedName, match="no agent speaks as an imported author; leave agent out"):
         agent_name("imported:bob")
+    with pytest.raises(ReservedName, match="the name admin is reserved: no agent speaks as the program"):
+        agent_name("admin")
 
 
 @pytest.mark.parametrize("name", FREE, ids=ascii)

@@ -219,7 +219,8 @@ def agent_name(given: str | None, tool: str = "") -> str | None:
     from tui_tasks.core import agent_names  # most channels have one agent, and commands have none
 
     if whose := agent_names.reserved(given):
-        speaker = "an imported author" if whose == agent_names.IMPORT else f"the {whose}"
+        others = {agent_names.IMPORT: "an imported author", vocab.SYSTEM: "the program"}
+        speaker = others.get(whose, f"the {whose}")
         message = f"the name {given} is reserved: no agent speaks as {speaker}; leave agent out, or give your own name"
         raise ReservedName(message, tool=tool[: vocab.MAX_NAME])
     if given != given.strip():

@@ -52,8 +52,13 @@ _AGENTS_SINCE: Final = "SELECT DISTINCT actor FROM journal NOT INDEXED WHERE seq
 # Reading more entries takes longer than a step for each agent.
 _FEW_ENTRIES: Final = 500
 _IS_ACTOR: Final = Statement(lambda: J.select(J.seq).where(J.actor == slot("actor")).limit(1))
-# The screen calls the human "you", and the actor that starts jobs "scheduler".
-_RESERVED: Final = {name: name for name in vocab.RESERVED_AGENTS} | {"you": vocab.HUMAN, "scheduler": vocab.SYSTEM}
+# The screen calls the human "you", and the actor that starts jobs "scheduler". Signs within a name do not count.
+_OF_PROGRAM: Final = ("scheduler", "tuitasks", "tui tasks", "admin", "administrator")
+_RESERVED: Final = {
+    **{name: name for name in vocab.RESERVED_AGENTS},
+    "you": vocab.HUMAN,
+    **dict.fromkeys(_OF_PROGRAM, vocab.SYSTEM),
+}
 _BESIDE: Final = frozenset({"a", "the", "real", "imported", "lmported"})
 
 
