@@ -43,7 +43,7 @@ def test_a_merge_of_the_human_s_and_what_is_cleaned_up_after_it_are_not_new() ->
     unseen.note(Change(seq, 0, *entry[:2], "work", "w", "a", 1, become=entry[2]) for seq, entry in enumerate(merge))
     assert not unseen.new
     unseen.note([Change(9, 0, "system", "work.failed", "work", "w", "a", 1)])
-    assert unseen.words == {"a": "edited"}
+    assert unseen.words == {"a": "agent failed"}
 
 
 def test_what_was_seen_or_deleted_has_no_word_and_begins_anew() -> None:

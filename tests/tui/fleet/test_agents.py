@@ -444,7 +444,7 @@ async def test_a_paused_agent_with_a_question_says_both_and_waits_for_you(plan, 
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert "? 3 questions " in counts_line(app) if size[0] >= 60 else "? 3 " in lines(app)[0]
+        assert re.search("[?] 3 (asks|questions) ", counts_line(app)) if size[0] >= 60 else "? 3 " in lines(app)[0]
         assert app.screen.listed.rows[0].name == "claude-3"
         assert "asks: " in row_of(app, "claude-3")
         assert size[0] < 60 or "paused" in row_of(app, "claude-3")
@@ -570,7 +570,7 @@ async def test_one_that_asks_and_works_on_is_at_work_here_and_above_and_shows_qu
         at = lines(app).index(row)
         assert lines(app)[at + 1].strip().startswith("? 9m #4 jose")
         assert "waiting" in row_of(app, "claude-2")
-        assert counts_line(app).startswith(" ? 2 questions ")
+        assert re.match(" [?] 2 (asks|questions) ", counts_line(app))
 
 
 @pytest.mark.parametrize("cells", [1, 3, 5, 9])

@@ -84,8 +84,8 @@ async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
         assert "overloaded" in row_of(app, rows[3].name)
         assert "Edit 9s" in row_of(app, rows[4].name)
         if size[0] >= 60:
-            stuck = "▲ 0 stuck " if size[0] >= 100 else ""
-            assert re.match(rf" \? 3 questions +✗ 1 failed +✗ 1 agent failed +{stuck}", counts_line(app))
+            ask, agent = ("questions", "agent failed") if size[0] >= 100 else ("asks", "agent")
+            assert re.match(rf" \? 3 {ask} +✗ 1 failed +✗ 1 {agent} +▲ 0 stuck ", counts_line(app))
         else:
             assert lines(app)[0].startswith(" Agents") and "? 3  ✗ 1  ✗ 1 agent" in lines(app)[0]
 
@@ -142,7 +142,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert counts_line(app).startswith(" ? 3 questions  ✗ 1 failed  ✗ 1 agent failed   • since 19:58: ")
+        assert counts_line(app).startswith(" ? 3 asks  ✗ 1 failed  ✗ 1 agent  ▲ 0 stuck   • 6 changed since 19:58")
         (rest,) = (line for line in lines(app) if line.startswith("•+"))
         assert re.match(r"•\+2  ✗ claude-5 .*overloaded.*   ✗ #3 test_dst_gap", rest)
         with Store(people.path) as store:

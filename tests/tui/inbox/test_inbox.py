@@ -183,9 +183,9 @@ async def test_a_question_that_is_answered_no_longer_counts_as_waiting(plan, mak
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert counts_line(app).startswith(" ? 2 questions ")
+        assert counts_line(app).startswith(" ? 2 asks ")
         await settle(pilot, "1")
-        assert counts_line(app).startswith(" ? 1 question ")
+        assert counts_line(app).startswith(" ? 1 ask ")
 
 
 async def test_what_was_said_of_one_row_does_not_hide_the_keys_of_the_next(plan, make_app):
@@ -589,7 +589,7 @@ async def test_fifty_questions_of_one_agent_do_not_bury_those_of_others(plan, ma
             True
         ] * 4
         assert "jose is maintained" in rows[4] and "Approve" in rows[5]
-        assert counts_line(app).startswith(" ? 52 questions ")
+        assert counts_line(app).startswith(" ? 52 asks ")
         await settle(pilot, "j", "j", "j")
         assert "noisy asks 47 more questions" in shown(app)
         await settle(pilot, "1", "y", "x")

@@ -140,7 +140,7 @@ async def test_above_the_inbox_stands_how_the_agents_are_and_what_has_failed_is_
         assert "claude-1" in above and "✗ 1" in above
         if size[0] >= 60:
             assert re.match(" Inbox {4,}.*next #", lines(app)[0])
-            assert re.search(" [?] 0 questions +✗ 1 failed +▲ 1 stuck +•", counts_line(app))
+            assert re.search(" [?] 0 (asks|questions) +✗ 1 failed +▲ 1 stuck +•", counts_line(app))
             assert agents_line(app).startswith(" ▲ claude-1 stuck #5")
             assert any(re.match(r" .✗ #3  .*test_dst_gap: expected 02:30", line) for line in in_list(app))
 
@@ -149,7 +149,7 @@ async def test_the_inbox_says_how_many_tasks_have_changed_since_the_human_looked
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        assert counts_line(app).endswith("• since 19:58: #5 started") and len(app.state.seen.new) == 4
+        assert counts_line(app).endswith(" #3 failed, #4 #7 asked, #5 started") and len(app.state.seen.new) == 4
 
 
 async def test_the_foot_has_what_can_be_done_with_the_entry_first(every_kind, make_app):

@@ -105,11 +105,11 @@ async def test_a_row_that_changed_is_painted_and_no_other(app, plan, agent, monk
 
 async def test_what_agents_change_is_marked_until_the_human_says_seen(app, plan, agent):
     async with opened(app) as pilot:
-        assert counts_line(app).endswith("• since 19:58: #5 started")
+        assert counts_line(app).endswith("• since 19:58: #3 failed, #4 #7 asked, #5 started")
         assert ". Seen" in lines(app)[-1]
         app.post_message(events.AppBlur())
         agent(EditTask(plan[1], {"priority": 1}))
-        await until(pilot, lambda: counts_line(app).endswith("• since 19:58: #5 started, #1 edited"))
+        await until(pilot, lambda: counts_line(app).endswith(", #5 started, #1 edited"))
         assert below(app)[1].startswith("> #1  •✓ ")
         await press(app, pilot, "full_stop")
         assert "changed" not in below(app)[0]
@@ -392,8 +392,8 @@ async def test_the_filter_for_what_has_changed_finds_what_the_count_counts(plan,
     async with opened(app, size) as pilot:
         assert set(app.state.seen.changed_tasks()) == {plan[1], plan[3], plan[5], plan[6], plan[7]}
         words = {
-            120: "• since 19:58: #5 started, #1 #6 commented",
-            80: "• since 19:58: #5 started, #1 #6 commented",
+            120: "• since 19:58: #3 failed, #7 asked, #5 started, #1 #6 commented",
+            80: "• since 19:58: #3 failed, #7 asked, 3 more",
             40: "• 5 changed",
         }
         assert words[size[0]] in shown(app)
@@ -407,7 +407,7 @@ async def test_a_screen_that_only_reads_counts_all_since_the_human_looked_in_ano
     async with opened(reader) as pilot:
         reader.post_message(events.AppFocus())
         agent(EditTask(plan[1], {"name": "renamed"}))
-        await until(pilot, lambda: counts_line(reader).endswith("• since 19:58: #5 started, #1 edited"))
+        await until(pilot, lambda: counts_line(reader).endswith(", #5 started, #1 edited"))
         assert "•" in next(line for line in below(reader) if "renamed" in line)
         with Store(plan.path) as store:
             seq = journal.newest(store.db)

@@ -124,14 +124,14 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert counts_line(app).endswith("• since 19:58: #5 started")
+        assert counts_line(app).endswith("• since 19:58: #3 failed, #4 #7 asked, #5 started")
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: counts_line(app).endswith("• since 19:58: #5 started, 1 deleted"))
+        await until(pilot, lambda: counts_line(app).endswith(", #5 started, 1 deleted"))
         with Store(plan.path) as store:
             store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
-        await until(pilot, lambda: counts_line(app).endswith("• since 19:58: #5 started"))
+        await until(pilot, lambda: counts_line(app).endswith(", #5 started"))
         agent(DeleteTask(plan[9]))
         await until(pilot, lambda: "1 deleted" in counts_line(app))
         await press(app, pilot, "full_stop")
@@ -160,7 +160,8 @@ ROWS = (
 
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
-        assert counts_line(app) == " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   • since 19:58: #5 started"
+        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   "
+        assert counts_line(app) == f"{counts}• since 19:58: #3 failed, #4 #7 asked, #5 started"
         assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22"'
         for line, (words, aside, waits) in zip(above(app).splitlines()[2:], ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
@@ -216,7 +217,7 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
     async with opened(app, size) as pilot:
         await press(app, pilot, "g")
         needs = above(app).splitlines()[2:]
-        assert "? 2 questions" in counts_line(app) and "✗ 1 failed" in counts_line(app)
+        assert re.search("[?] 2 (asks|questions) +✗ 1 failed +▲ 0 stuck", counts_line(app))
         assert agents_line(app).startswith(" ? claude-2 waiting #7")
         assert needs[0].startswith("•? #4" if size[1] > 16 else "•? #7"), "which stands still"
         if size[1] > 16:
@@ -636,13 +637,14 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "• since 19:58: #5 started, #8 #9 commented"),
-        (74, "• since 19:58: #5 started, #8 #9 commented"),
-        (69, "• since 19:58: 1 started, 2 commented"),
-        (66, "• 3 changed since 19:58"),
+        (120, "• since 19:58: #3 failed, #4 #7 asked, #5 started, #8 #9 commented"),
+        (99, "• since 19:58: #3 failed, #4 #7 asked, 1 started, 2 commented"),
+        (90, "• since 19:58: #3 failed, #4 #7 asked, 3 more"),
+        (74, "• since 19:58: #3 failed, 5 more"),
+        (66, "• 6 changed since 19:58"),
     ],
 )
-async def test_what_else_has_changed_is_said_in_words_the_most_important_first_and_counted_where_there_is_no_room(
+async def test_what_has_changed_is_said_in_words_the_most_important_first_and_counted_where_there_is_no_room(
     make_app, plan, width, says
 ):
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), LogTask(plan[9], "looked"))
@@ -651,7 +653,8 @@ async def test_what_else_has_changed_is_said_in_words_the_most_important_first_a
 
 
 @pytest.mark.parametrize(
-    ("width", "words"), [(80, "✗ 1 check failed  ◷ 1 late   • 1 since 19:58"), (62, "✗ 1 check failed  ◷ 1   • 1")]
+    ("width", "words"),
+    [(80, "✗ 1 check  ▲ 0 stuck  ◷ 1 late   • 5 since 19:58"), (62, "✗ 1 check  ▲ 0 stuck  ◷ 1 late   • 5")],
 )
 async def test_which_tasks_have_changed_gives_way_before_the_words_of_a_failed_check(
     make_app, plan, jobs, report, width, words
@@ -659,15 +662,15 @@ async def test_which_tasks_have_changed_gives_way_before_the_words_of_a_failed_c
     report(plan[5], "failed")
     by_agent(plan, "codex-1", LogTask(plan[6], "listed the cases"))
     async with opened(make_app(plan.path), (width, 24)) as pilot:
-        assert counts_line(pilot.app) == f" ? 2 questions  ✗ 2 failed  {words}"
+        assert counts_line(pilot.app) == f" ? 2 asks  ✗ 2 failed  {words}"
 
 
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "• since 19:58: 1 started, 19 new"),
-        (64, "• since 19:58: 1 started, 19 new"),
-        (63, "• 20 changed since 19:58"),
+        (120, "• since 19:58: 1 failed, 2 asked, 1 started, 19 new"),
+        (80, "• since 19:58: 1 failed, 2 asked, 20 more"),
+        (63, "• 23 changed since 19:58"),
     ],
 )
 async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):
@@ -683,7 +686,8 @@ async def test_no_task_is_read_to_say_that_thousands_have_changed(make_app, plan
         read = []
         monkeypatch.setattr(list_pages, "line", lambda db, uid: read.append(uid))
         monkeypatch.setattr(Seen, "named_changes", lambda _: read.append("all"))
-        assert changes_text.what_changed(app.context, {plan[3]}) == ["1 started, 5,000 new, 2 commented"]
+        total, words = changes_text.what_changed(app.context, ())
+        assert (total, words[0]) == (5_004, "1 failed, 2 asked, 1 started, 5,000 new")
         assert read == []
 
 
@@ -748,7 +752,11 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     app = make_app(plan.path, pane=pane if pane != "agents" else "list")
     async with opened(app, size) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
-        words = {120: "• since 19:58: #5 started", 80: "• since 19:58: #5 started", 40: "• 4 changed"}[size[0]]
+        words = {
+            120: "• since 19:58: #3 failed, #4 #7 asked, #5 started",
+            80: "• since 19:58: #3 failed, 3 more",
+            40: "• 4 changed",
+        }[size[0]]
         assert words in shown(app)
         assert ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")

@@ -22,12 +22,24 @@ _OF_STATUSES: Final = {
     "skipped": "skipped",
     "cancelled": "cancelled",
 }
-_OF_KINDS: Final = {"task.logged": "commented", "task.created": "new"}
+_OF_KINDS: Final = {
+    "ask.opened": "asked",
+    "check.finished": "checked",
+    "task.created": "new",
+    "task.logged": "commented",
+    "work.failed": "agent failed",
+    "work.ready": "to review",
+}
 _OF_GIT: Final = "work.updated"
 """What git or a forge says of a work, or the removal of its worktree: it changes nothing of its task."""
-WORDS: Final = (*_OF_STATUSES.values(), "new", "commented", "edited")
-"""What has happened to a task, in a word, the most important first: the last of its statuses counts more than notes."""
-_RANKS: Final = {word: WORDS.index(word) for word in ("new", "commented", "edited")}
+WORDS: Final = (
+    *("failed", "agent failed", "stuck", "gone", "quiet", "asked", "to review"),
+    *("done", "started", "reopened", "skipped", "cancelled", "checked", "new", "commented", "edited"),
+)
+"""What has happened to a task or its agent, in a word, the most important first. Of a task the last of its statuses
+counts more than what is noted of it.
+"""
+_RANKS: Final = {word: at for at, word in enumerate(WORDS) if word not in _OF_STATUSES.values()}
 
 
 class UnseenChanges:
@@ -63,7 +75,7 @@ class UnseenChanges:
             if entry.actor != HUMAN:
                 word = _OF_STATUSES.get(entry.become or "") or _OF_KINDS.get(entry.kind, "edited")
                 self._note_one(entry.kind, entry.task, entry.list_id, word)
-            elif entry.kind == "task.deleted" or entry.become is not None:
+            elif entry.kind in ("task.deleted", "ask.answered") or entry.become is not None:
                 # The human has just decided about the task.
                 self.forget(entry.task)
             elif entry.kind == "task.restored":

@@ -116,15 +116,12 @@ class Seen:
         """Return the uids of the tasks in `new` whose lists are still there."""
         return [uid for uid, number in self.new.items() if number in self._lists()]
 
-    def change_counts(self, without: Collection[str] = ()) -> Counter[str]:
-        """Return how many of these tasks have each of the words of `unseen_changes`, leaving out some uids."""
+    def change_counts(self) -> Counter[str]:
+        """Return how many of these tasks have each of the words of `unseen_changes`."""
         found: Counter[str] = Counter()
         for (number, word), tasks in self._unseen.counts.items():
             if number in self._lists():
                 found[word] += tasks
-        for uid in without:
-            if self.new.get(uid) in self._lists():
-                found[self._unseen.words[uid]] -= 1
         return +found
 
     def named_changes(self) -> Iterator[tuple[str, str]]:

@@ -1,20 +1,23 @@
-"""What agents have done to tasks since the human last looked, in words: how many, which, and what. `in_rows`: the
-tasks whose row says it already, with the mark of what is new.
-"""
+"""What agents have done to tasks since the human last looked, in words: how many, which, and what."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.unseen_changes import MAX_NEW, WORDS
+from tui_tasks.text.safe import safe_ends
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.widgets.agent_line import WHO
+from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, JOBS, Need, is_new
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# The most changed tasks that are named by their numbers.
+# The most changed tasks, agents and jobs that are named.
 _MAX_NAMED: Final = 12
 
 
@@ -33,33 +36,63 @@ def changed_words(context: Context, *, is_long: bool) -> str:
     return ", ".join(words)
 
 
-def what_changed(context: Context, in_rows: Collection[str]) -> list[str]:
-    """Return what has happened, in shorter and shorter words: `#5 started, #6 #8 commented, 1 deleted`, then
-    `#5 started, 2 commented, 1 deleted`, then `1 started, 2 commented, 1 deleted`. Empty where more than can be noted,
-    or nothing, has changed.
+def what_changed(context: Context, needs: Iterable[Need]) -> tuple[int, list[str]]:
+    """Return how many tasks, agents and jobs have something new, and what has happened, in shorter and shorter words:
+    `#3 failed, #5 started, #6 #8 commented`, then `#3 failed, #5 started, 2 commented`, `#3 failed, #5 started, 2 more`
+    and `#3 failed, 3 more`; no words where more than can be noted have changed.
+
+    `needs`: what needs the human, of which an agent or a job has new.
     """
-    counts = context.state.seen.change_counts(in_rows)
-    if counts.total() >= MAX_NEW:
-        return []
-    named = _numbers(context, in_rows) if 0 < counts.total() <= _MAX_NAMED else {}
+    counts, others = context.state.seen.change_counts(), _others(context, needs)
     deleted = len(context.state.seen.deleted)
-    short = [f"{counts[word]:,} {word}" for word in WORDS if counts[word]] + [f"{deleted:,} deleted"] * bool(deleted)
-    long = [f"{_listed(context, numbers)} {word}" for word in WORDS if (numbers := named.get(word))]
-    ways = (", ".join([*long[:most], *short[most:]]) for most in range(len(long), -1, -1))
-    return list(filter(None, ways))
+    total = counts.total() + sum(map(len, others.values()))
+    if counts.total() >= MAX_NEW:
+        return total + deleted, []
+    tasks = _numbers(context) if 0 < total <= _MAX_NAMED else {}
+    long, numbers = [], []
+    for word in WORDS:
+        if number := counts[word] + len(others.get(word, ())):
+            numbers.append((number, word))
+            names = " ".join((*others.get(word, ()), *_ranges(sorted(tasks.get(word, ())), _dash(context))))
+            long.append(f"{names} {word}")
+    if deleted:
+        numbers.append((deleted, "deleted"))
+    short = [f"{number:,} {word}" for number, word in numbers]
+    if not 0 < total <= _MAX_NAMED:
+        long = []
+    ways = [[*long[:most], *short[most:]] for most in range(len(long), -1, -1)]
+    begun = long or short
+    rest = [sum(number for number, _ in numbers[most:]) for most in range(len(begun) + 1)]
+    ways += [[*begun[:most], f"{rest[most]:,} more"] for most in range(len(begun), 0, -1) if rest[most]]
+    return total + deleted, [", ".join(way) for way in ways if way]
 
 
-def _numbers(context: Context, in_rows: Collection[str]) -> dict[str, list[int]]:
+def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
+    """Return by what has happened the new agents and jobs, with which no changed task stands for them."""
+    found: dict[str, list[str]] = {}
+    for need in needs:
+        is_told = need.task in context.state.seen.new and (need.kind == ASKS or need.word == "failed")
+        if need.kind not in (ASKS, AGENTS, JOBS) or is_told or not is_new(context.state, need):
+            continue
+        word = "asked" if need.kind == ASKS else need.word
+        place = f"S{job_lines.place(context.db, need.row.id)}" if need.kind == JOBS else agent_text.who(need.agent)
+        names = found.setdefault(word, [])
+        if (name := safe_ends(place, WHO)) not in names:
+            names.append(name)
+    return found
+
+
+def _numbers(context: Context) -> dict[str, list[int]]:
     """Return the numbers of the changed tasks by what has happened to them."""
     numbers: dict[str, list[int]] = {}
     for uid, word in context.state.seen.named_changes():
-        if uid not in in_rows and (task := list_pages.line(context.db, uid)) is not None:
+        if (task := list_pages.line(context.db, uid)) is not None:
             numbers.setdefault(word, []).append(task.number)
     return numbers
 
 
-def _listed(context: Context, numbers: Sequence[int]) -> str:
-    return " ".join(_ranges(sorted(numbers), "-" if context.ascii_only else "–"))
+def _dash(context: Context) -> str:
+    return "-" if context.ascii_only else "–"
 
 
 def _ranges(numbers: Sequence[int], dash: str) -> Iterator[str]:

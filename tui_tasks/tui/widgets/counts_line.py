@@ -5,7 +5,7 @@ On a small screen it is the only line, and shows what agents do as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
@@ -62,14 +62,14 @@ _SHORT_STEPS: Final = (
 class Count(NamedTuple):
     """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible.
 
-    `is_spare`: it is left out where what has changed needs the room.
+    `narrow`: the number with a shorter word, for a screen that is not wide; empty: `text`.
     """
 
     mark: Part
     text: str
     short: str
     act: Act
-    is_spare: bool = False
+    narrow: str = ""
 
     def parts(self, words: str) -> list[Part]:
         """Return its mark and words; only the mark is coloured, and a number that is zero stands back."""
@@ -78,10 +78,11 @@ class Count(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """How much is new to the human: a mark, and words, the longest first."""
+    """How much is new to the human: a mark, and words, the longest first: `named` says what it is, `forms` how many."""
 
     mark: Part
     forms: Sequence[str]
+    named: Sequence[str] = ()
 
     def parts(self, words: str) -> list[Part]:
         """Return its mark and words; those stand back where nothing is new."""
@@ -91,15 +92,6 @@ class Changes(NamedTuple):
 _NOTHING: Final = "nothing needs you"
 _PUT_AWAY: Final = "failures put away"
 _AGENT_FAILED: Final = "agent failed"
-# What has happened to a task that its row of what needs the human says already; everything else is said beside it.
-_SAID: Final[Mapping[int, Collection[str]]] = {
-    open_needs.ASKS: ("commented", "edited"),
-    open_needs.CHECKS: ("commented", "edited", "done"),
-    open_needs.HELD: ("new",),
-    open_needs.REVIEW: ("commented", "edited", "done"),
-    open_needs.AGENTS: ("commented", "edited", "started", "reopened"),
-    open_needs.FAILED: ("failed",),
-}
 _WAITING: Final = (open_needs.ASKS, open_needs.CHECKS, open_needs.HELD, open_needs.REVIEW, open_needs.AGENTS)
 
 
@@ -140,8 +132,8 @@ class Counts:
             return self._in_short(entries, width)
         counts, changes = list(self._counts(self._needs.all())), self._changed_in_all()
         gap = "   " if width >= WIDE else _GAP
-        for shown, texts, words in _ways(counts, changes.forms if changes else (), width):
-            groups = _titled(shown, texts, gap)
+        for texts, words in _ways(counts, changes, width):
+            groups = _titled(counts, texts, gap)
             groups += [Group(changes.parts(words), gap=gap)] if changes else []
             if _size(groups) < width:
                 break
@@ -152,12 +144,12 @@ class Counts:
         )
 
     def _with_changes(self, width: int) -> list[Group]:
-        every = self._needs.every()
-        counts = list(self._counts([need for need in every if not self._needs.is_hidden(need)]))
-        changes = self._changed(every) if self._context.link.as_of is None else None
+        found = self._needs.all()
+        counts = list(self._counts(found))
+        changes = self._changed(found) if self._context.link.as_of is None else None
         titles: list[Group] = []
-        for shown, texts, words in _ways(counts, changes.forms if changes else (), width):
-            titles = _titled(shown, texts, "   " if width >= WIDE else _GAP)
+        for texts, words in _ways(counts, changes, width):
+            titles = _titled(counts, texts, "   " if width >= WIDE else _GAP)
             groups = _in_rule(self._context, width, titles, changes.parts(words) if changes else ())
             if _size(groups) <= width:
                 return groups
@@ -166,7 +158,8 @@ class Counts:
     def _counts(self, found: Sequence[Need]) -> Iterator[Count]:
         of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
         if any(of[kind] for kind in _WAITING):
-            yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
+            number = len(of[open_needs.ASKS])
+            yield self._count(number, "question", "needs_you")._replace(narrow=counted(number, "ask"))
         else:
             yield Count(("", ""), _NOTHING, _NOTHING, self._act("asks"))
         agents = tally(of[open_needs.AGENTS])
@@ -175,10 +168,9 @@ class Counts:
             yield self._failed(tasks_and_jobs)
         if failed:
             count = self._count(failed, _AGENT_FAILED, "failed")
-            yield count._replace(short=count.text.removesuffix(" failed"), act=self._act("agents"))
+            yield self._without_failed(count)._replace(act=self._act("agents"))
         if checks := len(of[open_needs.CHECKS]):
-            count = self._count(checks, "check failed", "failed")
-            yield count._replace(short=count.text.removesuffix(" failed"))
+            yield self._without_failed(self._count(checks, "check failed", "failed"))
         if self._context.state.members:
             yield self._stuck(agents)
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
@@ -187,6 +179,12 @@ class Counts:
         for kind, state in ((open_needs.REVIEW, "reviewable"), (open_needs.HELD, "held")):
             for word, number in tally(of[kind]).items():
                 yield self._count(number, word, state)
+
+    @staticmethod
+    def _without_failed(count: Count) -> Count:
+        """Return it with `✗ 1 check` as its shorter words: its mark says the rest."""
+        words = count.text.removesuffix(" failed")
+        return count._replace(short=words, narrow=words)
 
     def _visit(self, found: Sequence[Need]) -> Act:
         return lambda: visit(self._context, found[0])
@@ -209,32 +207,22 @@ class Counts:
         text = ", ".join(counted(numbers[word], word) for word in words) or "0 stuck"
         looks = look("stuck")
         mark = self._mark(looks, looks.color if numbers else "$muted")
-        return Count(mark, text, f"{sum(numbers.values()):,}", self._act("agents"), is_spare=not numbers)
+        return Count(mark, text, f"{sum(numbers.values()):,}", self._act("agents"))
 
-    def _changed(self, every: Sequence[Need]) -> Changes:
-        """Return `• since 19:58: #5 started, #6 #8 commented`, down to `• 3 changed since 19:58` and `• 3`.
-
-        It is what agents have done that the human has not seen, without what needs them: the rows of that are marked.
+    def _changed(self, found: Sequence[Need]) -> Changes:
+        """Return `• since 19:58: #3 failed, #4 #7 asked, #5 started`, down to `• 4 changed since 19:58` and `• 4`: all
+        that agents have done that the human has not seen.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
-        new = [need for need in every if is_new(state, need)]
-        if not new and not state.seen.has_changes:
+        if not state.seen.has_changes and not any(is_new(state, need) for need in found):
             return Changes((f"{mark} ", "$muted"), ("0 changed", "0"))
         # Imported here, as nothing may have changed when a screen begins.
         from tui_tasks.tui.widgets.changes_text import what_changed
 
-        at = self._looked_at()
-        words = dict(state.seen.named_changes())
-        in_rows = {
-            need.task for need in new if need.task is not None and words.get(need.task) in _SAID.get(need.kind, ())
-        }
-        others = state.seen.change_counts(in_rows).total() + len(state.seen.deleted)
-        if not others:
-            return Changes((f"{mark} ", "$muted"), (f"nothing else since {at}", "nothing else", "0"))
-        number = f"{others:,}{'+' * (others >= MAX_NEW)}"
-        ways = [f"since {at}: {way}" for way in what_changed(self._context, in_rows)]
+        at, (total, ways) = self._looked_at(), what_changed(self._context, found)
+        number = f"{total:,}{'+' * (total >= MAX_NEW)}"
         numbers = (f"{number} changed since {at}", f"{number} since {at}", f"{number} changed", number)
-        return Changes((f"{mark} ", "$changed"), (*ways, *numbers))
+        return Changes((f"{mark} ", "$changed"), numbers, [f"since {at}: {way}" for way in ways])
 
     def _changed_in_all(self) -> Changes | None:
         """Return `• 4 tasks changed, 1 deleted since 19:58`, for a screen without rows; None in the past."""
@@ -362,21 +350,17 @@ def _word(entry: AgentEntry) -> str:
     return "stuck" if entry.state == "stopped" else entry.state
 
 
-def _ways(
-    counts: Sequence[Count], forms: Sequence[str], width: int
-) -> Iterator[tuple[Sequence[Count], list[str], str]]:
-    """Yield the counts with their words, and the words of the changes, the longest first. What is spare gives way
-    first, always where the screen is not wide; then the words of the changes, then those of the last count.
+def _ways(counts: Sequence[Count], changes: Changes | None, width: int) -> Iterator[tuple[list[str], str]]:
+    """Yield the words of the counts, and those of the changes, the longest first: the names of what has changed give
+    way before how many tasks have, and that before the words of the counts, the last count's first.
     """
-    if width >= WIDE:
-        yield counts, [count.text for count in counts], forms[0] if forms else ""
-    counts = [count for count in counts if not count.is_spare]
-    texts = [count.text for count in counts]
-    for words in forms or ("",):
-        yield counts, texts, words
+    forms, named = (changes.forms, changes.named) if changes else (("",), ())
+    texts = [count.text if width >= WIDE else count.narrow or count.text for count in counts]
+    for words in (*named, *forms):
+        yield texts, words
     for at in range(len(counts) - 1, -1, -1):
         texts = [*texts[:at], counts[at].short, *texts[at + 1 :]]
-        yield counts, texts, forms[-1] if forms else ""
+        yield texts, forms[-1]
 
 
 def _titled(counts: Sequence[Count], texts: Sequence[str], gap: str) -> list[Group]:

@@ -221,6 +221,7 @@ def is_new(state: AppState, need: Need) -> bool:
 
 _PLURALS: Final = {
     "question": "questions",
+    "ask": "asks",
     "check failed": "checks failed",
     "agent failed": "agents failed",
 }
