@@ -344,6 +344,21 @@ def test_an_undo_names_the_newer_change_of_the_human_that_it_passes_over(shell: 
     assert printed.err.endswith(over)
 
 
+def test_a_person_is_asked_before_an_undo_passes_over_what_the_screen_has_changed_since(
+    shell: Session, clock, answering, capsys
+) -> None:
+    add(shell, "one", "two")
+    shell.store.commit(EditTask(task(shell.store, "one").uid, {"status": "done"}), actor="human", now=clock())
+    capsys.readouterr()
+    answering("n\n")
+    task_changes.undo(shell, as_json=False, asks=True)
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "Your newest change is of the screen: #1 one: pending -> done (u on the screen undoes it).\n"
+    )
+    assert "Undo “#2 two: added”, " in told and names(shell.store) == ["one", "two"]
+
+
 @pytest.mark.parametrize(("answer", "left"), [("y", []), ("n", ["one"]), ("", ["one"])])
 def test_a_person_is_asked_before_an_old_change_is_undone(
     shell: Session, clock, answering, capsys, answer, left
@@ -355,6 +370,7 @@ def test_a_person_is_asked_before_an_old_change_is_undone(
     task_changes.undo(shell, as_json=False, asks=True)
     printed = capsys.readouterr()
     assert "Undo “#1 one: added”, 12m ago? [y/N]" in printed.err
+    assert ("made by shell; `tui-tasks redo` does it again\n" in printed.err) == (not left)
     assert names(shell.store) == left
     assert printed.out == ("" if left else "undone: addition of #1 one (12m ago)\n")
 

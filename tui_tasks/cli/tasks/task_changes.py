@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any, Final
@@ -224,22 +225,27 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
     said = f"undone: {change_summaries.description(db, first.change, undone=True)}{when}{where}"
     print_result(said, undone, as_json=as_json)
     if not as_json:
-        _name_change_of_human(session, first.change)
+        whose = "" if session.identity.agent == vocab.SHELL else f" --agent {shlex.quote(session.identity.agent)}"
+        if sys.stderr.isatty():
+            made_by = safe_line(f"made by {session.identity.agent}; `tui-tasks redo{whose}` does it again")
+            print(made_by, file=sys.stderr)
+        if passed_over_text := _newer_of_human(session, first.change):
+            print(f"passed over, as a person decided it: {passed_over_text}", file=sys.stderr)
 
 
-def _name_change_of_human(session: Session, since: int) -> None:
-    """Name the newest change of the human if it is newer: the shell's `undo` never reverts it."""
+def _newer_of_human(session: Session, since: int) -> str:
+    """Return the newest change of the human and what undoes it, if it is newer: the shell's `undo` never reverts it."""
     from tui_tasks.core.operations import Undo
     from tui_tasks.core.read.pages import change_summaries  # as in `undo`
     from tui_tasks.core.rules.undo import next_to_undo
 
     db, identity = session.store.db, session.identity
     newer = next_to_undo(db, vocab.HUMAN, Undo(project=identity.project)) if identity.agent == vocab.SHELL else None
-    if newer is not None and newer > since:
-        name = change_summaries.description(db, newer, undone=False)
-        is_work = any(part.kind.startswith("work.") for page in journal.of_change(db, newer) for part in page)
-        how = "`tui-tasks work` shows it" if is_work else "u on the screen undoes it"
-        print(f"passed over, as a person decided it: {name} ({how})", file=sys.stderr)
+    if newer is None or newer <= since:
+        return ""
+    name = change_summaries.description(db, newer, undone=False)
+    is_work = any(part.kind.startswith("work.") for page in journal.of_change(db, newer) for part in page)
+    return f"{name} ({'`tui-tasks work` shows it' if is_work else 'u on the screen undoes it'})"
 
 
 def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
@@ -254,9 +260,14 @@ def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
     if change is None:
         return True
     now = session.clock()
-    question = change_summaries.undo_question(db, change, now, goes_on=goes_on(db, identity.agent, now))
+    newer = _newer_of_human(session, change)
+    question = change_summaries.undo_question(
+        db, change, now, goes_on=not newer and goes_on(db, identity.agent, now), is_elsewhere=bool(newer)
+    )
     if not question:
         return True
+    if newer:
+        print(f"Your newest change is of the screen: {newer}.", file=sys.stderr)
     print(question, "[y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
