@@ -24,7 +24,7 @@ from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import agent_terminals, auto_lists, starting, work_outcomes
 from tui_tasks.work.agent_terminals import last_lines
 from tui_tasks.work.auto_lists import parse_auto
-from tui_tasks.work.git import worktrees
+from tui_tasks.work.git import reviewing, worktrees
 from tui_tasks.work.starting import Request, Starter
 
 ROBOT = Request(program="robot")
@@ -266,6 +266,15 @@ def test_work_whose_base_branch_is_gone_is_counted_from_where_it_began(
     git(repo, "branch", "-m", "main", "trunk")
     counts = work_outcomes.count(work)
     assert (counts["ahead"], counts["files"]) == (1, 1)
+
+
+def test_lines_are_counted_as_in_a_review_whatever_the_attributes_of_the_work_say(repo, configure, starter, task):
+    configure(f"echo '*.txt binary' > .gitattributes; git add .gitattributes; git mv a.txt moved.txt; {COMMITS}")
+    work = starter.start(task, ROBOT).work
+    counts = work_outcomes.count(work)
+    found = reviewing.changes(Path(work.worktree), "main", "HEAD")
+    assert (counts["files"], counts["insertions"], counts["deletions"]) == (len(found), 2, 0) == (3, 2, 0)
+    assert sum(one.insertions for one in found) == 2
 
 
 def test_a_database_where_others_may_write_is_told_as_gemini_reads_no_settings_there(

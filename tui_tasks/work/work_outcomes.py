@@ -30,7 +30,7 @@ from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.work import clean_up, comments, merge_steps, program_commands
 from tui_tasks.work.agent_terminals import last_lines
-from tui_tasks.work.git.reviewing import merge_trees
+from tui_tasks.work.git.reviewing import changes, merge_trees
 from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0
@@ -48,6 +48,8 @@ _MERGE_SECONDS: Final = 5.0
 _LAUNCHER: Final = 5 * 1_000_000
 # A shell's exit status of a program that was killed by signal N is this much more than N.
 _BY_SIGNAL: Final = 128
+# So many files that git calls binary are looked into: each costs four of its processes.
+_MAX_BINARY: Final = 20
 _MAX_BYTES: Final = 4 * 1024 * 1024
 _NO_LIMITS: Final = LimitSettings()
 _NONE: Final[dict[str, Any]] = dict.fromkeys(KEPT_COUNTS)
@@ -68,8 +70,8 @@ def count(work: Work) -> dict[str, Any]:
             return counts
         ahead, behind = git.read(folder, "rev-list", "--left-right", "--count", f"HEAD...{base}").split()
         counts |= {"ahead": int(ahead), "behind": int(behind)}
-        words = ("diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", f"{base}...HEAD")
-        counts |= _numstat(git.read(folder, *words))
+        since = git.read(folder, "merge-base", base, counts["head"]).strip()
+        counts |= dict(zip(("files", "insertions", "deletions"), _lines(folder, since, counts["head"]), strict=True))
     except (GitFailed, OSError, ValueError):
         pass
     return counts
@@ -112,12 +114,16 @@ def _base(work: Work, folder: Path) -> str | None:
     return work.base_commit
 
 
-def _numstat(printed: str) -> dict[str, int]:
-    """Return the sums of `diff --numstat -z`; binary files count no lines."""
-    lines = [line.split("\t", 2) for line in printed.split("\0") if line.count("\t") >= 2]
-    added = sum(int(line[0]) for line in lines if line[0].isdecimal())
-    deleted = sum(int(line[1]) for line in lines if line[1].isdecimal())
-    return {"files": len(lines), "insertions": added, "deletions": deleted}
+@lru_cache(64)
+def _lines(folder: Path, since: str, head: str) -> tuple[int, int, int]:
+    """Return how many files differ between two commits, and how many lines were added and deleted, as the review says:
+    lines of texts that an attribute calls binary count.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    files = changes(folder, since, head, most_binary=_MAX_BINARY)
+    return len(files), sum(one.insertions or 0 for one in files), sum(one.deletions or 0 for one in files)
 
 
 def look(store: Store, now: int) -> int:

@@ -211,8 +211,11 @@ def merge_trees(folder: Path, ours: str, theirs: str, seconds: float = git.RUN_S
     return tree.decode().strip(), tuple(dict.fromkeys(path_text(os.fsdecode(path)) for path in paths if path))
 
 
-def changes(folder: Path, old: str, new: str, uncommitted: frozenset[str] = frozenset()) -> tuple[FileChange, ...]:
-    """Return the files that differ between two trees or commits, with lines whatever the attributes call binary.
+def changes(
+    folder: Path, old: str, new: str, uncommitted: frozenset[str] = frozenset(), *, most_binary: int = sys.maxsize
+) -> tuple[FileChange, ...]:
+    """Return the files that differ between two trees or commits, with lines whatever the attributes call binary, of
+    which at most so many are looked into.
 
     Raises:
         GitFailed: git failed.
@@ -220,8 +223,9 @@ def changes(folder: Path, old: str, new: str, uncommitted: frozenset[str] = froz
     words = ("diff-tree", "-r", "-z", "--find-renames", "--raw", "--numstat", *_EXACT, old, new)
     files = []
     for path, one in _counted(git.run(folder, *words).printed).items():
-        if one.insertions is None and not _has_nul(folder, old, new, one):
-            one = _with_lines(folder, old, new, one)
+        if one.insertions is None and most_binary:
+            most_binary -= 1
+            one = one if _has_nul(folder, old, new, one) else _with_lines(folder, old, new, one)
         files.append(one._replace(is_committed=path not in uncommitted))
     return tuple(files)
 
