@@ -47,10 +47,12 @@ LOOKS: Final = {
     "done": _DONE,
     "failed": _FAILED,
     "agent_failed": _FAILED._replace(word="agent failed"),
+    "check_failed": _FAILED._replace(word="check failed"),
     "skipped": _SKIPPED,
     "cancelled": _SKIPPED._replace(word="cancelled", letter="c"),
     "overdue": Look("◷", "late", "@", "$state-overdue"),
     "quiet": _STUCK._replace(word="quiet"),
+    "left": _STUCK._replace(word="gone"),
     "stuck": _STUCK,
     "stopped": _STUCK,
     # Jobs, and the results of their runs.
@@ -74,7 +76,7 @@ _WORKING: Final = _ACTIVE._replace(word="working")
 _AGENT_IDLE: Final = _GONE._replace(word="idle", color="$state-pending")
 AGENT_LOOKS: Final = {
     "stuck": LOOKS["stuck"],
-    "left": _GONE._replace(color="$state-overdue"),
+    "left": LOOKS["left"],
     "stopped": LOOKS["stuck"],
     "waiting": LOOKS["needs_you"]._replace(word="waiting"),
     "asking": _WORKING,

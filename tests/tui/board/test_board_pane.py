@@ -517,7 +517,8 @@ async def test_a_done_card_with_a_question_or_a_failed_check_stands_under_needs_
         needs = columns(app)["Needs you" if size[0] > 100 else "Active"]
         for name in ("Ship auth flow", "Migrate analytics GA to Plausible"):
             assert name in needs and name not in closed
-        assert "✗ tests failed:" in shown(app) and "✓ Ship" not in shown(app)
+        # Where the column has several states, the mark of the state stands before the name.
+        assert ("✗ tests failed:" if size[0] > 100 else "✗ Ship auth") in shown(app) and "✓ Ship" not in shown(app)
         counted = [int(board_of(app)._counts.text([part])) for part in board_pages.PARTS]
         assert dict(zip(board_pages.PARTS, counted, strict=True))["needs_you"] == 3
         assert sum(counted) == app.state.current_list.total

@@ -21,7 +21,7 @@ async def test_list_board_and_detail_tell_what_is_proven_from_what_is_reported(p
     async with opened(app) as pilot:
         app.context.navigation.go_to(plan[5])
         await pilot.pause()
-        assert "✗ tests failed" in shown(app)
+        assert "tests failed: assert 1 == 2" in shown(app)
         assert "· unproven" in shown(app)
         await pilot.press("enter")
         await until(pilot, lambda: "✗ tests  exit 1 · at commit c0ffee" in shown(app))
@@ -29,7 +29,7 @@ async def test_list_board_and_detail_tell_what_is_proven_from_what_is_reported(p
         await pilot.press("escape")
         await pilot.press("2")
         await pilot.pause()
-        assert "✗ tests failed" in shown(app)
+        assert "tests failed: assert 1 == 2" in shown(app)
 
 
 async def test_what_is_written_elsewhere_is_on_screen_at_once(plan, make_app, report, checks):
@@ -59,15 +59,18 @@ async def test_a_failed_check_needs_you_and_is_gone_to(plan, make_app, report):
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app) as pilot:
         before = len(app.context.state.asks)
-        report(plan[5], "failed")
+        report(plan[5], "failed", "E   assert 401 == 200\n1 failed in 0.1s\n")
         app.context.link.catch_up()
         await pilot.pause()
         assert app.context.state.unproven == [plan[5]]
-        assert re.search(r"✗ #5  Ship auth flow: tests failed +claude-1 +now$", shown(app), re.MULTILINE)
+        assert re.search(r"#5  •✗ Ship auth flow +tests failed: .*claude-1 +now", shown(app)), "as above the list"
+        assert re.search(r"✗ #5  Ship auth flow: tests failed: assert 401 == 200 +claude-1 +now\n", shown(app))
         app.context.navigation.go_to(plan[1])
         for _ in range(before + app.state.failed + 1):
             await settle(pilot, "exclamation_mark")
             if app.context.navigation.pane.row_list.row.uid == plan[5]:
+                detail = shown(app).partition("─ #5 Ship auth flow")[2]
+                assert "✗ check failed" in detail and re.search(r"✗ tests  exit 1.*\n +E   assert 401", detail)
                 return
         pytest.fail(shown(app))
 

@@ -85,7 +85,10 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
             since, who = ask.opened_at, safe_ends(agent_text.who(ask.agent), 16)
             note = safe_line(agent_text.request_line(ask, ascii_only=ascii_only), _NOTE), "$muted"
         elif failed is not None:
-            note, checked = (failed, "$muted"), None
+            since = context.state.failing_checks[card.uid]
+            shown_as = look("check_failed")
+            mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
+            note, checked = (f"{'' if has_mark else f'{mark[0]} '}{failed}", "$muted"), None
         elif card.uid in context.state.reviewable:
             shown_as = look("reviewable")
             mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
@@ -95,6 +98,8 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
             mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
             note = f"{mark[0]} {why}", "$muted"
         else:
+            shown_as = look(context.state.status_of(card))
+            mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
             note = task_text.stands_still(context, card.uid) or "", "$muted"
     elif card.part in ("in_progress", "failed"):
         still = task_text.stands_still(context, card.uid)

@@ -97,6 +97,8 @@ class TaskRows(RowDrawing[TaskLine]):
         why, checked, urgency = reason(context, row, state), note(context, row), priority(row)
         ask = ask_of(context, row) if state == "needs_you" else None
         since = ask.opened_at if ask is not None else aged_from(row)
+        if state == "check_failed":
+            since = context.state.failing_checks[row.uid]
         self.lasts(age_lasts(since, context.clock.now()))
         if (still_lasts := standstill_lasts(context, row.uid)) is not None:
             self.lasts(still_lasts)

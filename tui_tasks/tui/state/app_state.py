@@ -304,12 +304,15 @@ class AppState:
         return {uid: one for uid, one in self.work_failed.items() if self.seen.shows_agent(one.agent, one.at)}
 
     def status_of(self, task: TaskLine) -> str:
-        """Return the status to show: the task's, or `needs_you`, `reviewable`, `agent_failed`, `held` or `blocked`
-        (`text.glyphs`).
+        """Return the status to show: the task's, or `needs_you`, `check_failed`, `left`, `quiet`, `reviewable`,
+        `agent_failed`, `held` or `blocked` (`text.glyphs`).
         """
-        is_asked = task.uid in self.asking and task.status in MAY_NEED
-        if is_asked or task.uid in self.unproven or task.uid in self.left:
+        if task.uid in self.asking and task.status in MAY_NEED:
             return "needs_you"
+        if task.uid in self.failing_checks:
+            return "check_failed"
+        if (left := self.left.get(task.uid)) is not None:
+            return "left" if left.is_gone else "quiet"
         if task.uid in self.reviewable:
             return "reviewable"
         if task.status == "pending" and task.uid in self.work_failed and task.uid in self.failed_work:

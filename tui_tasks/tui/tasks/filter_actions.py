@@ -340,7 +340,7 @@ MOST: Final = 300
 """How many tasks of each state have their notes searched: a note is read from the log of its task."""
 _WITH_NOTES: Final = ("in_progress", "failed", "skipped", "cancelled")
 # The states that the screen adds to the statuses of tasks.
-_ADDED: Final = ("needs_you", "reviewable", "agent_failed")
+_ADDED: Final = ("needs_you", "check_failed", "left", "quiet", "reviewable", "agent_failed")
 
 
 class ShownWords:

@@ -49,6 +49,8 @@ MAX_TAGS = 20
 # The most log entries and lines of the description in a place of a few lines.
 _LOG_IN_BRIEF = 8
 _WORDS_IN_BRIEF = 8
+# The most lines of the output of a failed check there.
+_OUTPUT_IN_BRIEF = 6
 # In cells: the room from which these stand side by side, and the least between them.
 _TWO_COLUMNS = WIDE - 2
 _BETWEEN = 4
@@ -135,13 +137,14 @@ class DetailText(TextDrawing):
         return lines
 
     def _in_brief(self, details: TaskDetails, room: int, height: int) -> list[Drawn]:
-        """Return what is asked or to be reviewed, the newest log entries, the description, and the tasks around it,
-        then due date, tags and the like where there is room; an empty line between these parts where all of it has
-        room.
+        """Return what is asked or to be reviewed, what checks have proven, the newest log entries, the description, and
+        the tasks around it, then due date, tags and the like where there is room; an empty line between these parts
+        where all of it has room.
         """
         waits = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
         closed = [line for ask in details.closed_asks[:1] for line in self._closed(ask, room)]
-        parts = [waits + self._standstill(details, room), closed]
+        proof = task_text.lines(self.context, details.task, room, _OUTPUT_IN_BRIEF)
+        parts = [waits + self._standstill(details, room), proof, closed]
         left = height - sum(len(part) + 1 for part in parts if part)
         if both := self._side_by_side(details, room, left):
             parts.append(both)

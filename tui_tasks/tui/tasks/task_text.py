@@ -53,13 +53,14 @@ def note(context: Context, task: Any) -> Part | None:
 
 
 def failed_check(context: Context, task: TaskLine) -> str | None:
-    """Return `✗ tests failed: 1 failed, 1 passed` of a task that needs the human because a check has failed."""
+    """Return `tests failed: 1 failed, 1 passed` of a task that needs the human because a check has failed."""
     if task.uid not in context.state.failing_checks:
         return None
     from tui_tasks.text.output_lines import check_failure  # the first paint goes without
 
     failed = [check for check in checks_of(context, task) if check.state == "failed"]
-    words = proof_words("failed", [check.name for check in failed], ascii_only=context.ascii_only)
+    # The mark of the task's state says it too.
+    words = proof_words("failed", [check.name for check in failed], ascii_only=context.ascii_only).partition(" ")[2]
     run = failed[0].run if failed else None
     why = check_failure(run.output or "") if run is not None else ""
     return f"{words}{': ' if why else ''}{safe_line(why, _NOTE_CHARS)}"
@@ -117,7 +118,7 @@ def choices(context: Context, task: Task) -> Iterator[tuple[str, str, str, tuple
 
 
 # The states whose marks have a colour that calls the human: a reason beside such a mark needs none.
-_ATTENTION: Final = ("needs_you", "reviewable", "failed", "agent_failed")
+_ATTENTION: Final = ("needs_you", "check_failed", "left", "quiet", "reviewable", "failed", "agent_failed")
 _NOTE_CHARS: Final = 400
 # The most dependencies read to find the one that blocks a task.
 _MAX_DEPENDENCIES: Final = 20

@@ -245,16 +245,15 @@ class AgentEntries:
         about: TaskLine | None = None,
     ) -> AgentEntry:
         """`about`: the task to name, else, with `has_task`, the agent's own, and a click goes to that."""
-        looks = AGENT_LOOKS[state]
+        looks = AGENT_LOOKS["left" if state == "gone" else state]
         mark = looks.mark(ascii_only=self.context.ascii_only)
-        color = "$state-overdue" if state == "gone" else looks.color
         task, act = member.last_task if has_task else about, self._agents
         if has_task and task is not None and state in ("gone", *AT_WORK):
             act = self._go_to(task.uid)
         number, name = _about(task) or ("", "")
         if state in ("waiting", "ready"):
             name = ""
-        return AgentEntry(state, member, mark, color, act, word, number, name, said, reason, since)
+        return AgentEntry(state, member, mark, looks.color, act, word, number, name, said, reason, since)
 
     def _agents(self) -> None:
         self.context.do("agents")

@@ -103,9 +103,7 @@ class NeedsEntries:
 
     def _check(self, need: Need) -> Entry:
         task = self._line(need.task)
-        said = (failed_check(self.context, task) if task is not None else None) or ""
-        # Its mark stands at the beginning of the row.
-        reason = said.partition(" ")[2]
+        reason = (failed_check(self.context, task) if task is not None else None) or ""
         number, name = self._task(need.task)
         return self._entry(need, number, f"{name}: {reason}" if reason else name, _who(task), reason)
 
