@@ -117,7 +117,7 @@ COMMANDS: Final[dict[str, Command]] = {
     command.name: command
     for command in (
         _verb("add", "add a task"),
-        _verb("ls", "list tasks", f"{_READS} ascii"),
+        _verb("ls", "list tasks: at a terminal the open ones, with --all also finished ones", f"{_READS} ascii"),
         _verb("show", "show a task and its log", _READS),
         _verb("next", "show the next task to start"),
         _verb("start", "set a task in progress"),
@@ -246,7 +246,7 @@ tui-tasks add 'Rotate API keys #infra !high @claude after #2 due:fri'
 tui-tasks add Write tests --description 'Login, refresh.' --list web""",
     "ls": """\
 tui-tasks ls '#infra @claude status:open due:<3d'
-tui-tasks ls --status pending --status in_progress
+tui-tasks ls --all
 tui-tasks ls --list sprint --json""",
     "show": "tui-tasks show 3",
     "next": "tui-tasks next --list sprint",

@@ -848,3 +848,23 @@ def test_a_text_of_an_agent_forges_no_line_of_what_show_prints_of_its_task(shell
     printed = capsys.readouterr().out.splitlines()
     assert "  1m ago  you  Accepted" in printed and "  1s ago  you  Go on" in printed
     assert not [line for line in printed if line.startswith(("1m ago  you", "1s ago  you"))]
+
+
+def test_at_a_terminal_ls_alone_lists_open_tasks_and_counts_the_finished_ones_that_a_word_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TUI_TASKS_DB", str(tmp_path / "x.db"))
+    for line in ("add one", "add two", "add three", "done 1", "skip 2"):
+        assert main(line.split()) == 0
+    for line, is_terminal, numbers, more in (
+        ("ls", True, ["#3"], "1 done, 1 skipped: `tui-tasks ls --all` shows them\n"),
+        ("ls", False, ["#1", "#2", "#3"], ""),
+        ("ls --all", True, ["#1", "#2", "#3"], ""),
+        ("ls one", True, ["#1"], ""),
+        ("ls --status done", True, ["#1"], ""),
+    ):
+        capsys.readouterr()
+        monkeypatch.setattr("sys.stdout.isatty", lambda is_terminal=is_terminal: is_terminal, raising=False)
+        assert main(line.split()) == 0
+        told = capsys.readouterr()
+        assert ([row.split()[0] for row in told.out.splitlines()], told.err) == (numbers, more)

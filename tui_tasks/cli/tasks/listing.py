@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
@@ -91,10 +92,19 @@ _MAX_FAILING: Final = 100_000
 _WHY: Final = 60
 
 
-def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, *, ascii_only: bool) -> None:
-    """Print the tasks in order: those of the session's list, or else of all lists."""
-    shown = _matching_tasks(session, statuses, filter_)
+def ls(
+    session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, *, finished: bool = True, ascii_only: bool
+) -> None:
+    """Print the tasks in order: those of the session's list, or else of all lists.
+
+    Without `finished`, of finished tasks only those that need the human are printed, and the others counted.
+    """
     asks, works = _open_asks(session.store.db), _of_works(session.store.db)
+    hidden: Counter[str] = Counter()
+    shown = _matching_tasks(session, statuses, filter_)
+    if not finished:
+        needing = works.keys() | set(check_queries.failing_since(session.store.db, _MAX_FAILING))
+        shown = _unfinished(shown, needing, hidden)
     why: dict[str, _Why] | None = None
     width = len(f"#{task_queries.next_id(session.store.db, 'task') - 1}")
     count = 0
@@ -112,7 +122,10 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
             waits = ready_tasks.after_text(session.store.db, task) if task.blocked and task.status == "pending" else ""
             facts = [words for words in (waits, proof) if words]
             print(_line(task, home, width, session.clock(), facts, ascii_only=ascii_only, needs=needs))
-    if not count:
+    if hidden:
+        more = ", ".join(f"{number:,} {status}" for status, number in sorted(hidden.items()))
+        print(f"{more}: `tui-tasks ls --all` shows them", file=sys.stderr)
+    elif not count:
         print("no tasks" if filter_ == EVERYTHING and not statuses else "no task matches", file=sys.stderr)
 
 
@@ -123,6 +136,17 @@ def _needs(task: Task, why: Mapping[str, _Why], works: Mapping[str, _Why]) -> _W
     # Another agent may be at the task of an agent that failed.
     is_of_other = of_work.look == "agent_failed" and task.status == "in_progress" and needs.words
     return needs if is_of_other else of_work
+
+
+def _unfinished(
+    tasks: Iterator[tuple[TaskList, Task]], needing: Collection[str], hidden: Counter[str]
+) -> Iterator[tuple[TaskList, Task]]:
+    """Yield the tasks that are not finished, or need the human; count the others by their status."""
+    for home, task in tasks:
+        if task.status in vocab.CLOSED and task.uid not in needing:
+            hidden[task.status] += 1
+        else:
+            yield home, task
 
 
 def _may_be_left(task: Task) -> bool:

@@ -150,6 +150,8 @@ def _declare_edit(command: argparse.ArgumentParser) -> None:
 def _declare_ls(command: argparse.ArgumentParser) -> None:
     command.add_argument("filter", metavar="WORD", nargs="*", help=_FILTER)
     command.add_argument("--status", action="append", choices=STATUSES, default=[], help="only these; may be repeated")
+    finished = "also finished tasks at a terminal; a filter, --status, --json and a pipe list them anyway"
+    command.add_argument("--all", action="store_true", help=finished)
 
 
 def _declare_status(command: argparse.ArgumentParser) -> None:
@@ -214,7 +216,8 @@ def _ls(options: argparse.Namespace, session: Session) -> None:
         listing.ls_json(session, options.status, only)
     else:
         ascii_only = options.ascii or not streams.can_write("○◐✓✗–⊘~")
-        listing.ls(session, options.status, only, ascii_only=ascii_only)
+        finished = bool(options.all or options.filter or options.status or not sys.stdout.isatty())
+        listing.ls(session, options.status, only, finished=finished, ascii_only=ascii_only)
 
 
 def _show(options: argparse.Namespace, session: Session) -> None:
