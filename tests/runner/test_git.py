@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import threading
@@ -389,6 +390,15 @@ def test_no_variable_and_no_setting_of_the_user_reaches_git(
         with contextlib.suppress(git.GitFailed, Conflict):
             caller(repository)
     assert not ran.exists()
+
+
+def test_a_failure_names_the_command_and_the_folder(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    for words in (("rev-parse", "--verify", "no such"), ("log", "-1")):
+        for function in (git.run, git.read):
+            with pytest.raises(git.GitFailed) as failed:
+                function(tmp_path, *words)
+            assert str(failed.value).endswith(f" (`{shlex.join(['git', *words])}` in {tmp_path})")
 
 
 def test_git_is_started_in_one_place_alone() -> None:

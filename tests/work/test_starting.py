@@ -148,8 +148,9 @@ def test_what_an_agent_leaves_running_is_ended_with_it(store, configure, starter
 
 def test_a_setup_command_that_fails_starts_nothing_and_leaves_nothing(store, repo, configure, starter, task):
     configure(f"touch {repo}/ran", 'setup = ["sh", "-c", "touch made; echo no such mirror; exit 3"]')
-    with pytest.raises(Refusal, match="setup: sh ended with status 3: no such mirror"):
+    with pytest.raises(Refusal, match="setup: sh ended with status 3: no such mirror") as refused:
         starter.start(task, ROBOT)
+    assert str(refused.value).endswith(f" (`sh -c 'touch made; echo no such mirror; exit 3'` in {worktree(store)})")
     nothing_is_left(store, repo, task)
     assert not (repo / "ran").exists()
 

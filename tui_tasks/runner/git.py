@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 import re
+import shlex
 import subprocess
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -72,6 +73,8 @@ _FLAGS: Final = {
 }
 
 
+# In characters: of a command that failed, in its message.
+_MAX_COMMAND: Final = 200
 _COPIED: Final = "GIT_COMMON_DIR"
 """The variable that leads git to a copy of the settings."""
 
@@ -278,8 +281,15 @@ def _output(
         timer.cancel()
         timer.join()
     if status and len(printed) < max_bytes:
-        raise GitFailed(f"git {words[0]} ended with status {status}")
+        raise GitFailed(_failure(folder, words, f"status {status}"))
     return printed
+
+
+def _failure(folder: Path, words: Sequence[str], wrong: str) -> str:
+    """Return what went wrong in which command, as it can be tried again, and where."""
+    command = shlex.join(["git", *words])
+    shown = command if len(command) <= _MAX_COMMAND else f"{command[: _MAX_COMMAND - 1]}…"
+    return f"{wrong} (`{shown}` in {folder})"
 
 
 class Finished(NamedTuple):
@@ -335,7 +345,7 @@ def run(
         raise GitFailed(str(error)) from error
     wrong = _complaint(done.stderr, "fatal:", "error:")
     if done.returncode not in statuses:
-        raise GitFailed(wrong or f"git {words[0]} ended with status {done.returncode}")
+        raise GitFailed(_failure(folder, words, wrong or f"status {done.returncode}"))
     return Finished(done.returncode, done.stdout, wrong)
 
 

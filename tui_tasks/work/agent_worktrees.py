@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -212,7 +213,8 @@ def _set_up(path: Path, settings: WorkSettings, show: Callable[[str], None]) -> 
             os.killpg(process.pid, signal.SIGKILL)
     if status:
         why = telling_line("".join(last))[:_LAST_WORDS]
-        raise Conflict(f"[work] setup: {words[0]} ended with status {status}: {why}")
+        command = f"`{shlex.join(words)}` in {path}"
+        raise Conflict(f"[work] setup: {words[0]} ended with status {status}: {why} ({command})")
 
 
 _MAX_ATTRIBUTES: Final = 1024 * 1024

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -77,6 +78,11 @@ def check(settings: WorkSettings, program: str) -> None:
 def is_installed(settings: WorkSettings, program: str) -> bool:
     """Return whether the command of a program is there."""
     return shutil.which(_words(settings, program)[0]) is not None
+
+
+def written(settings: WorkSettings, program: str) -> str:
+    """Return the command of a program as it can be typed, with `{prompt}`; empty if the settings name none."""
+    return shlex.join(_words(settings, program)) if program in settings.names() else ""
 
 
 def first_question(lines: Sequence[str]) -> str | None:

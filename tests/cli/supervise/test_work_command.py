@@ -89,6 +89,7 @@ def test_work_is_merged_as_it_was_reviewed_and_taken_back(run: Run, database: Pa
     status, told, _ = run(f"work merge 1 --reviewed {head} --method merge")
     merged = f"merged into main as {git(place.root, 'rev-parse', 'HEAD')[:10]}"
     assert (status, told) == (0, f"{merged}; `tui-tasks work restore 1` undoes it\n")
+    assert "\ncommand claude\n" in run("work show 1")[1]
     for line in ("show 1", "work show 1"):
         assert f"\nwork of claude-1 {merged} by you, " in run(line)[1]
     assert git(place.root, "log", "-1", "--format=%an %s%n%b").splitlines() == ["Ada Rotate keys", "All rotated."]

@@ -222,6 +222,7 @@ def _limit_or_conflicts(store: Store, work: Work) -> str | None:
 
 
 def _show(options: argparse.Namespace) -> None:
+    from tui_tasks.work import program_commands, starting
     from tui_tasks.work.agent_terminals import last_lines
 
     with open_store(options) as store:
@@ -234,7 +235,9 @@ def _show(options: argparse.Namespace) -> None:
             return
         print(titled(task.number, task.name))
         print(f"{work.state}  {work.agent}  started {ago(work.started_at, clock.now())}")
-        for name, value in (("worktree", work.worktree), ("branch", work.branch), ("base", work.base)):
+        command = program_commands.written(starting.settings(), work.program)
+        facts = {"worktree": work.worktree, "branch": work.branch, "base": work.base, "command": command}
+        for name, value in facts.items():
             if value:
                 print(f"{name} {safe_line(value)}")
         for merged, at in work_queries.merges(store.db, task.uid):
