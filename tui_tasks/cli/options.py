@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui_tasks.cli.main import WordReader
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.errors import ReservedName
-    from tui_tasks.core.read.agents.left_tasks import LeftTask
+    from tui_tasks.core.read.agents.agent_states import LeftTask
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.requests.identity import Identity
     from tui_tasks.dialects.tool_table import Table

@@ -12,8 +12,8 @@ from tui_tasks.core.operations.asks import CloseAsk, OpenAsk, PauseAgent, Resume
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims
 from tui_tasks.core.read.agents import agent_states, fleet
+from tui_tasks.core.read.agents.agent_states import MOST, LeftTask
 from tui_tasks.core.read.agents.fleet import DAY, Member
-from tui_tasks.core.read.agents.left_tasks import MOST, LeftTask
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.hooks import ended_processes, intake

@@ -16,7 +16,7 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import fleet
-from tui_tasks.core.read.agents.left_tasks import LeftTask
+from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

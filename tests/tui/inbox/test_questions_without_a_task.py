@@ -10,7 +10,7 @@ from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.agents.left_tasks import LeftTask
+from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.store import Store
 

@@ -18,7 +18,7 @@ from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries
 from tui_tasks.core.read.agents import activity, asked_tasks
-from tui_tasks.core.read.agents.left_tasks import LeftTask
+from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest_entries import (
     GROUPS,
     PARTS,

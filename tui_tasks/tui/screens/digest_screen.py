@@ -18,7 +18,7 @@ from typing_extensions import override
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import job_lines, job_queries
-from tui_tasks.core.read.agents.left_tasks import LeftTask
+from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
 from tui_tasks.core.read.pages import list_pages, log_pages

@@ -9,9 +9,9 @@ from typing import Final
 from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
-from tui_tasks.core.read.agents import activity, fleet, left_tasks
+from tui_tasks.core.read.agents import activity, agent_states, fleet
+from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.read.agents.left_tasks import LeftTask, StuckTask
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -221,14 +221,14 @@ class AppState:
             past=now if self._is_past else None,
         )
         self.present = [member for member in self.members if not member.is_plain]
-        left = left_tasks.of_gone_agents(self._db, self.present, now, self._grace)
+        left = agent_states.of_gone_agents(self._db, self.present, now, self._grace)
         # An agent whose work is to be reviewed may be gone.
         failed = {(uid, one.agent) for uid, one in self.failed_work.items()}
         self.left = {
             uid: one for uid, one in left.items() if uid not in self.reviewable and (uid, one.agent) not in failed
         }
-        self.lapsed = left_tasks.of_lapsed_claims(self.present, now, self._grace)
-        self.stuck = left_tasks.of_stuck_agents(self._db, self.present)
+        self.lapsed = agent_states.of_lapsed_claims(self.present, now, self._grace)
+        self.stuck = agent_states.of_stuck_agents(self._db, self.present)
         tasks = {member.name: member.task for member in self.present if member.task is not None}
         self.asked_about = self._read_asked_about(tasks)
         self.asking = set(self.asked_about.values())

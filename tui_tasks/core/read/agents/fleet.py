@@ -15,9 +15,9 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import activity, left_tasks, session_queries
+from tui_tasks.core.read.agents import activity, agent_states, session_queries
 from tui_tasks.core.read.agents.activity import Word
-from tui_tasks.core.read.agents.left_tasks import LapsedClaim, LapsedClaims, LeftTask
+from tui_tasks.core.read.agents.agent_states import LapsedClaim, LapsedClaims, LeftTask
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -215,7 +215,7 @@ def everyone(
 def left_now(db: Database, now: int, grace: int) -> dict[str, LeftTask]:
     """Return the tasks that agents have left, for a process that does not follow the agents."""
     members = everyone(db, now - DAY, seen_at=local_values.seen_at(db))
-    return left_tasks.of_lapsed_claims(members, now, grace) | left_tasks.of_gone_agents(db, members, now, grace)
+    return agent_states.of_lapsed_claims(members, now, grace) | agent_states.of_gone_agents(db, members, now, grace)
 
 
 class _Found:
