@@ -10,7 +10,8 @@ from tests.conftest import Clock
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, EnsureList
-from tui_tasks.core.read.agents import activity, asked_tasks
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import activity
 from tui_tasks.core.store import Store
 
 ME, OTHER = "claude-1", "codex-1"
@@ -41,7 +42,7 @@ class Talking:
     def about(self, ask: Any) -> int | None:
         """Return the number of the task that a question is about."""
         db = self._store.db
-        task = asked_tasks.asked_about(db, [ask], activity.working(db)).get(ask.uid)
+        task = ask_queries.asked_about(db, [ask], activity.working(db)).get(ask.uid)
         return None if task is None else self.tasks.index(task) + 1
 
 
@@ -136,7 +137,7 @@ def test_the_states_of_tasks_are_read_once_for_many_questions(talking, store, mo
         return one(db, statement, **values)
 
     monkeypatch.setattr(Database, "one", counted)
-    assert asked_tasks.asked_about(store.db, asks, {}) == {}
+    assert ask_queries.asked_about(store.db, asks, {}) == {}
     # Some find each question by its instant.
     assert len([values for values in reads if values.keys() == {"seq"}]) < 40 + 20 * 10
     assert not [values for values in reads if "task" in values]

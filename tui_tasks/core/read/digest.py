@@ -17,7 +17,7 @@ from tui_tasks.core.agent_snapshots import CheckDefinition
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries
-from tui_tasks.core.read.agents import activity, asked_tasks
+from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest_entries import (
     GROUPS,
@@ -44,7 +44,7 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
     `left`: as `fleet.left_now` returns it. A task with a question or a failed check has no second line for it.
     """
     asks = ask_queries.open_asks(db)
-    about = asked_tasks.asked_about(db, asks, activity.working(db))
+    about = ask_queries.asked_about(db, asks, activity.working(db))
     for ask in asks:
         entries = _entry_of(db, "ask.opened", ask.uid, ask.opened_at)
         yield _line("ask", ask.uid, ask.question, ask.agent, "asks you", ask.opened_at, entries, about.get(ask.uid))

@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import InputRequested
-from tui_tasks.core.read.agents import asked_tasks
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.rules.agents.request_text import (
@@ -247,7 +247,7 @@ class AskedTasks:
         if task is None:
             return None
         if ask.uid not in self._names:
-            self._names[ask.uid] = asked_tasks.name_when_asked(self._context.db, ask, task.uid)
+            self._names[ask.uid] = ask_queries.name_when_asked(self._context.db, ask, task.uid)
         name = self._names[ask.uid]
         name = task.name if name is None else name
         # Once is enough: an agent that renames a task again and again would forbid each answer.

@@ -238,7 +238,7 @@ class AppState:
         """Read what questions are about that were not read before: that does not change."""
         known = self._about
         if new := [ask for ask in self.asks if ask.uid not in known]:
-            from tui_tasks.core.read.agents.asked_tasks import asked_about  # often nothing is asked
+            from tui_tasks.core.read.ask_queries import asked_about  # often nothing is asked
 
             about = asked_about(self._db, new, at_work)
             known |= {ask.uid: about.get(ask.uid) for ask in new}

@@ -404,9 +404,8 @@ def _closed_asks(db: Database, task: TaskLine) -> list[Ask]:
     recent = ask_queries.closed(db, task.uid, task.who)[:_COMPARED]
     if not recent:
         return []
-    from tui_tasks.core.read.agents import asked_tasks  # most tasks go without
 
-    return asked_tasks.about_task(db, recent, task.uid)[:MAX_CLOSED]
+    return ask_queries.about_task(db, recent, task.uid)[:MAX_CLOSED]
 
 
 def _spaced(parts: Sequence[list[Drawn]], height: int) -> list[Drawn]:

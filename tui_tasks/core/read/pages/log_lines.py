@@ -282,14 +282,13 @@ def _holder(db: Database, entity: str, uid: str) -> str | None:
 def _of_ask(db: Database, line: LogLine) -> LogLine:
     """Return the line with its question, and with the task that this is about where it names none."""
     from tui_tasks.core.read import ask_queries  # few pages of a log have questions
-    from tui_tasks.core.read.agents import asked_tasks
 
     try:
         ask = ask_queries.ask(db, line.uid)
     except NotFound:  # its entry was passed over
         return line
     line = replace(line, asked=ask.question[:MAX_TEXT])
-    task = asked_tasks.task_of(db, ask) if line.task is None else None
+    task = ask_queries.task_of(db, ask) if line.task is None else None
     if task is None:
         return line
     name, list_id, number, gone = db.one(_TASK, task=task)
