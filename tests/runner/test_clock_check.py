@@ -11,7 +11,7 @@ from tests.conftest import SECOND, START, Clock, Talk
 from tests.core.job_steps import EVERY_MINUTE, HOUR, MINUTE, Jobs, replayed, tables
 from tests.runner.hosting import runners
 from tests.talking import ADD, add, task
-from tui_tasks.channel import stored_replies
+from tui_tasks.channel import replies
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
 from tui_tasks.clock import Uptime
@@ -83,7 +83,7 @@ def test_a_process_days_ahead_forgets_no_key_of_anothers(stores, machine):
         add(ahead, f"{number}", idempotency_key=f"{number}")
     assert right.one(payment) == first
     # And the other way round: what it keeps itself is not kept for ever.
-    machine.pass_by(stored_replies.RETENTION + MINUTE)
+    machine.pass_by(replies.RETENTION + MINUTE)
     add(right, "much later", idempotency_key="later")
     assert stores[0].db.scalar("SELECT count(*) FROM kept_reply") == 1
 

@@ -6,7 +6,7 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from tui_tasks.channel import replies, request_fields, stored_replies
+from tui_tasks.channel import replies, request_fields
 from tui_tasks.channel.request_reader import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
 from tui_tasks.channel.waits import Waiting
 from tui_tasks.core import vocab
@@ -120,7 +120,7 @@ class RequestExecutor:
         call = self._call(pending, request, tool, now, reading)
         stored = None
         if request.idempotency_key is not None:
-            stored = stored_replies.find_stored(reading.db, pending)
+            stored = replies.find_stored(reading.db, pending)
         arguments: Any = pending.arguments
         # In a repeated request, the beginning of a uid may be of several tasks by now; it gets the stored reply.
         if stored is None:
@@ -131,7 +131,7 @@ class RequestExecutor:
             refuse_elsewhere(call, arguments, was_served=stored is not None)
         if stored is not None:
             if "result" in stored:
-                pending.note = stored_replies.note_of_stored(reading.db, stored)
+                pending.note = replies.note_of_stored(reading.db, stored)
                 return stored["result"], stored["seq"]
             call.resumes = stored["waits_for"]
         if request.if_version is not None:
@@ -142,7 +142,7 @@ class RequestExecutor:
         # Replies to reads are not stored: they may be long, and repeating a read is harmless.
         if request.idempotency_key is not None and pending.writes:
             change = call.transaction.current if call.transaction is not None and reading.seq != before else None
-            stored_replies.store_reply(reading.db, pending, result, reading.seq, call.elapsed_time, change)
+            replies.store_reply(reading.db, pending, result, reading.seq, call.elapsed_time, change)
         return result, reading.seq
 
     def _call(self, pending: PendingRequest, request: Request, tool: Tool, now: int, reading: Reading) -> Call:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tui_tasks.channel.replies import newest_seq, refused, served
+from tui_tasks.channel.replies import drop_stored, newest_seq, refused, served, store_reply
 from tui_tasks.channel.request_reader import DEFECT_MESSAGE, PendingRequest
-from tui_tasks.channel.stored_replies import drop_stored, store_reply
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Refusal, StorageFailed

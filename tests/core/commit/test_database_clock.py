@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import SECOND, START
-from tui_tasks.channel import stored_replies
+from tui_tasks.channel import replies
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit.database_clock import (
     Elapsed,
@@ -190,7 +190,7 @@ def test_an_uptime_below_the_one_written_down_is_another_start_where_the_kernel_
 def test_replies_and_leases_from_before_the_first_record_count_from_it(store: Store) -> None:
     claimed = claim(store, Machine(), 60 * SECOND)
     with store.db.transaction(write=True):
-        stored_replies.put_reply(store.db, "a", "key", "fingerprint", "reply", 1)
+        replies.put_reply(store.db, "a", "key", "fingerprint", "reply", 1)
         store.db.sql("DELETE FROM view")
     machine = Machine()
     first = _kept(store, Elapsed(machine), START + DAY)
