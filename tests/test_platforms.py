@@ -24,7 +24,7 @@ from tui_tasks.core.engine.file_writes import replace
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance import journal_checks
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.holder_check import Leases
 from tui_tasks.runner.processes import ProcessIdentity
@@ -152,7 +152,7 @@ def test_without_proc_psutil_finds_parents_descendants_and_what_was_started_with
 @pytest.mark.parametrize("supervised", [False, True])
 def test_without_proc_what_a_supervisor_started_is_inside_a_run_whatever_its_environment(store, supervised):
     with store.db.transaction(write=True):
-        run_heartbeats.put_heartbeat(store.db, Heartbeat("run", supervised, *processes.identity(os.getppid()), at=0))
+        heartbeats.put_heartbeat(store.db, Heartbeat("run", supervised, *processes.identity(os.getppid()), at=0))
     assert run_marks.inside_run({}, store.db) is supervised
 
 

@@ -17,7 +17,7 @@ from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.hooks import ended_processes
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.runner import processes
@@ -97,7 +97,7 @@ def test_a_killed_supervisor_allows_nothing_and_leaves_nothing_running(host, pat
         program, child = map(int, (tmp_path / "pids").read_text().split())
         assert alive(program)
         assert alive(child)
-        os.kill(run_heartbeats.heartbeat_of(store.db, run.uid).pid, signal.SIGKILL)
+        os.kill(heartbeats.heartbeat_of(store.db, run.uid).pid, signal.SIGKILL)
         ended = host.ended(run)
         until(lambda: not alive(program) and not alive(child), "the end of all that it has started")
     assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor died")

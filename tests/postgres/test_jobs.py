@@ -20,7 +20,7 @@ from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner.scheduler_service import SchedulerService
 
 SECOND = 1_000_000
@@ -102,7 +102,7 @@ def test_a_run_is_carried_out_on_one_machine_and_seen_on_the_other(store_on, tmp
     assert database.startswith("postgresql://")
     here.db.catch_up()
     assert job_queries.run(here.db, run.uid).outcome == "success"
-    assert run_heartbeats.heartbeats(here.db) == run_heartbeats.heartbeats(there.db) == []
+    assert heartbeats.heartbeats(here.db) == heartbeats.heartbeats(there.db) == []
 
 
 def test_a_machine_without_the_runner_leaves_a_run_to_one_that_has_it(store_on, tmp_path):
@@ -123,7 +123,7 @@ def test_only_the_machine_of_a_run_says_that_its_supervisor_has_died(store_on):
     service = SchedulerService(here.path, lambda: runners(**shell("sleep 1000")), lease=0.0, start=nothing)
     run = host.start("long")
     service.turn(here)
-    assert run_heartbeats.heartbeat_of(here.db, run.uid) is not None
+    assert heartbeats.heartbeat_of(here.db, run.uid) is not None
     there.db.catch_up()
     other = SchedulerService(there.path, lambda: runners(**shell("true")), lease=0.0, start=nothing)
     for _ in range(3):
@@ -156,7 +156,7 @@ def test_each_machine_runs_as_many_at_once_as_its_settings_say(store_on):
         store.db.catch_up()
         SchedulerService(store.path, lambda: made, start=nothing).turn(store)
     here.db.catch_up()
-    held = [one.namespace.partition("@")[2] for one in run_heartbeats.heartbeats(here.db)]
+    held = [one.namespace.partition("@")[2] for one in heartbeats.heartbeats(here.db)]
     assert sorted(held) == sorted([here.db.machine, there.db.machine])
 
 
@@ -180,8 +180,8 @@ def test_a_machine_with_an_agents_role_leaves_jobs_to_others_and_says_so_once(
     here.db.catch_up()
     SchedulerService(here.path, lambda: made, start=nothing).turn(here)
     assert started == []
-    assert run_heartbeats.heartbeat_of(here.db, run.uid).is_on(here.db.machine)
-    assert not run_heartbeats.heartbeat_of(here.db, run.uid).is_on(agents.db.machine)
+    assert heartbeats.heartbeat_of(here.db, run.uid).is_on(here.db.machine)
+    assert not heartbeats.heartbeat_of(here.db, run.uid).is_on(agents.db.machine)
 
 
 @pytest.mark.parametrize("wrong", [-3600 * SECOND, 3600 * SECOND], ids=["behind", "ahead"])

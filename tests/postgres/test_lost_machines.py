@@ -29,8 +29,8 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import connections, run_heartbeats
-from tui_tasks.core.unjournaled.machine_leases import LEASE, LEASE_RENEWED, leases
+from tui_tasks.core.unjournaled import connections, heartbeats
+from tui_tasks.core.unjournaled.heartbeats import LEASE, LEASE_RENEWED, leases
 from tui_tasks.hooks import follower
 from tui_tasks.hooks.follower import LostMachines
 from tui_tasks.postgres.replica import Replica
@@ -90,7 +90,7 @@ def begun_run(store: Store) -> str:
     made = runners(command=["true"])
     run = Host(store).start("long")
     SchedulerService(store.path, lambda: made, start=lambda *_: None).turn(store)
-    assert run_heartbeats.heartbeat_of(store.db, run.uid) is not None
+    assert heartbeats.heartbeat_of(store.db, run.uid) is not None
     return run.uid
 
 
@@ -109,7 +109,7 @@ def test_what_a_lost_machine_holds_is_ended_by_another_and_the_journal_names_it(
     found = ask_queries.ask(here.db, question)
     assert (found.state, found.answer) == ("withdrawn", None)
     assert job_queries.run(here.db, run).outcome == "interrupted"
-    assert run_heartbeats.heartbeats(here.db) == []
+    assert heartbeats.heartbeats(here.db) == []
     for entry in list(all_entries(here.db))[before:]:
         assert (entry.actor, entry.why) == (
             "system",

@@ -6,8 +6,8 @@ from tests.core.job_steps import FIRST, MINUTE, Jobs
 from tests.runner.hosting import hosted, runners
 from tests.started import until
 from tui_tasks.core.read import job_lines
-from tui_tasks.core.unjournaled import schedulers
-from tui_tasks.core.unjournaled.schedulers import Scheduler
+from tui_tasks.core.unjournaled import heartbeats
+from tui_tasks.core.unjournaled.heartbeats import Scheduler
 from tui_tasks.runner import processes
 from tui_tasks.runner.scheduler_check import NONE_RUNS, NOT_YET, why_late, why_waits
 from tui_tasks.runner.scheduler_service import SchedulerService
@@ -23,9 +23,9 @@ def own(store):
     """This process as a scheduler, unless it is told otherwise."""
 
     def put(waits="", **other):
-        path = schedulers.real_path(store.db)
+        path = heartbeats.real_path(store.db)
         fields = {**processes.identity()._asdict(), "path": path, **other}
-        schedulers.put(store.db, Scheduler(**fields, waits=waits))
+        heartbeats.put_scheduler(store.db, Scheduler(**fields, waits=waits))
 
     return put
 

@@ -16,7 +16,7 @@ from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.holder_check import Leases
 from tui_tasks.runner.scheduler_service import SchedulerService
@@ -209,7 +209,7 @@ def test_setting_the_clock_ends_no_run(jobs, path, store, clock):
     for jump in (40 * 24 * 3600, -2 * 40 * 24 * 3600):
         clock.now += jump * SECOND
         service.turn(store)
-    assert run_heartbeats.heartbeat_of(store.db, run.uid)
+    assert heartbeats.heartbeat_of(store.db, run.uid)
     assert jobs.runs(run.job_uid)[0].state == "running"
 
 
@@ -222,12 +222,12 @@ def test_the_processes_of_a_run_that_is_not_given_up_are_left_alone(jobs, path, 
     alive = Heartbeat(run.uid, True, *processes.identity(), at=clock.now)
     dead = msgspec.structs.replace(alive, pid=2**22 - 1)
     with store.db.transaction(write=True):
-        run_heartbeats.put_heartbeat(store.db, dead)
+        heartbeats.put_heartbeat(store.db, dead)
     reason_to_abandon = Leases.reason_to_abandon
 
     def comes_back_meanwhile(leases, *given, **more):
         with store.db.transaction(write=True):
-            run_heartbeats.put_heartbeat(store.db, alive)
+            heartbeats.put_heartbeat(store.db, alive)
         return reason_to_abandon(leases, *given, **more)
 
     monkeypatch.setattr(Leases, "reason_to_abandon", comes_back_meanwhile)
@@ -253,7 +253,7 @@ def test_a_process_that_has_ended_is_dead_though_nobody_has_reaped_it():
 @pytest.mark.parametrize("supervised", [False, True])
 def test_what_a_supervisor_started_is_inside_a_run_and_what_a_scheduler_started_is_not(store, supervised):
     with store.db.transaction(write=True):
-        run_heartbeats.put_heartbeat(store.db, Heartbeat("run", supervised, *processes.identity(os.getppid()), at=0))
+        heartbeats.put_heartbeat(store.db, Heartbeat("run", supervised, *processes.identity(os.getppid()), at=0))
     assert run_marks.inside_run({}, store.db) is supervised
 
 
@@ -283,7 +283,7 @@ def test_a_run_is_final_within_a_lease_and_never_started_twice(store, path, tmp_
     assert (file.read_text().count("started") if file.exists() else 0) in starts
     (only,) = host.jobs.runs(ended.job_uid)
     assert only.decision == "ran"
-    assert run_heartbeats.heartbeats(store.db) == []
+    assert heartbeats.heartbeats(store.db) == []
     assert replayed(store) == tables(store.db)
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.runner.hosting import ROOT, STUBBORN, Host, alive, hosted, job_of, pids, runners, shell
 from tests.started import DEADLINE, until
 from tui_tasks.core.operations.jobs import DeleteJob, EditJob, StopRun
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes, supervisor_launch
 from tui_tasks.runner.run_commands import private_folder
 
@@ -214,7 +214,7 @@ def test_a_run_outlives_its_scheduler_and_is_recorded(host, store, path, tmp_pat
         until(lambda: host.run(run.uid).state == "running", "its beginning")
     go_on.touch()
     assert host.ended(run).result == "over\n"
-    assert run_heartbeats.heartbeat_of(store.db, run.uid) is None
+    assert heartbeats.heartbeat_of(store.db, run.uid) is None
 
 
 def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_path):
@@ -222,7 +222,7 @@ def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_pa
     with hosted(str(path), runners(**shell(f"echo $$ > {file}; sleep 1000"))):
         run = host.start("long")
         (pid,) = until(lambda: pids(file), "its pid")
-        os.kill(run_heartbeats.heartbeat_of(store.db, run.uid).pid, signal.SIGTERM)
+        os.kill(heartbeats.heartbeat_of(store.db, run.uid).pid, signal.SIGTERM)
         ended = host.ended(run)
     assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor got a signal to end")
     assert not alive(pid)
@@ -251,7 +251,7 @@ class Escape:
             self.run = host.start("escapes")
             (self.pid,) = until(lambda: pids(self.file), "what it starts")
         self.table = table
-        self.supervisor = run_heartbeats.heartbeat_of(host.jobs.store.db, self.run.uid).pid
+        self.supervisor = heartbeats.heartbeat_of(host.jobs.store.db, self.run.uid).pid
         self.keeper = next(processes.ancestors(self.supervisor))
 
 
@@ -332,7 +332,7 @@ def test_a_run_that_stops_its_supervisor_again_and_again_is_ended_whole(host, st
         assert host.run_to_end("after", runner="after").result == "mine\n"
         until(lambda: [pid for pid in pids(file) if alive(pid)] == [], "the end of all three processes")
     assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor was stopped again and again")
-    assert run_heartbeats.heartbeats(store.db) == []
+    assert heartbeats.heartbeats(store.db) == []
 
 
 @pytest.mark.linux

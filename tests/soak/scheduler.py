@@ -31,7 +31,7 @@ from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import run_heartbeats, run_output
+from tui_tasks.core.unjournaled import heartbeats, run_output
 from tui_tasks.runner.scheduler_service import SchedulerService
 
 SECOND = 1_000_000
@@ -177,7 +177,7 @@ def flood(folder: Path, budget: Budget) -> str:
     with hosted(f"{folder}/t.db", runners(command=[sys.executable, "-c", command])):
         run = host.start("flood", timeout=600)
         while host.run(run.uid).state != "final":
-            held = run_heartbeats.heartbeat_of(store.db, run.uid)
+            held = heartbeats.heartbeat_of(store.db, run.uid)
             if held is not None and held.supervised:
                 with contextlib.suppress(OSError, StopIteration):  # it has just ended
                     peak = max(peak, memory(held.pid, "VmHWM"))

@@ -33,8 +33,8 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import connections, run_heartbeats
-from tui_tasks.core.unjournaled.machine_leases import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
+from tui_tasks.core.unjournaled import connections, heartbeats
+from tui_tasks.core.unjournaled.heartbeats import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
 from tui_tasks.hooks import ended_processes, hooks_folder, intake, redaction, session_records
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.programs.codex import CodexQueue
@@ -321,7 +321,7 @@ def _end(tx: Transaction, machine: str) -> int:
     why = {"topic": reason}
     sessions = [one.uid for one in session_queries.live(tx.db) if session_queries.process(one).machine == machine]
     asks = [ask for ask, process in connections.askers(tx.db) if process.machine == machine]
-    held = [one for one in run_heartbeats.heartbeats(tx.db) if one.namespace.partition("@")[2] == machine]
+    held = [one for one in heartbeats.heartbeats(tx.db) if one.namespace.partition("@")[2] == machine]
     for agent in sessions:
         with tx.change():
             tx.speak(vocab.SYSTEM, why)

@@ -16,7 +16,7 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.job_snapshots import Heartbeat
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 
@@ -103,7 +103,7 @@ def stopped(db: Database) -> list[Heartbeat]:
     """Return the heartbeats of the visible supervisors that are suspended."""
     return [
         each
-        for each in run_heartbeats.heartbeats(db)
+        for each in heartbeats.heartbeats(db)
         if each.supervised and each.is_on(db.machine) and processes.is_stopped(_process_of(each))
     ]
 

@@ -71,12 +71,12 @@ def inside_run(environ: Mapping[str, str], db: Database) -> bool:
         return True
     if not db.scalar("SELECT EXISTS (SELECT 1 FROM beat WHERE supervised)"):
         return False
-    from tui_tasks.core.unjournaled import run_heartbeats  # few databases have a supervisor
+    from tui_tasks.core.unjournaled import heartbeats  # few databases have a supervisor
     from tui_tasks.runner import processes
 
     supervisors = {
         (heartbeat.boot, heartbeat.namespace, heartbeat.pid, heartbeat.born)
-        for heartbeat in run_heartbeats.heartbeats(db)
+        for heartbeat in heartbeats.heartbeats(db)
         if heartbeat.supervised
     }
     return any(processes.identity(pid, db.machine) in supervisors for pid in processes.ancestors(os.getpid()))

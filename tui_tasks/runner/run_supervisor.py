@@ -27,7 +27,7 @@ from tui_tasks import clock
 from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.core.unjournaled.run_output import write_output
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_marks
@@ -152,7 +152,7 @@ class Supervisor:
         if now >= self._heartbeat_at:
             self._heartbeat_at = now + self._assignment.heartbeat_seconds
             with contextlib.suppress(StorageFailed):
-                run_heartbeats.renew_heartbeat(self._store.db, self._assignment.run_uid, clock.now())
+                heartbeats.renew_heartbeat(self._store.db, self._assignment.run_uid, clock.now())
 
     def _seconds_to_wait(self) -> float:
         now = time.monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.unjournaled import run_heartbeats, schedulers
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.text.times import count
@@ -13,7 +13,7 @@ from tui_tasks.text.times import count
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.read.job_lines import RunLine
-    from tui_tasks.core.unjournaled.schedulers import Scheduler
+    from tui_tasks.core.unjournaled.heartbeats import Scheduler
 
 NONE_RUNS = "no scheduler runs"
 NOT_YET = "the scheduler has not started it yet"
@@ -43,7 +43,7 @@ def why_waits(db: Database, run: RunLine) -> str:
     others = [one for one in job_queries.open_runs(db, run.job_uid) if one.id < run.id]
     if run.state == "queued" and others:
         return "an earlier run of it has not ended"
-    if not run.dedicated or run_heartbeats.heartbeat_of(db, run.uid) is not None:
+    if not run.dedicated or heartbeats.heartbeat_of(db, run.uid) is not None:
         return "it is being started"
     busy = job_queries.in_hand(db)
     return f"the scheduler is busy with {count(busy, 'other run')}" if busy else NOT_YET
@@ -51,7 +51,7 @@ def why_waits(db: Database, run: RunLine) -> str:
 
 def _why_none(db: Database) -> str:
     """Return why no scheduler starts anything; empty where one does."""
-    running = [one for one in schedulers.recorded(db) if not has_ended(one, db.machine)]
+    running = [one for one in heartbeats.schedulers_of(db) if not has_ended(one, db.machine)]
     if not running:
         return f"{NONE_RUNS} on this machine" if db.machine else NONE_RUNS
     waits = {

@@ -33,8 +33,8 @@ from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search_index
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import run_heartbeats, schedulers
-from tui_tasks.core.unjournaled.schedulers import Scheduler
+from tui_tasks.core.unjournaled import heartbeats
+from tui_tasks.core.unjournaled.heartbeats import Scheduler
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.checks.check_host import CheckHost
@@ -200,21 +200,23 @@ class SchedulerService:
         """Record that this process hosts the scheduler, and what keeps it from starting jobs, where that is new. What
         fails here fails in a turn as well, which says so, and is tried again after it.
         """
-        path, machine = schedulers.real_path(store.db), store.db.machine
+        path, machine = heartbeats.real_path(store.db), store.db.machine
         one = Scheduler(*processes.identity(machine=machine), path, self._waits)
         if one == self._recorded:
             return
         with contextlib.suppress(Refusal), storage_errors(store.path):
             if self._recorded is None:
-                schedulers.drop(store.db, *(each for each in schedulers.recorded(store.db) if has_ended(each, machine)))
-            schedulers.put(store.db, one)
+                heartbeats.drop_schedulers(
+                    store.db, *(each for each in heartbeats.schedulers_of(store.db) if has_ended(each, machine))
+                )
+            heartbeats.put_scheduler(store.db, one)
             self._recorded = one
 
     def _drop_record(self, store: Store) -> None:
         """Say that this process hosts it no more. A record that is left behind counts for nothing: its process ends."""
         if self._recorded is not None:
             with contextlib.suppress(Refusal), storage_errors(store.path):
-                schedulers.drop(store.db, self._recorded)
+                heartbeats.drop_schedulers(store.db, self._recorded)
 
     def _guarded(self, store: Store, step: Callable[[Store], int | None]) -> int | None:
         """Run a step, log what it raises, and return when to run it next; None if only a commit can require it."""
@@ -320,7 +322,7 @@ class SchedulerService:
         """End requested runs past their deadline; abandon claimed ones whose supervisor is dead or stays suspended."""
         now = self._now()
         runs = [run for run in job_queries.open_runs(store.db) if run.state != "queued"]
-        held = {heartbeat.run_uid: heartbeat for heartbeat in run_heartbeats.heartbeats(store.db)}
+        held = {heartbeat.run_uid: heartbeat for heartbeat in heartbeats.heartbeats(store.db)}
         self._leases.keep_only(run.uid for run in runs)
         for run in runs:
             heartbeat = held.get(run.uid)
@@ -344,7 +346,7 @@ class SchedulerService:
         for run in job_queries.open_runs(store.db):
             # Reading first avoids a useless write lock, for which every other writer would wait.
             if run.dedicated and (
-                job_queries.in_hand(store.db) >= most or run_heartbeats.heartbeat_of(store.db, run.uid) is not None
+                job_queries.in_hand(store.db) >= most or heartbeats.heartbeat_of(store.db, run.uid) is not None
             ):
                 continue
             if by_hand_alone and (run.not_before is not None or run.scheduled_for is not None):

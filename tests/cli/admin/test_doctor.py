@@ -58,7 +58,7 @@ def test_a_stopped_supervisor_is_found_with_its_job_and_process(filled: Store, p
     from tests.core.job_steps import Jobs
     from tui_tasks.core.job_snapshots import Heartbeat
     from tui_tasks.core.operations.jobs import ClaimRun, RunJob
-    from tui_tasks.core.unjournaled import run_heartbeats
+    from tui_tasks.core.unjournaled import heartbeats
     from tui_tasks.runner import processes
 
     jobs = Jobs(filled, lambda: START)
@@ -66,7 +66,7 @@ def test_a_stopped_supervisor_is_found_with_its_job_and_process(filled: Store, p
     with Started(["sleep", "1000"]) as sleeper:
         heartbeat = Heartbeat(run.uid, True, *processes.identity(sleeper.pid), at=START)
         jobs.commit(ClaimRun(run.uid, heartbeat, 1), "system")
-        assert run_heartbeats.heartbeats(filled.db) == [heartbeat]
+        assert heartbeats.heartbeats(filled.db) == [heartbeat]
         assert found(path, tmp_path / "config.toml") == []
         sleeper.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED | os.WNOWAIT)

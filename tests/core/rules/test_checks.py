@@ -12,7 +12,7 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries as checks_of_database
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 
 
 def test_what_is_reported_is_unproven_until_its_checks_have_passed(store, clock, add, do):
@@ -169,7 +169,7 @@ def test_a_run_whose_process_is_gone_proves_nothing(store, clock, add, do):
     uid = add()
     do(report_done(uid))
     run = checks.begin()
-    assert do(AbandonCheck(run.uid, run_heartbeats.heartbeat_of(store.db, run.uid))) == [True]
+    assert do(AbandonCheck(run.uid, heartbeats.heartbeat_of(store.db, run.uid))) == [True]
     assert verified_of(store, uid) == "unproven"
     checks.end(run)
     assert verified_of(store, uid) == "unproven"

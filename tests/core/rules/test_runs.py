@@ -20,7 +20,7 @@ from tui_tasks.core.operations.jobs import (
     StopRun,
 )
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.unjournaled import run_heartbeats, run_output
+from tui_tasks.core.unjournaled import heartbeats, run_output
 from tui_tasks.core.unjournaled.run_output import HEAD, TAIL, write_output
 
 # What becomes of a due time
@@ -158,7 +158,7 @@ def test_a_run_is_claimed_by_one_begun_by_one_and_ended_once(jobs, clock):
     shown = jobs.job(job.uid)
     assert (shown.state, shown.last_outcome, shown.last_result) == ("idle", "success", "done")
     assert shown.last_run == ended.started_at
-    assert run_heartbeats.heartbeat_of(jobs.store.db, run.uid) is None
+    assert heartbeats.heartbeat_of(jobs.store.db, run.uid) is None
 
 
 def test_no_more_runs_are_in_hand_than_the_human_allows(jobs):
@@ -172,7 +172,7 @@ def test_a_run_whose_process_is_gone_is_interrupted_and_never_started_again(jobs
     job = jobs.make(kind="adhoc", dedicated_context=True, settings={"retries": 3})
     run = jobs.commit(RunJob(job.uid), "agent")
     jobs.claim(run.uid)
-    seen = run_heartbeats.heartbeat_of(jobs.store.db, run.uid)
+    seen = heartbeats.heartbeat_of(jobs.store.db, run.uid)
     assert jobs.commit(AbandonRun(run.uid, seen, "its scheduler died"))
     assert not jobs.commit(AbandonRun(run.uid, seen, "its scheduler died"))
     assert jobs.begin(run.uid) is None
@@ -185,8 +185,8 @@ def test_a_run_whose_process_is_gone_is_interrupted_and_never_started_again(jobs
 def test_a_sign_of_life_keeps_a_run_from_being_abandoned(jobs, clock):
     run = jobs.commit(RunJob(jobs.make(kind="adhoc", dedicated_context=True).uid), "agent")
     jobs.claim(run.uid)
-    seen = run_heartbeats.heartbeat_of(jobs.store.db, run.uid)
-    run_heartbeats.renew_heartbeat(jobs.store.db, run.uid, clock.forward(1))
+    seen = heartbeats.heartbeat_of(jobs.store.db, run.uid)
+    heartbeats.renew_heartbeat(jobs.store.db, run.uid, clock.forward(1))
     assert not jobs.commit(AbandonRun(run.uid, seen, "gone"))
 
 

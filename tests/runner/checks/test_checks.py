@@ -329,9 +329,9 @@ def test_a_supervisor_that_is_killed_proves_nothing_and_the_next_try_does(talk, 
         run_uid = task(talk, uid)["checks"][0]["run_id"]
 
         def begun():
-            from tui_tasks.core.unjournaled import run_heartbeats
+            from tui_tasks.core.unjournaled import heartbeats
 
-            heartbeat = run_heartbeats.heartbeat_of(store.db, run_uid)
+            heartbeat = heartbeats.heartbeat_of(store.db, run_uid)
             return heartbeat if heartbeat is not None and heartbeat.supervised else None
 
         os.kill(until(begun, "its supervisor").pid, 9)

@@ -20,8 +20,8 @@ from tests.tui.evening import in_order
 from tests.tui.idle import IdleLoop
 from tests.tui.plan import Plan
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import schedulers
-from tui_tasks.core.unjournaled.schedulers import Scheduler
+from tui_tasks.core.unjournaled import heartbeats
+from tui_tasks.core.unjournaled.heartbeats import Scheduler
 from tui_tasks.runner import processes
 from tui_tasks.tui.app.task_app import TaskApp
 
@@ -58,7 +58,7 @@ def evening(first_story: Plan, tmp_path: Path) -> Plan:
 def with_scheduler(plan: Plan) -> Plan:
     """The same plan with a scheduler that lives, as a run goes on: this process stands for it."""
     with Store(plan.path) as store:
-        schedulers.put(store.db, Scheduler(*processes.identity(), schedulers.real_path(store.db)))
+        heartbeats.put_scheduler(store.db, Scheduler(*processes.identity(), heartbeats.real_path(store.db)))
     return plan
 
 

@@ -39,7 +39,7 @@ from tui_tasks.core.rules.recorded_settings import UID, recorded
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.snapshots import Task, verified
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -210,7 +210,7 @@ def claim_check(tx: Transaction, op: ClaimCheck) -> CheckRun | None:
     if not check_queries.tasks_of(tx.db, run.uid):
         _change(tx, run, "check.ended", {"state": "interrupted", "ended_at": tx.now})
         return None
-    run_heartbeats.put_heartbeat(tx.db, op.by)
+    heartbeats.put_heartbeat(tx.db, op.by)
     changes = {"state": "running", "started_at": tx.now, "machine": machine, "digest": place.digest}
     return _change(tx, run, "check.started", changes)
 
@@ -219,10 +219,10 @@ def claim_check(tx: Transaction, op: ClaimCheck) -> CheckRun | None:
 def begin_check(tx: Transaction, op: BeginCheck) -> CheckRun | None:
     """Begin a claimed run that has not been ended meanwhile, under one supervisor."""
     run = check_queries.run(tx.db, op.uid)
-    held = run_heartbeats.heartbeat_of(tx.db, op.uid)
+    held = heartbeats.heartbeat_of(tx.db, op.uid)
     if run is None or run.state != "running" or held is None or held.supervised:
         return None
-    run_heartbeats.put_heartbeat(tx.db, op.by)
+    heartbeats.put_heartbeat(tx.db, op.by)
     changes = {"inputs": op.inputs, "git_commit": op.commit, "git_diff": op.diff}
     return _change(tx, run, "check.started", changes | ({"tree": op.tree} if run.worktree is not None else {}))
 
@@ -246,7 +246,7 @@ def end_check(tx: Transaction, op: EndCheck) -> CheckRun | None:
 def abandon_check(tx: Transaction, op: AbandonCheck) -> bool:
     """End a run whose process has died as interrupted; it proves nothing."""
     run = check_queries.run(tx.db, op.uid)
-    if run is None or run.state != "running" or run_heartbeats.heartbeat_of(tx.db, op.uid) != op.seen:
+    if run is None or run.state != "running" or heartbeats.heartbeat_of(tx.db, op.uid) != op.seen:
         return False
     _end(tx, run, "interrupted")
     return True
@@ -271,7 +271,7 @@ def free_check(tx: Transaction, op: FreeCheck) -> bool:
 def _end(tx: Transaction, run: CheckRun, state: str, **fields: Any) -> CheckRun:
     """End a run, and emit an entry for each task that it counts for."""
     ended = _change(tx, run, "check.ended", {"state": state, "ended_at": tx.now, **fields})
-    run_heartbeats.drop_heartbeat(tx.db, run.uid)
+    heartbeats.drop_heartbeat(tx.db, run.uid)
     for uid in check_queries.tasks_of(tx.db, run.uid):
         task = task_queries.any_task(tx.db, uid)
         assert task is not None

@@ -29,7 +29,7 @@ from tui_tasks.core.rules.run_steps import change_run, expire, finish, new_run, 
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.policy import Decision, decide, read_settings
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.text.times import count
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def take_back_due(tx: Transaction, op: TakeBackDue) -> bool:
         for run in job_queries.open_runs(tx.db, job.uid)
         if run.state != "running"
         and (run.scheduled_for or 0) > since
-        and run_heartbeats.heartbeat_of(tx.db, run.uid) is None
+        and heartbeats.heartbeat_of(tx.db, run.uid) is None
     ]
     tx.emit("job.pruned", "run", job.uid, new={"after": since, "unbegun": unbegun})
     new = {"decided_until": since, "next_run": fire_times.next_due(job, since) if job.enabled else None}
@@ -158,14 +158,14 @@ def request_run(tx: Transaction, op: RequestRun) -> Run | None:
 @rule(ClaimRun)
 def claim_run(tx: Transaction, op: ClaimRun) -> Run | None:
     """Claim a run for one process. The claim stays when that process dies, since the run may have begun."""
-    if run_heartbeats.heartbeat_of(tx.db, op.uid) is not None or job_queries.in_hand(tx.db) >= op.max_parallel:
+    if heartbeats.heartbeat_of(tx.db, op.uid) is not None or job_queries.in_hand(tx.db) >= op.max_parallel:
         return None
     run = _startable(tx, op.uid)
     if run is None or not run.dedicated:
         return None
     if run.state == "queued":
         run = change_run(tx, run, "job.decided", {"state": "waiting"})
-    run_heartbeats.put_heartbeat(tx.db, op.by)
+    heartbeats.put_heartbeat(tx.db, op.by)
     return run
 
 
@@ -186,9 +186,9 @@ def _startable(tx: Transaction, uid: str) -> Run | None:
 def begin_run(tx: Transaction, op: BeginRun) -> Run | None:
     """Begin a claimed run that has not been ended meanwhile, under one supervisor."""
     run = job_queries.run(tx.db, op.uid)
-    if run.state != "waiting" or run_heartbeats.heartbeat_of(tx.db, op.uid) is None:
+    if run.state != "waiting" or heartbeats.heartbeat_of(tx.db, op.uid) is None:
         return None
-    run_heartbeats.put_heartbeat(tx.db, op.by)
+    heartbeats.put_heartbeat(tx.db, op.by)
     changes = {"state": "running", "started_at": tx.now, "token_hash": op.token_hash, "deadline": op.deadline}
     return change_run(tx, run, "run.started", changes)
 
@@ -216,7 +216,7 @@ def note_run_agent(tx: Transaction, op: NoteRunAgent) -> Run:
 def abandon_run(tx: Transaction, op: AbandonRun) -> bool:
     """End a run whose process has died as interrupted; it is never started again."""
     run = job_queries.any_run(tx.db, op.uid)
-    if run is None or run.state == "final" or run_heartbeats.heartbeat_of(tx.db, op.uid) != op.seen:
+    if run is None or run.state == "final" or heartbeats.heartbeat_of(tx.db, op.uid) != op.seen:
         return False
     finish(tx, run, "interrupted", reason=op.reason)
     return True

@@ -22,7 +22,7 @@ from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.policy import MAX_RETRY_DELAY, retry_delay
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -103,7 +103,7 @@ def finish(
     changes = {"state": "final", "outcome": outcome, "ended_at": tx.now, "exit_code": exit_code}
     changes |= {"result": result, "reason": reason or run.reason, **_used(tx, run, used or {})}
     ended = change_run(tx, run, "run.finished", changes)
-    run_heartbeats.drop_heartbeat(tx.db, run.uid)
+    heartbeats.drop_heartbeat(tx.db, run.uid)
     job = job_queries.any_job(tx.db, run.job_uid)
     assert job is not None
     settings = policy.read_settings(job.settings)

@@ -14,7 +14,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import AbandonCheck, ClaimCheck
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import run_heartbeats
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
@@ -58,7 +58,7 @@ class CheckHost:
         begun = check_queries.running_on(store.db, store.db.machine)
         self._leases.keep_only(run.uid for run in begun)
         for run in begun:
-            heartbeat = run_heartbeats.heartbeat_of(store.db, run.uid)
+            heartbeat = heartbeats.heartbeat_of(store.db, run.uid)
             reason = self._leases.reason_to_abandon(run.uid, heartbeat, time.monotonic(), is_starting=run.uid in alive)
             if reason is not None and self._commit(store, AbandonCheck(run.uid, heartbeat)):
                 end_supervisor(heartbeat)
