@@ -13,7 +13,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
-from tui_tasks.formats import dates
+from tui_tasks.formats import file_records
 from tui_tasks.formats.format_table import FORMATS
 
 RECORDED = (Path(__file__).parents[1] / "recorded" / "checklist.md").read_text()
@@ -100,7 +100,7 @@ def by_name(store: Store) -> dict[str, Task]:
 
 
 def day(at: int | None) -> str | None:
-    return None if at is None else dates.utc(at).date().isoformat()
+    return None if at is None else file_records.utc(at).date().isoformat()
 
 
 def test_the_marks_of_obsidian_are_fields_and_no_part_of_the_name(store: Store, clock: Clock) -> None:

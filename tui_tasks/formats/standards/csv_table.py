@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.formats.dates import format_instant
-from tui_tasks.formats.file_records import ExportData, plain
+from tui_tasks.formats.file_records import ExportData, format_instant, plain
 from tui_tasks.text import safe
 
 _TEXTS: Final = ("key", "name", "description", "status", "priority", "domain", "agent", "intent", "due", "estimate")

@@ -17,7 +17,6 @@ from msgspec import Meta
 from tui_tasks.core.errors import InvalidArgument, ParseError
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.dialects.requests import strict_json
-from tui_tasks.formats.dates import format_instant, parse_instant
 from tui_tasks.formats.file_records import (
     ExportData,
     ListRecord,
@@ -26,7 +25,9 @@ from tui_tasks.formats.file_records import (
     Step,
     TaskRecord,
     checked_fields,
+    format_instant,
     no_step,
+    parse_instant,
     uid_of,
     valid_times,
 )

@@ -22,7 +22,6 @@ from markdown_it.tree import SyntaxTreeNode
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import CLOSED, MEDIUM
-from tui_tasks.formats.dates import day_of
 from tui_tasks.formats.file_records import (
     ExportData,
     ListRecord,
@@ -30,6 +29,7 @@ from tui_tasks.formats.file_records import (
     Step,
     TaskRecord,
     checked_fields,
+    day_of,
     foreign_of,
     no_step,
     plain,

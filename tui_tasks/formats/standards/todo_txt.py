@@ -18,17 +18,20 @@ import pytodotxt
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MEDIUM, STATUSES
-from tui_tasks.formats.dates import day_of, day_of_due, since_epoch, start_of_day
 from tui_tasks.formats.file_records import (
     ExportData,
     ParsedFile,
     Step,
     TaskRecord,
     checked_fields,
+    day_of,
+    day_of_due,
     foreign_of,
     no_step,
     plain,
     plain_name,
+    since_epoch,
+    start_of_day,
     valid_times,
 )
 

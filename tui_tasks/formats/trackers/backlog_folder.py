@@ -11,7 +11,6 @@ from tui_tasks.core.errors import InvalidArgument, Problem
 from tui_tasks.core.schema import task_links
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats import closing_edges
-from tui_tasks.formats.dates import since_epoch, utc
 from tui_tasks.formats.file_records import (
     LogRecord,
     ParsedFile,
@@ -20,7 +19,9 @@ from tui_tasks.formats.file_records import (
     checked_fields,
     no_step,
     plain_name,
+    since_epoch,
     uid_of,
+    utc,
     valid_times,
 )
 from tui_tasks.formats.trackers.backlog_file import (

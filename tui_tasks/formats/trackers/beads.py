@@ -16,7 +16,6 @@ import msgspec
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED
-from tui_tasks.formats.dates import format_instant, in_zone, is_day, parse_instant
 from tui_tasks.formats.file_records import (
     ExportData,
     LogRecord,
@@ -25,7 +24,11 @@ from tui_tasks.formats.file_records import (
     TaskRecord,
     checked_fields,
     foreign_of,
+    format_instant,
+    in_zone,
+    is_day,
     no_step,
+    parse_instant,
     plain,
     plain_json,
     plain_name,

@@ -14,7 +14,6 @@ import msgspec
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.vocab import OPEN
-from tui_tasks.formats.dates import parse_instant
 from tui_tasks.formats.file_records import (
     LogRecord,
     ParsedFile,
@@ -22,6 +21,7 @@ from tui_tasks.formats.file_records import (
     TaskRecord,
     checked_fields,
     no_step,
+    parse_instant,
     valid_times,
 )
 from tui_tasks.formats.source_text import json_values

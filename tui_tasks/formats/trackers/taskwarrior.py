@@ -18,8 +18,8 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
-from tui_tasks.formats.dates import SECOND, in_zone, is_day, since_epoch, start_of_day, utc
 from tui_tasks.formats.file_records import (
+    SECOND,
     ExportData,
     LogRecord,
     ParsedFile,
@@ -27,9 +27,14 @@ from tui_tasks.formats.file_records import (
     TaskRecord,
     checked_fields,
     foreign_of,
+    in_zone,
+    is_day,
     no_step,
     plain,
     plain_name,
+    since_epoch,
+    start_of_day,
+    utc,
     valid_times,
 )
 from tui_tasks.formats.source_text import json_values
