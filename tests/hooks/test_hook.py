@@ -17,7 +17,7 @@ from tests.started import Started
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import PROGRAMS, hook_command
-from tui_tasks.hooks.payload_writing import MAX_PAYLOAD, payload_head
+from tui_tasks.hooks.hook_folder import MAX_PAYLOAD, payload_head
 from tui_tasks.runner import processes
 
 HOSTILE = {
@@ -195,7 +195,7 @@ def test_a_hook_imports_nothing_that_takes_long(tmp_path: Path) -> None:
         env=environment(tmp_path),
         check=True,
     )
-    ours = [f"tui_tasks.hooks.{name}" for name in ("hook_folder", "payload_writing", "hook_command", "agent_process")]
+    ours = [f"tui_tasks.hooks.{name}" for name in ("hook_folder", "hook_command", "agent_process")]
     assert set(done.stdout.decode().split()) <= {
         "errno",
         "tui_tasks",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.started import Started
-from tui_tasks.hooks import hooks_folder, payload_writing
+from tui_tasks.hooks import hook_folder, hooks_folder
 from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.spool import Spool
 
@@ -32,7 +32,7 @@ def test_a_payload_comes_out_as_it_went_in(tmp_path: Path) -> None:
 
 @given(words=st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
 def test_the_first_line_is_json_whatever_stands_in_it(words: dict[str, str | int | None]) -> None:
-    line = payload_writing.json_object(words)
+    line = hook_folder.json_object(words)
     assert b"\n" not in line
     replaced = json.loads(json.dumps(words, ensure_ascii=False).encode(errors="replace"))
     assert json.loads(line) == replaced
@@ -83,7 +83,7 @@ def test_names_stay_in_order_when_the_clock_goes_back(tmp_path: Path, monkeypatc
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
         put = []
         for now in (2_000_000_000, 1_000_000_000, 1_000_000_000, 3_000_000_000):
-            monkeypatch.setattr(payload_writing.time, "time_ns", lambda now=now: now)
+            monkeypatch.setattr(hook_folder.time, "time_ns", lambda now=now: now)
             put.append(spooled.put(HEAD, b"{}"))
         assert spooled.pending() == put
 
@@ -91,7 +91,7 @@ def test_names_stay_in_order_when_the_clock_goes_back(tmp_path: Path, monkeypatc
 def test_a_process_that_has_stopped_with_the_lock_holds_up_for_a_moment_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payload_writing, "LOCK_LIMIT", 0.02)
+    monkeypatch.setattr(hook_folder, "LOCK_LIMIT", 0.02)
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
         spooled.put(HEAD, b"{}")
         lock = tmp_path / "tasks.db-hooks" / "last-name"

@@ -11,8 +11,7 @@ An agent waits for it at each event: it may take at most half as long again as P
 import os
 
 from tui_tasks.hooks import PROGRAMS, agent_process, hooks_folder
-from tui_tasks.hooks.hook_folder import Folder
-from tui_tasks.hooks.payload_writing import MAX_PAYLOAD, Head, payload_head, put_payload
+from tui_tasks.hooks.hook_folder import MAX_PAYLOAD, Folder, Head, payload_head, put_payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ import os
 from types import TracebackType
 from typing import Any, Self
 
-from tui_tasks.hooks import hooks_folder, payload_writing
-from tui_tasks.hooks.hook_folder import Folder
-from tui_tasks.hooks.payload_writing import Head
+from tui_tasks.hooks import hook_folder, hooks_folder
+from tui_tasks.hooks.hook_folder import Folder, Head
 
 
 class Payload:
@@ -27,7 +26,7 @@ class Payload:
             `project` (or null), `size` of what came in bytes, `is_cut` (whether it was longer than `MAX_PAYLOAD`),
             `answer` (the name under which it waits to be answered, or null), `wait` (the seconds for which it does)
             and `ends_turn` (whether it ended the turn).
-        body: the payload's bytes, at most `payload_writing.MAX_PAYLOAD` of them.
+        body: the payload's bytes, at most `hook_folder.MAX_PAYLOAD` of them.
     """
 
     __slots__ = ("body", "head", "name")
@@ -49,7 +48,7 @@ class Spool:
         """
         self.folder = Folder(hooks_folder(database), make=make)
         try:
-            self._payloads = Folder(payload_writing.FOLDER, make=True, inside=self.folder)
+            self._payloads = Folder(hook_folder.FOLDER, make=True, inside=self.folder)
         except BaseException:
             self.folder.close()
             raise
@@ -68,12 +67,12 @@ class Spool:
         self.folder.close()
 
     def put(self, head: Head, body: bytes) -> str:
-        """Store a payload and return its name; see `payload_writing.put_payload`.
+        """Store a payload and return its name; see `hook_folder.put_payload`.
 
         Raises:
             OSError: it cannot be written.
         """
-        return payload_writing.put_payload(self.folder, head, body)
+        return hook_folder.put_payload(self.folder, head, body)
 
     def pending(self) -> list[str]:
         """Return the names of the unprocessed payloads, in order."""

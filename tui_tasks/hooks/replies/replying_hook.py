@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tui_tasks.hooks import agent_process, screen_presence
-from tui_tasks.hooks.hook_folder import Folder
-from tui_tasks.hooks.payload_writing import Head, put_payload
+from tui_tasks.hooks.hook_folder import Folder, Head, put_payload
 from tui_tasks.hooks.replies import answer_pipes, hook_output, message_folders
 
 # Seconds between checks whether a pause has ended.
