@@ -12,10 +12,10 @@ import pytest
 from tests.conftest import Clock
 from tests.hooks.test_records import Program
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import transcript_view
+from tui_tasks.hooks import session_records
 from tui_tasks.hooks.programs import opencode
 from tui_tasks.hooks.programs.fields import Item
-from tui_tasks.hooks.transcript_view import Source, Transcript
+from tui_tasks.hooks.session_records import Source, Transcript
 
 RECORDED = Path(__file__).parent / "recorded"
 SHELL = {"claude": "Bash", "codex": "exec_command", "gemini": "run_shell_command"}
@@ -139,5 +139,5 @@ def test_opencode_is_asked_for_it_in_an_empty_folder_and_what_fails_is_told(tmp_
 def test_the_record_of_a_session_is_the_file_that_its_program_names(store: Store, clock: Clock, tmp_path: Path):
     claude = Program(store, clock, "claude", tmp_path)
     claude.fires("SessionStart")
-    assert transcript_view.source(store.db, "claude-1") == Source("claude", str(claude.path))
-    assert isinstance(transcript_view.source(store.db, "robin"), str)
+    assert session_records.source(store.db, "claude-1") == Source("claude", str(claude.path))
+    assert isinstance(session_records.source(store.db, "robin"), str)

@@ -17,8 +17,8 @@ from tui_tasks.core.operations.tasks import AddTask, LogTask
 from tui_tasks.core.operations.work import CountWork, WorkReady
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import transcript_view
-from tui_tasks.hooks.transcript_view import Source
+from tui_tasks.hooks import session_records
+from tui_tasks.hooks.session_records import Source
 from tui_tasks.tui.asks import reading
 from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.agent_screens import TranscriptScreen
@@ -113,7 +113,7 @@ def test_a_comment_below_its_line(plan, make_app, tmp_path, draw, name):
 @pytest.mark.parametrize("name", [f"record-of-an-agent-{size}" for size in SIZES])
 def test_an_agents_own_record(plan, make_app, draw, monkeypatch, name):
     work = begun(plan, 10, "opencode", STARTED)
-    monkeypatch.setattr(transcript_view, "source", lambda db, agent: Source("claude", str(RECORDED)))
+    monkeypatch.setattr(session_records, "source", lambda db, agent: Source("claude", str(RECORDED)))
     app = make_app(plan.path)
 
     async def look(pilot):

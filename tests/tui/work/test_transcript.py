@@ -9,8 +9,8 @@ import pytest
 
 from tests.tui.driving import SIZES, said, settle, shown, until
 from tests.tui.work.test_work_screen import begun
-from tui_tasks.hooks import transcript_view
-from tui_tasks.hooks.transcript_view import Source
+from tui_tasks.hooks import session_records
+from tui_tasks.hooks.session_records import Source
 from tui_tasks.tui.work import agent_screens
 from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
 
@@ -22,7 +22,7 @@ def record(tmp_path, monkeypatch):
     """The record of the agent of #9, which can grow."""
     path = tmp_path / "record.jsonl"
     path.write_text(RECORDED.read_text())
-    monkeypatch.setattr(transcript_view, "source", lambda db, agent: Source("claude", str(path)))
+    monkeypatch.setattr(session_records, "source", lambda db, agent: Source("claude", str(path)))
     monkeypatch.setattr(agent_screens, "LOOK_SECONDS", 0.1)
     return path
 

@@ -187,10 +187,10 @@ class AgentActions(Controller):
         return agent is not None and agent.paused
 
     def _why_no_peek(self, agent: str, action: str) -> str | None:
-        from tui_tasks.hooks import transcript_view  # for those who look at an agent alone
+        from tui_tasks.hooks import session_records  # for those who look at an agent alone
 
         is_ours = work_queries.of_agent(self._context.db, agent) is not None
-        has_record = isinstance(transcript_view.source(self._context.db, agent), transcript_view.Source)
+        has_record = isinstance(session_records.source(self._context.db, agent), session_records.Source)
         if has_record or (is_ours and action == "agent_peek"):
             return None
         shown = agent_text.who(agent, 30)

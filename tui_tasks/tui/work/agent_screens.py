@@ -16,9 +16,9 @@ from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.hooks import transcript_view
+from tui_tasks.hooks import session_records
 from tui_tasks.hooks.programs.fields import Item
-from tui_tasks.hooks.transcript_view import Source, Transcript
+from tui_tasks.hooks.session_records import Source, Transcript
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
@@ -177,7 +177,7 @@ class TranscriptScreen(Overlay):
     def __init__(self, context: Context, agent: str) -> None:
         super().__init__(context)
         self.agent = agent
-        source = transcript_view.source(context.db, agent)
+        source = session_records.source(context.db, agent)
         self._problem = source if isinstance(source, str) else ""
         self._transcript = Transcript(source) if isinstance(source, Source) else None
         self._follows, self._is_reading = True, False
