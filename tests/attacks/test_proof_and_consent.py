@@ -23,7 +23,7 @@ from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
-from tui_tasks.runner.checks.run_inputs import RunInputs
+from tui_tasks.runner.checks.input_watch import RunInputs
 from tui_tasks.settings.live_settings import CheckSettings
 
 pytestmark = pytest.mark.linux

@@ -34,7 +34,7 @@ from tui_tasks.core.errors import (
 )
 from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.postgres import Report, companions, no_report
-from tui_tasks.postgres.applying_news import ENTRY_COLUMNS, apply_news, other_history
+from tui_tasks.postgres.companions import ENTRY_COLUMNS, apply_news, other_history
 from tui_tasks.postgres.replica_files import age_of, machine_in, note_contact, server_of
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import git, git_trees, processes, run_marks
 from tui_tasks.runner.checks.input_files import CannotCopy, InputHasher
-from tui_tasks.runner.checks.run_inputs import RunInputs
+from tui_tasks.runner.checks.input_watch import RunInputs
 from tui_tasks.runner.run_process import RunProcess
 from tui_tasks.runner.supervisor_launch import Assignment, folder
 

@@ -12,8 +12,7 @@ import pytest
 
 from tui_tasks.runner.checks.check_profiles import CheckProfile
 from tui_tasks.runner.checks.input_files import CannotCopy, InputHasher
-from tui_tasks.runner.checks.input_watch import _WatchedInputs
-from tui_tasks.runner.checks.run_inputs import RunInputs
+from tui_tasks.runner.checks.input_watch import RunInputs, _WatchedInputs
 
 FILES = (
     "a.py",
