@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from tui_tasks.channel.request_reader import PendingRequest
-from tui_tasks.core.agent_snapshots import HumanMessage
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.transaction import Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import CursorExpired, StorageFailed
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.core.store import Store
+
+if TYPE_CHECKING:
+    from tui_tasks.core.agent_snapshots import HumanMessage
 
 _encode = msgspec.json.Encoder().encode
 

@@ -6,18 +6,19 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tui_tasks.core import schema
-from tui_tasks.core.commit import unfinished_changes
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.transaction import HalfWritten, Reading, Transaction
-from tui_tasks.core.commit.unfinished_changes import UnfinishedChange
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Refusal, RoleRefused, StorageFailed
 from tui_tasks.core.operations import Operation, Undo
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.unfinished_changes import UnfinishedChange
 
 _log = logging.getLogger(__name__)
 
@@ -156,7 +157,7 @@ class Store:
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        if unfinished_changes.recorded(self.db):
+        if self._has_unfinished_changes():
             self.look_again()
             self.undo_interrupted_changes(now)
 
@@ -170,6 +171,11 @@ class Store:
             return
         with self.db.transaction(write=False):
             self._state_cache = current_cache(self.db, self._state_cache)
+            if not self._has_unfinished_changes():
+                self._state_cache.may_be_unfinished = False
+                return
+            from tui_tasks.core.commit import unfinished_changes
+
             interrupted = [
                 each
                 for each in unfinished_changes.recorded(self.db)
@@ -188,7 +194,12 @@ class Store:
                 lock.release()
         self._state_cache.may_be_unfinished = bool(interrupted)
 
+    def _has_unfinished_changes(self) -> bool:
+        return bool(self.db.scalar("SELECT EXISTS (SELECT 1 FROM unfinished_change)"))
+
     def _undo_interrupted_change(self, interrupted: UnfinishedChange, now: int) -> None:
+        from tui_tasks.core.commit import unfinished_changes
+
         _log.warning("change %s of %s was interrupted: it is undone", interrupted.change, interrupted.actor)
         undo_transaction: Transaction | None = None
         try:

@@ -18,7 +18,6 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import EnsureList
-from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList, full_task
 from tui_tasks.dialects.requests.arguments import Arguments
@@ -143,14 +142,14 @@ class Call(msgspec.Struct):
         """Return a task as JSON with every field (docs: protocol, section 7)."""
         home = self._list_of(task)
         if self.reading is None:
-            from tui_tasks.core.read import work_queries  # for a request that has waited
+            from tui_tasks.core.read import check_queries, work_queries  # for a request that has waited
 
-            known, works = check_queries.definitions(self.db), work_queries.json_of_task(self.db, task.uid)
+            works = work_queries.json_of_task(self.db, task.uid)
+            checks = check_queries.of_task(self.db, task, home, check_queries.definitions(self.db))
         else:
             cache = self.reading.state_cache
-            known, works = cache.check_definitions, cache.works_of(task.uid)
-        checks = [check.to_json() for check in check_queries.of_task(self.db, task, home, known)]
-        return full_task(task, home.handle, checks, works)
+            works, checks = cache.works_of(task.uid), cache.checks_of(task, home)
+        return full_task(task, home.handle, [check.to_json() for check in checks], works)
 
     def _list_of(self, task: Task) -> TaskList:
         if self.reading is None:

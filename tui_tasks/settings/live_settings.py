@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy
-from tui_tasks.runner.checks.check_profiles import CheckProfiles
 from tui_tasks.settings import paths
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_tasks.core.rules.agents.standing_answers import AnswerRule
+    from tui_tasks.runner.checks.check_profiles import CheckProfiles
     from tui_tasks.runner.runner_settings import Runners
     from tui_tasks.settings.config import Config
 
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 def source_of(file: str | Path) -> str:
     """Return the path by which a settings file is recorded with a database."""
     return os.path.abspath(file)
+
+
+def _checks_of(source: str, *, is_known: bool = True) -> CheckProfiles:
+    """Return the checks of a file without any."""
+    from tui_tasks.runner.checks.check_profiles import CheckProfiles  # a short command has none
+
+    return CheckProfiles(source, is_known=is_known)
 
 
 class CheckSettings:
@@ -36,7 +43,7 @@ class CheckSettings:
         self._find = find
         self._file: str | None = None
         self._stamp: object = ()
-        self._known = CheckProfiles("", is_known=False)
+        self._known = _checks_of("", is_known=False)
 
     def __call__(self) -> CheckProfiles:
         """Return the checks. A file that cannot be read, or is not TOML, leaves the last ones in force."""
@@ -53,7 +60,7 @@ class CheckSettings:
             return self._known
         if stamp != self._stamp:
             self._stamp = stamp
-            self._known = self._read(file) if stamp is not None else CheckProfiles(file)
+            self._known = self._read(file) if stamp is not None else _checks_of(file)
         return self._known
 
     def _read(self, file: str) -> CheckProfiles:
@@ -67,7 +74,7 @@ class CheckSettings:
 
         settings, problems = config.load(Path(file))
         if problems and not settings.check:
-            return CheckProfiles(file, self._known.profiles, is_known=False)
+            return msgspec.structs.replace(self._known, source=file, unreadable=frozenset(), is_known=False)
         try:
             filters = work_settings.read(settings.work).filters
         except msgspec.ValidationError:

@@ -136,9 +136,20 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     )
     if stays and is_replica(store.path):
         store.db.follow()
-    if not identity.read_only:
+    if not identity.read_only and (stays or _may_have_checks(store.db)):
         session.checks = check_keeper(is_in_run=identity.inside_run)
     return session
+
+
+def _may_have_checks(db: Database) -> bool:
+    """Return whether a database has checks, or there is a settings file, which may have some."""
+    from tui_tasks.core.errors import DatabaseRefused
+    from tui_tasks.settings.paths import configuration_path
+
+    with contextlib.suppress(DatabaseRefused):
+        if os.path.exists(configuration_path()):
+            return True
+    return bool(db.scalar("SELECT EXISTS (SELECT 1 FROM check_definition)"))
 
 
 def check_keeper(*, is_in_run: bool) -> CheckKeeper:

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks.core.agent_snapshots import Agent, Check, CheckDefinition, HumanMessage
 from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.recorded_settings import RecordedSettings, recorded
 from tui_tasks.core.rules.tasks.held_rules import reviewed_lists
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
     from tui_tasks.core.agent_names import Lookalikes
+    from tui_tasks.core.agent_snapshots import Agent, Check, CheckDefinition, HumanMessage
+    from tui_tasks.core.rules.recorded_settings import RecordedSettings
 
 # The fields that determine a task's place.
 _PLACE: Final = frozenset({"list_id", "rank", "deleted"})
@@ -128,13 +127,20 @@ class StateCache:
     def check_definitions(self) -> tuple[CheckDefinition, ...]:
         """The defined checks."""
         if self._definitions is None:
-            self._definitions = check_queries.definitions(self._db)
+            if self._has_any("check_definition"):
+                from tui_tasks.core.read import check_queries
+
+                self._definitions = check_queries.definitions(self._db)
+            else:
+                self._definitions = ()
         return self._definitions
 
     @property
     def recorded_settings(self) -> RecordedSettings | None:
         """The settings file recorded with the database, and its policy for review."""
         if self._recorded is None:
+            from tui_tasks.core.rules.recorded_settings import recorded  # for what the settings decide alone
+
             self._recorded = (recorded(self._db),)
         return self._recorded[0]
 
@@ -149,6 +155,8 @@ class StateCache:
         """Return the checks of a task in the list `home`, with their states."""
         if not (known := self.check_definitions) and not task.checks:
             return []
+        from tui_tasks.core.read import check_queries  # for tasks with checks alone
+
         return check_queries.of_task(self._db, task, home, known)
 
     @property
@@ -215,6 +223,7 @@ class StateCache:
             self._next_lapse = None
         elif entity == "check_definition":
             self._definitions = None
+            self._has_rows["check_definition"] = True
         elif entity == "settings":
             self._recorded = None
         elif entity == "work":

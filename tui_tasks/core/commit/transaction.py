@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -14,7 +14,6 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.row_writes import TOUCHING, add_task, apply, touch
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
-from tui_tasks.core.commit.unfinished_changes import StepRecord
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.operations import Operation
@@ -22,6 +21,9 @@ from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.snapshots import Task, TaskList, full_task
 from tui_tasks.core.vocab import RESERVED_AGENTS, SHELL, SYSTEM
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.unfinished_changes import StepRecord
 
 _encode = msgspec.json.Encoder().encode
 
@@ -204,6 +206,8 @@ class Transaction(Reading):
         if not self.in_steps or time.monotonic() - self._locked_since < STEP_SECONDS:
             return
         if self._parts:
+            from tui_tasks.core.commit.unfinished_changes import StepRecord  # few changes take so long
+
             self._record = self._record or StepRecord(self.db)
             self._record.record(self._parts)
             self.is_partly_done = True
