@@ -74,9 +74,9 @@ def filter_of(text: str, now: int, db: Database) -> ListFilter:
 
 
 def _changed(db: Database) -> list[str]:
-    from tui_tasks.core.read import unseen_changes  # few filters ask for it
+    from tui_tasks.core.read import overview  # few filters ask for it
 
-    return unseen_changes.since_looked(db)
+    return overview.since_looked(db)
 
 
 def _needing(db: Database, now: int) -> list[str]:

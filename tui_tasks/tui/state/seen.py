@@ -13,8 +13,7 @@ import msgspec
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.overview import Change
-from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
+from tui_tasks.core.read.overview import MAX_NEW, Change, UnseenChanges
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.tui.state.database_link import StateChanges
@@ -117,7 +116,7 @@ class Seen:
         return [uid for uid, number in self.new.items() if number in self._lists()]
 
     def change_counts(self) -> Counter[str]:
-        """Return how many of these tasks have each of the words of `unseen_changes`."""
+        """Return how many of these tasks have each of the words of `overview.UnseenChanges`."""
         found: Counter[str] = Counter()
         for (number, word), tasks in self._unseen.counts.items():
             if number in self._lists():

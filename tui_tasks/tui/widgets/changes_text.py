@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read import job_lines
+from tui_tasks.core.read.overview import MAX_NEW, WORDS
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import MAX_NEW, WORDS
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.widgets.agent_line import WHO

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tui_tasks.core.read.overview import MAX_NEW
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
