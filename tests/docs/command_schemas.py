@@ -10,7 +10,7 @@ from tui_tasks.cli.streams import SCHEMA_VERSION
 from tui_tasks.core.agent_snapshots import WORK_COUNTS
 from tui_tasks.core.read.digest_entries import PARTS
 from tui_tasks.core.vocab import STATUSES, WORK_STATES
-from tui_tasks.dialects import agents_json
+from tui_tasks.dialects import control_agents
 from tui_tasks.state.open_state import TaskObject
 
 _TEXT: Final = {"type": "string"}
@@ -82,7 +82,7 @@ _ASK: Final = _object(
 _JOB: Final = _object(uuid=_TEXT, name=_TEXT, type=_TEXT, state=_TEXT, prompt=_TEXT, timezone=_TEXT)
 _RUN: Final = _object(run_id=_TEXT, uuid=_TEXT, trigger=_TEXT, decision=_TEXT, outcome=_TEXT_OR_NULL)
 _ENTRY: Final = _object(at=_TEXT, agent=_TEXT, message=_TEXT)
-_AGENT: Final = _object(**{key: {} for key in agents_json.KEYS})
+_AGENT: Final = _object(**{key: {} for key in control_agents.KEYS})
 _NUMBER_OR_NULL: Final = {"type": ["integer", "null"]}
 _WORK: Final = _object(
     task=_TEXT,

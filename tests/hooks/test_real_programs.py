@@ -26,7 +26,7 @@ from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.dialects.agents_json import agents
+from tui_tasks.dialects.control_agents import agents_page
 from tui_tasks.hooks import hook_settings
 
 QUIET = (
@@ -181,7 +181,7 @@ def test_what_claude_code_does_over_mcp_is_done_by_its_session(claude_code: Path
     with scripted(turns) as model, screen(db) as human, running(claude_code, tmp_path / "home", model, db) as process:
         assert process.communicate(timeout=DEADLINE)[0].strip() == b"Done."
         human.look()
-        found = agents(human.store.db, clock.now(), everyone=True)
+        found = agents_page(human.store.db, clock.now(), everyone=True)
         assert [(one["agent"], one["state"]) for one in found] == [("claude-1", "gone")]
         lists = task_queries.lists(human.store.db)
         assert "x" in {task.name for home in lists for task in task_queries.tasks(human.store.db, home.id)}

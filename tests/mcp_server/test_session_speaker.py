@@ -27,7 +27,7 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.dialects.agents_json import agents
+from tui_tasks.dialects.control_agents import agents_page
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.tool_table import TABLE
@@ -138,7 +138,7 @@ def test_what_is_done_over_mcp_is_done_by_the_session_from_when_it_is_known(
     assert server.name == "claude-1"
     assert server.ok("control:hello")["agent"] == "claude-1"
     assert connections.connected_agents(store.db) == ["claude-1"]
-    found = agents(store.db, clock.now, everyone=True)
+    found = agents_page(store.db, clock.now, everyone=True)
     assert [(one["agent"], one["state"]) for one in found] == [("claude", "gone"), ("claude-1", "idle")]
     server.agent_session.session.leave()
     assert connections.connected_agents(store.db) == []
@@ -150,7 +150,7 @@ def test_a_session_that_is_known_before_anything_is_done_is_the_only_agent(
     program.play(payload("UserPromptSubmit", prompt="go"))
     server.ok("control:claim")
     server.ok("tasklist:add_task", name="x")
-    (one,) = agents(store.db, clock.now, everyone=True)
+    (one,) = agents_page(store.db, clock.now, everyone=True)
     assert (one["agent"], one["program"], one["state"]) == ("claude-1", "claude", "working")
 
 

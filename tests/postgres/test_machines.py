@@ -21,7 +21,7 @@ from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects import agents_json
+from tui_tasks.dialects import control_agents
 from tui_tasks.hooks import ended_processes, hooks_folder, intake, screen_presence
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.postgres import moving, no_report
@@ -263,7 +263,7 @@ def test_the_json_of_agents_names_the_machine_of_each(store_on):
     leave(here, START)
     Presence(there, stays=True).record_speakers({"codex"}, clock.now())
     state_of(there)
-    found = {one["agent"]: one["machine"] for one in agents_json.agents(there.db, clock.now(), everyone=True)}
+    found = {one["agent"]: one["machine"] for one in control_agents.agents_page(there.db, clock.now(), everyone=True)}
     assert found == {"claude-1": here.db.machine, "codex": there.db.machine}
 
 

@@ -20,7 +20,7 @@ from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import iso
-from tui_tasks.dialects.control_claims import CLAIMS
+from tui_tasks.dialects.control_agents import CLAIMS
 from tui_tasks.dialects.control_tasks import MAX_PAGE, TASKS
 from tui_tasks.dialects.events import page
 from tui_tasks.dialects.requests import confinement

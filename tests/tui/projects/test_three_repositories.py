@@ -20,7 +20,7 @@ from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.dialects import agents_json
+from tui_tasks.dialects import control_agents
 from tui_tasks.hooks import intake
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.app.task_app import TaskApp
@@ -112,7 +112,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 def listed(store: Store) -> set[str]:
-    return {str(one["agent"]) for one in agents_json.agents(store.db, clock.now(), everyone=True)}
+    return {str(one["agent"]) for one in control_agents.agents_page(store.db, clock.now(), everyone=True)}
 
 
 async def test_nobody_writes_into_anothers_list_and_one_screen_shows_all_six(

@@ -22,7 +22,7 @@ from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.pages.change_summaries import Summary
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects import agents_json
+from tui_tasks.dialects import control_agents
 from tui_tasks.text import times
 from tui_tasks.text.safe import safe_ends, safe_line
 
@@ -52,7 +52,7 @@ def run(name: str, options: argparse.Namespace) -> int:
             ended_processes.note_stopped(store, clock.now())
             records = RecordWatch(store, lambda: intake.process_payloads(store, clock.now()), intake.human_settings)
             records.look(clock.now(), at_once=True)
-        agents = agents_json.agents(store.db, clock.now(), everyone=options.all)
+        agents = control_agents.agents_page(store.db, clock.now(), everyone=options.all)
         states = _states(store) if not options.json else {}
     if options.json:
         print_json(agents, indent=2)
@@ -125,7 +125,7 @@ def _state_of(store: Store, name: str) -> dict[str, Any]:
     if not store.read_only:
         ended_processes.end_departed(store, clock.now())
         ended_processes.note_stopped(store, clock.now())
-    for agent in agents_json.agents(store.db, clock.now(), everyone=True):
+    for agent in control_agents.agents_page(store.db, clock.now(), everyone=True):
         if agent["agent"] == name:
             return agent
     raise NotFound("agent", f"{name}; `tui-tasks agents --all` lists them")
