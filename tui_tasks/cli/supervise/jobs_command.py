@@ -18,7 +18,7 @@ from tui_tasks.cli.tasks.lookup import in_quotes
 from tui_tasks.cli.tasks.task_changes import request
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.job_snapshots import Job
-from tui_tasks.core.operations.jobs import StopRun
+from tui_tasks.core.operations.jobs import CreateJob, StopRun
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.job_lines import RunLine
 from tui_tasks.core.schedule import policy
@@ -26,9 +26,11 @@ from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
+from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.dialects.requests import job_syntax
-from tui_tasks.dialects.scheduler import job_json, run_json
-from tui_tasks.dialects.shell_jobs import TOOLS
+from tui_tasks.dialects.requests.arguments import Arguments, Name, Text
+from tui_tasks.dialects.scheduler import Schedule, Type, job_json, run_json
+from tui_tasks.dialects.tool_table import Call
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.text.times import moment
 from tui_tasks.tui.schedule import job_text
@@ -336,3 +338,34 @@ _ACTIONS: Final = {
         "delete a job, and end its run", words(job=_JOB), _request_action("deleted", "scheduler:delete_task")
     ),
 }
+
+
+class _Create(Arguments, kw_only=True):
+    name: Name
+    prompt: Text
+    system_prompt: Text
+    timezone: Text
+    dedicated_context: bool
+    kind: Type
+    schedule: Schedule | None = None
+    plan: list[Text] | None = None
+    settings: dict[str, Any] = {}
+
+
+@TOOLS.tool("shell:create_job", _Create, writes=True)
+def create_job(call: Call, given: _Create) -> dict[str, Any]:
+    """Create a job."""
+    job = call.run(
+        CreateJob(
+            given.name,
+            given.kind,
+            given.system_prompt,
+            given.prompt,
+            given.timezone,
+            schedule=None if given.schedule is None else given.schedule.fields(),
+            plan=None if given.plan is None else tuple(given.plan),
+            dedicated_context=given.dedicated_context,
+            settings=given.settings,
+        )
+    )
+    return job_json(job)
