@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import START
-from tui_tasks.channel.request_fields import agent_name
+from tui_tasks.channel.request_reader import agent_name
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.errors import InvalidRequest, ReservedName
 from tui_tasks.core.operations.tasks import EnsureList

@@ -20,7 +20,7 @@ from tests.dialects.requests.test_strict_json import REFUSED, TAKEN
 from tests.soak.budget import Budget
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, serve
-from tui_tasks.channel.request_fields import TOOL_KEYS
+from tui_tasks.channel.request_reader import TOOL_KEYS
 from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.tool_table import TABLE

@@ -6,7 +6,7 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from tui_tasks.channel import replies, request_fields
+from tui_tasks.channel import replies, request_reader
 from tui_tasks.channel.request_reader import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
 from tui_tasks.channel.waits import Waiting
 from tui_tasks.core import vocab
@@ -29,7 +29,7 @@ from tui_tasks.dialects.tool_table import Call, Tool, Wait
 
 if TYPE_CHECKING:
     from tui_tasks.channel.presence import Presence
-    from tui_tasks.channel.request_fields import Request
+    from tui_tasks.channel.request_reader import Request
     from tui_tasks.channel.subscription import Subscription
     from tui_tasks.dialects.tool_table import Channel
 
@@ -153,7 +153,7 @@ class RequestExecutor:
         """
         agent = pending.agent
         if agent not in vocab.RESERVED_AGENTS:
-            request_fields.refuse_alike(reading.state_cache, agent)
+            request_reader.refuse_alike(reading.state_cache, agent)
         self.speakers.add(agent)
         if not tool.while_paused and (known := reading.state_cache.agent(agent)) is not None and known.paused:
             raise Paused(known.message, agent=agent)

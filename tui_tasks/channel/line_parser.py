@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from tui_tasks.channel.request_fields import RefusedValue
+from tui_tasks.channel.request_reader import RefusedValue
 from tui_tasks.core.errors import ParseError, TooLarge
 from tui_tasks.dialects.requests import strict_json
 

@@ -176,14 +176,14 @@ def check_speaker(options: argparse.Namespace) -> None:
     """
     if options.agent is None and options.list is None:
         return
-    from tui_tasks.channel import request_fields
+    from tui_tasks.channel import request_reader
     from tui_tasks.core.errors import ReservedName
 
     tool = getattr(options, "tool", None) or ""
-    request_fields.name("--list", options.list)
-    request_fields.name("--agent", options.agent)
+    request_reader.name("--list", options.list)
+    request_reader.name("--agent", options.agent)
     try:
-        request_fields.agent_name(options.agent, tool)
+        request_reader.agent_name(options.agent, tool)
     except ReservedName as refused:
         if not options.read_only:
             _record_refusal(options, tool, refused)

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NotRequired, TypedDict, cast
 
 import msgspec
 
-from tui_tasks.channel import request_fields
+from tui_tasks.channel import request_reader
 from tui_tasks.channel.session import Session, ask
 from tui_tasks.client.requests import ToolError, result
 from tui_tasks.client.tools import Tools
@@ -74,9 +74,9 @@ def _identity(agent: str, list: str | None, of_project: str | None, *, read_only
     Raises:
         InvalidRequest: a name is invalid or reserved.
     """
-    request_fields.name("agent", agent)
-    request_fields.agent_name(agent)
-    request_fields.name("list", list)
+    request_reader.name("agent", agent)
+    request_reader.agent_name(agent)
+    request_reader.name("list", list)
     return Identity(agent, list, read_only, project=project.of_process(of_project))
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import Clock, Talk
 from tui_tasks.channel.line_parser import LineParser
 from tui_tasks.channel.loop import CHUNK, OutputQueue
-from tui_tasks.channel.request_fields import RefusedValue
+from tui_tasks.channel.request_reader import RefusedValue
 from tui_tasks.core.errors import ParseError, TooLarge
 from tui_tasks.core.store import Store
 
