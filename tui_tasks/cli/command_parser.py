@@ -12,8 +12,9 @@ from tui_tasks.cli.command_table import COMMANDS, DAILY, EXAMPLES, SCREEN, Comma
 from tui_tasks.cli.options import declare_options
 
 _EPILOG = (
-    "All commands: tui-tasks help commands. One command: tui-tasks COMMAND --help. Its options may also precede it. "
-    "JSON lines on standard input are an agent's control channel; the screen stays on the terminal.\n\n"
+    "Without a command: the screen. `tui-tasks help first-day` is a guide of 15 minutes, `tui-tasks help commands` "
+    "lists all commands, `tui-tasks COMMAND --help` shows one. Options may stand before a command, too. "
+    "JSON lines on standard input come from an agent; the screen stays on the terminal.\n\n"
     "Exit status: 0 done, 1 refused, 2 wrong usage, 130 interrupted."
 )
 

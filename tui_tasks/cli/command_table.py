@@ -117,7 +117,7 @@ COMMANDS: Final[dict[str, Command]] = {
     command.name: command
     for command in (
         _verb("add", "add a task"),
-        _verb("ls", "list tasks: at a terminal the open ones, with --all also finished ones", f"{_READS} ascii"),
+        _verb("ls", "list open tasks; with --all or in a pipe, all", f"{_READS} ascii"),
         _verb("show", "show a task and its log", _READS),
         _verb("next", "show the next task to start"),
         _verb("start", "set a task in progress"),
@@ -178,7 +178,7 @@ COMMANDS: Final[dict[str, Command]] = {
         ),
         Command(
             "demo",
-            "try it, with a temporary database and a scripted agent",
+            "the screen with a scripted agent at work, to try it",
             "supervise.screen_commands",
             "ascii",
             is_screen=True,
@@ -237,7 +237,7 @@ HEADINGS: Final = {
 }
 """The titles of the groups of commands, by the first command of each."""
 
-DAILY: Final = ("add", "ls", "show", "done", "undo", "asks", "agents", "digest", "setup", "init")
+DAILY: Final = ("add", "ls", "show", "done", "undo", "asks", "agents", "work", "digest", "demo", "setup", "init")
 """The commands that `tui-tasks --help` lists. `tui-tasks help commands` lists all."""
 
 EXAMPLES: Final = {

@@ -83,10 +83,16 @@ def _score(topic: str, text: str) -> float:
     """Return how much a page is about a text: most by its name, then headings, first sentence, and mentions."""
     whole = page(topic).lower()
     headings = "\n".join(re.findall(r"^#+ (.*)", whole, re.MULTILINE))
-    mentions = min(whole.count(text), 20)
+    word = re.compile(rf"\b{re.escape(text)}s?\b")
+    mentions = min(len(word.findall(whole)), 20)
     # The reference mentions everything.
     weight = 0.5 if topic in GROUPS["reference"] else 1
-    return 100 * (text in topic) + 50 * (text in headings) + 25 * (text in _about(whole)) + weight * mentions
+    return (
+        100 * (text in topic)
+        + 50 * bool(word.search(headings))
+        + 25 * bool(word.search(_about(whole)))
+        + weight * mentions
+    )
 
 
 def _nearest(words: list[str]) -> list[str]:

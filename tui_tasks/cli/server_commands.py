@@ -201,7 +201,7 @@ def _declare_token(command: argparse.ArgumentParser) -> None:
         "Let agents on other machines use this database, over `tui-tasks mcp --http`. A token is for one agent, whose "
         "name it fixes; with --read-only it writes nothing. It is printed once, and kept as a hash."
     )
-    command.add_argument("action", choices=("add", "list", "revoke"))
+    command.add_argument("action", metavar="ACTION", choices=("add", "list", "revoke"), help="add, list or revoke")
     command.add_argument("name", metavar="NAME", nargs="?", help="the agent's name, for add and revoke")
 
 

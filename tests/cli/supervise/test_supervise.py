@@ -103,7 +103,7 @@ def test_lists_are_told_and_changed_by_the_human(run: Run, database: Path) -> No
     assert printed_json(run, "lists unarchive 'sprint 2'")["archived"] is False
     assert run("lists rm 'sprint 2'")[0] == 0
     assert [home["counts"]["pending"] for home in printed_json(run, "lists --all")["lists"]] == [0, 0, 0, 1]
-    assert run("lists rm nowhere") == (1, "tui-tasks: no list nowhere\n")
+    assert run("lists rm nowhere") == (1, "tui-tasks: no list nowhere: `tui-tasks lists` lists them\n")
 
 
 # Questions
@@ -470,7 +470,7 @@ def test_a_question_is_not_named_by_so_few_letters_that_another_could_come_to_ha
 def test_a_task_that_an_agent_has_claimed_is_given_back(run: Run, database: Path) -> None:
     with Store(str(database)) as store:
         store.commit(ClaimNext("bob", 10**15), actor="bob", now=START)
-    assert "bob has claimed" in run("done 1")[1]
+    assert run("done 1")[1].endswith('bob has claimed task #1 "Ship it": `tui-tasks release 1` takes it back\n')
     back = printed_json(run, "release 1")
     assert (back["status"], back["agent"]) == ("pending", None)
     assert run("done 1")[0] == 0

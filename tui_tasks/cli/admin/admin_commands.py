@@ -218,7 +218,7 @@ def _declare_admin(command: argparse.ArgumentParser) -> None:
         "and nothing that only a human may write. Without a role, one of each is printed. Pass the output to psql, as "
         "the owner of the database."
     )
-    command.add_argument("action", choices=["roles"], help="what to print")
+    command.add_argument("action", metavar="ACTION", choices=["roles"], help="what to print: roles")
     for kind, what in (("monitor", "a role that reads"), ("human", "a role that writes everything")):
         command.add_argument(f"--{kind}", metavar="ROLE", action="append", default=[], help=f"{what}; may be repeated")
     command.add_argument(

@@ -184,7 +184,12 @@ def os_errors_printed(command: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        print(f"tui-tasks {command}: {safe_line(as_utf8(str(error)))}", file=sys.stderr)
+        print(f"tui-tasks {command}: {safe_line(os_error_text(error))}", file=sys.stderr)
+
+
+def os_error_text(error: OSError) -> str:
+    """Return what the system refuses, in its words: `No such file or directory: 'tasks.md'`."""
+    return as_utf8(str(error)).removeprefix(f"[Errno {error.errno}] ")
 
 
 class _ComposedExport(NamedTuple):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks import clock, regular_files
-from tui_tasks.cli.admin.import_export import MAX_BYTES, decoded_lines, os_errors_printed
+from tui_tasks.cli.admin.import_export import MAX_BYTES, decoded_lines, os_error_text, os_errors_printed
 from tui_tasks.cli.options import REFUSED, identity_of, open_store, require_database
 from tui_tasks.cli.tasks.lookup import find_list
 from tui_tasks.core.engine import file_writes
@@ -33,6 +33,9 @@ from tui_tasks.text.safe import safe_line
 
 _SYNC_INTERVAL_S: Final = 0.5
 """Seconds between two writes by `sync-file`."""
+
+
+_WAITS: Final = ": waiting for the folder"
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
@@ -70,7 +73,7 @@ def _sync(options: argparse.Namespace) -> int:
                 if options.once:
                     break
             elif options.once:
-                raise InvalidArgument("file", content)
+                raise InvalidArgument("file", content.removesuffix(_WAITS))
             elif content != reason:
                 reason = content
                 print(f"tui-tasks sync-file: {safe_line(content)}", file=sys.stderr)
@@ -102,7 +105,7 @@ def follow(
                     seen = _write(store, path, rows, present)
                     replaces = False
                 except FileNotFoundError as error:
-                    reason = f"{as_utf8(str(error))}: waiting for the folder"
+                    reason = f"{os_error_text(error)}{_WAITS}"
             if reason is not None:
                 yield reason
                 continue

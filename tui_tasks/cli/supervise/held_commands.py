@@ -34,7 +34,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
             "--version", metavar="V", type=int, help="accept this version (`tui-tasks show` has it), without asking"
         )
     if name == "decline":
-        command.add_argument("reason", metavar="REASON", nargs="*", help="why not; its agents read it")
+        command.add_argument("reason", metavar="REASON", nargs="*", default=[], help="why not; its agents read it")
     if name == "join":
         command.add_argument("into", metavar="OTHER", help="the other task, whose log gets its text")
     command.add_argument("--json", action="store_true", help="print JSON")

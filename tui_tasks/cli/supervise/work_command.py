@@ -267,7 +267,7 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _declare_clean(command: argparse.ArgumentParser) -> None:
-    command.add_argument("tasks", metavar="TASK", nargs="*", help=f"{TASK_REFERENCE}; left out: all")
+    command.add_argument("tasks", metavar="TASK", nargs="*", default=[], help=f"{TASK_REFERENCE}; left out: all")
 
 
 def _clean(options: argparse.Namespace) -> None:

@@ -34,7 +34,11 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.set_defaults(speaks_as=SHELL)
     command.add_argument(
-        "words", metavar="WORD", nargs="*", help="TASK [NAME], give TASK NAME, take TASK NAME, or default TASK"
+        "words",
+        metavar="WORD",
+        nargs="*",
+        default=[],
+        help="TASK [NAME], give TASK NAME, take TASK NAME, or default TASK",
     )
     command.add_argument("--no-wait", action="store_true", help="start the run without waiting for its end")
     command.add_argument("--json", action="store_true", help="print JSON")

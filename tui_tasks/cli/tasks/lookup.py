@@ -41,6 +41,9 @@ def find_task(session: Session, reference: str) -> Task:
     return tasks[0]
 
 
+_LISTED: Final = ": `tui-tasks lists` lists them"
+
+
 def find_list(db: Database, name: str) -> TaskList:
     """Return the list of a name, the plan of an id, or else the only plan of a title.
 
@@ -50,7 +53,7 @@ def find_list(db: Database, name: str) -> TaskList:
     """
     home = _list_or_none(db, name)
     if home is None:
-        raise NotFound("list", name)
+        raise NotFound("list", name, _LISTED)
     return home
 
 
@@ -180,7 +183,8 @@ def check_both(options: argparse.Namespace, db: Database) -> None:
     check_project(options, db)
     missing = _missing_list(db, options, "list")
     if missing is not None:
-        raise NotFound(*missing)
+        kind, wrong, near = missing
+        raise NotFound(kind, wrong, near or _LISTED)
 
 
 def _missing_list(db: Database, options: argparse.Namespace, option: str) -> tuple[str, str, str] | None:

@@ -36,8 +36,14 @@ def request(session: Session, tool: str, **arguments: Any) -> Any:
     if not reply["ok"]:
         if session.identity.read_only:
             raise Refused("--read-only: nothing was changed")
-        raise Refused(reply["error"]["message"])
+        raise Refused(reply["error"]["message"] + _next_step(session, reply["error"].get("data") or {}))
     return reply["result"]
+
+
+def _next_step(session: Session, data: dict[str, Any]) -> str:
+    """Return what to do about a task that another agent has claimed."""
+    task = task_queries.any_task(session.store.db, data.get("id", "")) if "claimed_by" in data else None
+    return f": `tui-tasks release {task.number}` takes it back" if task is not None else ""
 
 
 def _print_task(session: Session, word: str, task: dict[str, Any], *, as_json: bool) -> None:

@@ -116,7 +116,7 @@ def _declare_task_and_reason(command: argparse.ArgumentParser) -> None:
 
 
 def _declare_reason(command: argparse.ArgumentParser) -> None:
-    command.add_argument("reason", metavar="REASON", nargs="*", help="why; it is logged")
+    command.add_argument("reason", metavar="REASON", nargs="*", default=[], help="why; it is logged")
 
 
 def _declare_add(command: argparse.ArgumentParser) -> None:
@@ -132,7 +132,7 @@ _CLEARABLE: Final = ("description", "tags", "agent", "after")
 
 def _declare_edit(command: argparse.ArgumentParser) -> None:
     _declare_task(command)
-    command.add_argument("words", metavar="TITLE", nargs="*", help=f"a new title, {_QUICK_ADD}")
+    command.add_argument("words", metavar="TITLE", nargs="*", default=[], help=f"a new title, {_QUICK_ADD}")
     command.add_argument("--description", metavar="TEXT", help="a new description")
     command.add_argument("--untag", metavar="TAG", action="append", default=[], help="remove a tag; may be repeated")
     command.add_argument(
@@ -148,7 +148,7 @@ def _declare_edit(command: argparse.ArgumentParser) -> None:
 
 
 def _declare_ls(command: argparse.ArgumentParser) -> None:
-    command.add_argument("filter", metavar="WORD", nargs="*", help=_FILTER)
+    command.add_argument("filter", metavar="WORD", nargs="*", default=[], help=_FILTER)
     command.add_argument("--status", action="append", choices=STATUSES, default=[], help="only these; may be repeated")
     finished = "also finished tasks at a terminal; a filter, --status, --json and a pipe list them anyway"
     command.add_argument("--all", action="store_true", help=finished)
