@@ -101,7 +101,7 @@ async def test_the_line_below_the_title_counts_the_rows_of_the_digest(
         }  # fmt: skip
         assert not re.search("[?✗·✓]", lines(pilot.app)[0])
         counts = counts_line(pilot.app) if size[0] >= 60 else lines(pilot.app)[1]
-        assert re.match(r" \? 2 need you +✗ 1 failed +▲ 0 stuck", counts)
+        assert re.match(r" \? 2 questions +✗ 1 failed +▲ 0 stuck", counts)
         assert ("· 3 not proven   ✓ 1 proven" in counts) is (size[0] >= 60)
 
 
@@ -211,7 +211,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         (row,) = (line for line in lines(pilot.app)[1:] if "Server status" in line)
         assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "1h"
         assert "failed at 19:15 (no answer), ok since 19:30" in row
-        assert counts_line(pilot.app).startswith(" ? 2 need you   ✗ 2 failed   ▲ 0 stuck   ◷ 1 late   ✓ 1 ok again ")
+        assert counts_line(pilot.app).startswith(" ? 2 questions   ✗ 2 failed   ▲ 0 stuck   ◷ 1 late   ✓ 1 ok again ")
 
 
 async def test_late_jobs_and_tasks_are_named_in_the_digest_and_enter_goes_there(

@@ -11,8 +11,9 @@ import pytest
 from textual import events
 
 from tests.started import DEADLINE
-from tests.tui.driving import SIZES, counts_line, lines, named, said, settle, shown, until
+from tests.tui.driving import SIZES, counts_line, lines, named, opened, said, settle, shown, until
 from tests.tui.plan import NOW
+from tui_tasks.cli.main import main
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
@@ -370,6 +371,30 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
         assert "Start an agent on “Backup restore drill”" in shown(app)
         await settle(pilot, "escape")
         assert "Message" not in lines(app)[-1] and "Pause" not in lines(app)[-1]
+
+
+async def test_a_crash_and_an_agent_that_is_gone_have_one_number_on_every_screen_and_in_the_shell(
+    plan, make_app, capsys
+):
+    crashed(plan, 8)
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[9], {"status": "in_progress"}), actor="bob", now=NOW)
+        with store.db.transaction(write=True):
+            connections.begin(store.db, "bob", Process(), NOW)
+            connections.end(store.db, "bob", Process(), NOW)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        counts = "? 2 questions   ✗ 1 failed   ✗ 1 agent failed   ▲ 1 gone "
+        assert counts_line(app).strip().startswith(counts)
+        await settle(pilot, "D")
+        assert counts_line(app).strip().startswith(counts)
+        assert any(line.strip("> ").startswith("▲ gone") and "#9" in line for line in lines(app)), lines(app)
+        await settle(pilot, "escape", "2")
+        heads = shown(app)
+        assert "? Needs you 4" in heads and "✗ Failed 1" in heads
+    for word, numbers in (("needs_you", {4, 7, 8, 9}), ("failed", {3})):
+        main(["ls", f"status:{word}", "--db", str(plan.path)])
+        assert {int(line.split()[0][1:]) for line in capsys.readouterr().out.splitlines()} == numbers
 
 
 async def test_a_crashed_agent_counts_until_it_is_hidden_and_its_task_is_next_again(plan, make_app):

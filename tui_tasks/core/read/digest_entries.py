@@ -146,6 +146,17 @@ GROUPS: Final = (
 """The groups in which people find the lines, in their order."""
 
 
+_COUNTED_AS: Final = {
+    "ask": "question",
+    "held": "to accept",
+    "job": "to accept",
+    "check": "check failed",
+    "left": "gone",
+    "work": "to review",
+    "stuck": "stuck",
+}
+
+
 class Recovery(msgspec.Struct, frozen=True, gc=False):
     """What failed and is ok again: `what` happened, why, how often, and since when it is ok."""
 
@@ -178,6 +189,15 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     state: str = ""
     """Of a line about a failure, what it is now, of `STATES`."""
     recovery: Recovery | None = None
+    of_agent: bool = False
+    """Of a line about a failure: whether its agent has failed, and not the task."""
+
+    @property
+    def counted_as(self) -> str:
+        """Return the word under which every screen counts it; empty where it needs nobody."""
+        if self.part == "failed" and self.state == FAILED:
+            return "agent failed" if self.of_agent else "failed"
+        return _COUNTED_AS[self.kind] if self.part == "needs_you" else ""
 
     @property
     def things(self) -> int:

@@ -24,7 +24,9 @@ from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.agent_line import TROUBLE
 from tui_tasks.tui.widgets.foot_line import Group
+from tui_tasks.tui.widgets.open_needs import counted, counted_by_word, trouble_text
 
 _LOOKS: Final[dict[str, Look]] = {
     "needs_you": LOOKS["needs_you"],
@@ -48,8 +50,9 @@ _LOOKS: Final[dict[str, Look]] = {
 }
 assert set(_LOOKS) == {*GROUPS, "late"}
 _STUCK: Final = LOOKS["stuck"]
-# What is counted also where it is 0.
-_ALWAYS: Final = (_LOOKS["needs_you"], _LOOKS["failed"], _STUCK)
+_FAILED_OTHERWISE: Final = ("agent failed", "check failed")
+# What waits for the human beside questions, with its look.
+_WAITING: Final = {"to review": "reviewable", "to accept": "held"}
 # What still matters of what went wrong: it stands before what is late.
 LOUD: Final = STATES[: STATES.index("check_failed") + 1]
 # In cells: the most of an actor's name.
@@ -64,7 +67,7 @@ _MOST: Final = 3
 def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]:
     """Return what is said beside the name of a line, if that does not say it all, and its style."""
     if line.part == "needs_you":
-        return "" if line.kind == "ask" else line.text, ""
+        return "" if line.kind in ("ask", "left") else line.text, ""
     if line.part == "failed":
         text = line.words(time_of)
         if line.state in LOUD:
@@ -74,7 +77,9 @@ def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]
 
 
 def _look(line: DigestLine) -> Look:
-    return _STUCK if line.part == "needs_you" and line.kind == "stuck" else _LOOKS[line.group]
+    if line.part == "needs_you" and line.kind in ("stuck", "left"):
+        return _STUCK._replace(word=line.counted_as)
+    return _LOOKS[line.group]
 
 
 def _urgency(line: DigestLine) -> int:
@@ -178,26 +183,37 @@ class DigestRows(RowDrawing[DigestRow]):
         return [(" " * (self.longest_word + 2), ""), (f"{mark} ", style), (head, "$muted"), (text, "$muted")]
 
     def counts(self, lines: Sequence[DigestLine], before: int, width: int) -> list[Group]:
-        """Return `? 3 need you`, `✗ 2 failed`, and so on: how much there is of each part, as far as it fits.
+        """Return `? 3 questions`, `✗ 2 failed`, and so on, as far as it fits: what needs the human as above every pane,
+        then how much there is of each other part.
 
         `before`: how much needs the human since before.
         """
-        numbers: Counter[Look] = Counter()
+        needs = counted_by_word((line.counted_as, line.who, line.things) for line in lines if line.counted_as)
+        others: Counter[Look] = Counter()
         for line in lines:
-            numbers[_look(line)] += line.things
-        groups = []
-        for look in dict.fromkeys((*_ALWAYS, *numbers)):
-            number, needs = numbers[look], look == _ALWAYS[0]
-            words = f"{number:,} {'need you' if needs and number != 1 else look.word}"
-            words += f", {before:,} more since before" if needs and before else ""
-            mark: Part = (f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color if number else "$muted")
-            groups.append(Group([mark, (words, "" if number else "$muted")]))
+            others[_look(line)] += 0 if line.counted_as else line.things
+        failed = {word: needs.pop(word) for word in ("failed", *_FAILED_OTHERWISE) if word in needs}
+        if "agent failed" not in failed:
+            failed = {"failed": 0, **failed}
+        trouble: dict[str, int] = {word: needs.pop(word) for word in TROUBLE if word in needs}
+        shown = [(LOOKS["needs_you"], number := needs.pop("question", 0), counted(number, "question"))]
+        shown += [(LOOKS["failed"], number, counted(number, word)) for word, number in failed.items()]
+        shown += [(_STUCK, sum(trouble.values()), trouble_text(trouble))]
+        shown += [(LOOKS[_WAITING[word]], number, counted(number, word)) for word, number in needs.items()]
+        groups = [self._count(look, number, text) for look, number, text in shown]
+        if before:
+            groups.append(Group([(f"{before:,} more since before", "")]))
+        groups += [self._count(look, number, f"{number:,} {look.word}") for look, number in others.items() if number]
         for gap in ("   ", "  "):
             ends = list(accumulate(group.size + len(gap) for group in groups))
             if ends[-1] - len(gap) <= width - 2:
                 break
         fitting = sum(end - len(gap) <= width - 2 for end in ends)
         return [group._replace(gap=gap) for group in groups[: max(1, fitting)]]
+
+    def _count(self, look: Look, number: int, text: str) -> Group:
+        mark: Part = (f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color if number else "$muted")
+        return Group([mark, (text, "" if number else "$muted")])
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw the text for a digest without lines."""

@@ -16,9 +16,9 @@ from tui_tasks.text.safe import safe_ends, safe_words
 from tui_tasks.text.times import DAY, MINUTE, age, age_lasts, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.widgets import open_needs
-from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry, agent_groups, one_line
+from tui_tasks.tui.widgets.agent_line import AgentEntries, AgentEntry, agent_groups, one_line
 from tui_tasks.tui.widgets.foot_line import Act, Group, GroupLine, as_of_words
-from tui_tasks.tui.widgets.open_needs import Need, Needs, counted, is_new, late_number, tally, visit
+from tui_tasks.tui.widgets.open_needs import Need, Needs, counted, is_new, late_number, tally, trouble_text, visit
 
 if TYPE_CHECKING:
     from tui_tasks.tui.painting.line_painter import LinePainter
@@ -203,8 +203,7 @@ class Counts:
 
     def _stuck(self, numbers: Mapping[str, int]) -> Count:
         """Return how many agents are stuck, gone or quiet."""
-        words = (word for word in TROUBLE if word in numbers)
-        text = ", ".join(counted(numbers[word], word) for word in words) or "0 stuck"
+        text = trouble_text(numbers)
         looks = look("stuck")
         mark = self._mark(looks, looks.color if numbers else "$muted")
         return Count(mark, text, f"{sum(numbers.values()):,}", self._act("agents"))

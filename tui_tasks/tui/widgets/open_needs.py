@@ -6,7 +6,7 @@ The most urgent kind comes first, each kind from the oldest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -201,14 +201,27 @@ def late_number(needs: Iterable[Need]) -> str:
 
 
 def tally(needs: Iterable[Need]) -> dict[str, int]:
-    """Return how many there are of each word, in order; agents that are gone once each."""
-    found: Counter[str] = Counter()
+    """Return how many needs there are of each word, in order."""
+    return counted_by_word((need.counted_as, need.agent, need.count) for need in needs)
+
+
+def counted_by_word(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
+    """Return how many there are of each word, in order; agents that are gone once each.
+
+    `found`: words, each with the agent, and how many things it stands for.
+    """
+    numbers: Counter[str] = Counter()
     gone: set[str] = set()
-    for need in needs:
-        if need.word != "gone" or need.agent not in gone:
-            found[need.counted_as] += need.count
-            gone |= {need.agent} if need.word == "gone" else set()
-    return dict(found)
+    for word, agent, number in found:
+        if word != "gone" or agent not in gone:
+            numbers[word] += number
+            gone |= {agent} if word == "gone" else set()
+    return dict(numbers)
+
+
+def trouble_text(numbers: Mapping[str, int]) -> str:
+    """Return how many agents are stuck, gone or quiet: `1 stuck, 2 gone`."""
+    return ", ".join(counted(numbers[word], word) for word in TROUBLE if word in numbers) or "0 stuck"
 
 
 def is_new(state: AppState, need: Need) -> bool:
