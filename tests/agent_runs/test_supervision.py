@@ -18,7 +18,7 @@ from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import heartbeats
-from tui_tasks.hooks import ended_processes
+from tui_tasks.hooks import session_processes
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.runner import processes
 
@@ -103,7 +103,7 @@ def test_a_killed_supervisor_allows_nothing_and_leaves_nothing_running(host, pat
     assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor died")
     assert (ended.agent, ended.tokens, ended.cost_usd) == ("claude-1", 1050, None)
     assert why_unanswerable(store.db, ask) is not None
-    ended_processes.end_departed(store, clock.now())
+    session_processes.end_departed(store, clock.now())
     assert session_queries.find(store.db, "claude-1").state == "gone"
     assert ask_queries.open_asks(store.db) == []
 

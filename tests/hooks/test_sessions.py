@@ -21,7 +21,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.hooks import PROGRAMS, ended_processes, intake
+from tui_tasks.hooks import PROGRAMS, intake, session_processes
 from tui_tasks.hooks.spool import Spool
 from tui_tasks.runner import processes
 
@@ -251,10 +251,10 @@ def test_a_session_whose_process_is_no_more_is_gone_and_asks_nothing(store: Stor
     alive.play(of("SessionStart", "a"))
     dead.play(of("SessionStart", "b"))
     dead.play(of("PermissionRequest", "b", tool_name="Bash", tool_input={"command": "ls"}))
-    assert ended_processes.end_departed(store, clock.now + SECOND) == 1
+    assert session_processes.end_departed(store, clock.now + SECOND) == 1
     assert (alive.state()[0], dead.state()[0]) == ("idle", "gone")
     assert ask_queries.open_asks(store.db) == []
-    assert ended_processes.end_departed(store, clock.now + SECOND) == 0
+    assert session_processes.end_departed(store, clock.now + SECOND) == 0
 
 
 def test_a_process_that_speaks_for_many_agents_is_looked_at_once(
@@ -267,7 +267,7 @@ def test_a_process_that_speaks_for_many_agents_is_looked_at_once(
     looks: list[str] = []
     for name in ("is_alive", "is_stopped"):
         monkeypatch.setattr(processes, name, lambda *process, name=name: looks.append(name) or name == "is_alive")
-    assert ended_processes.end_departed(store, clock.now) == ended_processes.note_stopped(store, clock.now) == 0
+    assert session_processes.end_departed(store, clock.now) == session_processes.note_stopped(store, clock.now) == 0
     assert looks == ["is_alive", "is_stopped"]
 
 
@@ -278,7 +278,7 @@ def test_a_hook_that_outlives_its_agent_takes_no_process_from_the_session(store:
     late = {"type": "session.idle", "properties": {"sessionID": "s"}}
     player.play(late, pid=0, born="")
     assert player.seen().session.born == "1"
-    assert ended_processes.end_departed(store, clock.now) == 1
+    assert session_processes.end_departed(store, clock.now) == 1
     player.play(late, pid=0, born="")
     assert player.state()[0] == "gone"
 
@@ -288,7 +288,7 @@ def test_a_session_from_before_the_machine_was_started_anew_is_gone(store: Store
     elsewhere = {**before, "namespace": "pid:[another container]"}
     Player(store, clock, "claude", **before).play(of("SessionStart", "a"))
     Player(store, clock, "codex", **elsewhere).play(of("SessionStart", "b"))
-    assert ended_processes.end_departed(store, clock.now) == 1
+    assert session_processes.end_departed(store, clock.now) == 1
     assert [(seen.session.uid, seen.state) for seen in session_queries.everyone(store.db)] == [
         ("claude-1", "gone"),
         ("codex-1", "idle"),

@@ -35,7 +35,7 @@ from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import Process, SessionReport, SessionStarted
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import intake, session_speaker
+from tui_tasks.hooks import intake, session_processes
 from tui_tasks.mcp_server import http as over_http
 from tui_tasks.mcp_server import http_limits
 from tui_tasks.runner import processes
@@ -129,8 +129,8 @@ def test_a_token_with_the_name_of_a_program_is_nobodys_session(elsewhere: Elsewh
     with Store(str(elsewhere.db)) as store, store.transaction(1) as transaction:
         report = SessionReport("claude", "s", (SessionStarted(),), process=starter)
         assert intake.record_report(transaction, "", report, tasks=False)
-        started_by = (session_speaker.Starter(starter, is_shared=False),)
-        assert session_speaker.agent_of(store.db, "claude", started_by, "claude") == "claude-1"
+        started_by = (session_processes.Starter(starter, is_shared=False),)
+        assert session_processes.agent_of(store.db, "claude", started_by, "claude") == "claude-1"
 
     async def script() -> None:
         async with elsewhere.client("claude") as client:

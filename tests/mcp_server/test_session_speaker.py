@@ -31,7 +31,7 @@ from tui_tasks.dialects.control_agents import agents_page
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.tool_table import TABLE
-from tui_tasks.hooks import ended_processes, hooks_folder, session_speaker
+from tui_tasks.hooks import hooks_folder, session_processes
 from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.replies import message_folders
 from tui_tasks.hooks.replies.reply_sender import ReplySender
@@ -223,9 +223,9 @@ def test_a_process_that_is_known_to_have_several_sessions_gives_no_name_to_a_ser
 ) -> None:
     codex = player(store, clock, program="codex", is_shared=True)
     codex.play({"session_id": "one", "hook_event_name": "UserPromptSubmit", "prompt": "go"})
-    shared = (session_speaker.Starter(PROGRAM, is_shared=True),)
-    assert session_speaker.agent_of(store.db, "codex", shared, "codex") == "codex"
-    assert session_speaker.agent_of(store.db, "codex", shared, "codex", ["one"]) == "codex-1"
+    shared = (session_processes.Starter(PROGRAM, is_shared=True),)
+    assert session_processes.agent_of(store.db, "codex", shared, "codex") == "codex"
+    assert session_processes.agent_of(store.db, "codex", shared, "codex", ["one"]) == "codex-1"
 
 
 def test_the_program_names_its_session_beside_the_arguments_of_a_call(store: Store, clock: Clock) -> None:
@@ -471,7 +471,7 @@ def test_a_question_with_a_ticket_outlives_the_session_and_is_answered_when_that
         player(store, clock, Process(*processes.identity(process.pid))).play(payload("SessionStart"))
         [ask] = store.commit(_ask(), actor="claude-1", now=clock.forward(1))
         process.kill()
-    ended_processes.end_departed(store, clock.forward(1))
+    session_processes.end_departed(store, clock.forward(1))
     human(store, clock, AnswerAsk(ask.uid, "Yes"))
     program.play(payload("SessionStart", source="resume"))
     assert Server(store, clock).ok("control:answer_of", ask=ask.uid)["answer"] == "Yes"
@@ -486,7 +486,7 @@ def _ask() -> Any:
 # Whose child a process is
 
 STARTERS = (
-    "from tui_tasks.hooks.session_speaker import starters; print([one.process.pid for one in starters('claude')])"
+    "from tui_tasks.hooks.session_processes import starters; print([one.process.pid for one in starters('claude')])"
 )
 BETWEEN = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
 

@@ -22,7 +22,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects import control_agents
-from tui_tasks.hooks import ended_processes, hooks_folder, intake, screen_presence
+from tui_tasks.hooks import hooks_folder, intake, screen_presence, session_processes
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.postgres import moving, no_report
 from tui_tasks.postgres.replica import Replica
@@ -83,9 +83,9 @@ def test_only_its_own_machine_ends_a_session_whose_process_has_ended(store_on):
     assert state_of(there) == "idle"
     program.kill()
     program.wait()
-    assert ended_processes.end_departed(there, clock.now()) == 0
+    assert session_processes.end_departed(there, clock.now()) == 0
     assert state_of(there) == "idle"
-    assert ended_processes.end_departed(here, clock.now()) == 1
+    assert session_processes.end_departed(here, clock.now()) == 1
     assert state_of(there) == "gone"
 
 
@@ -94,8 +94,8 @@ def test_a_session_of_an_earlier_boot_is_ended_by_its_own_machine_alone(store_on
     leave(here, START)
     state_of(there)
     monkeypatch.setattr(processes, "_boot", lambda: "another boot")
-    assert ended_processes.end_departed(there, clock.now()) == 0
-    assert ended_processes.end_departed(here, clock.now()) == 1
+    assert session_processes.end_departed(there, clock.now()) == 0
+    assert session_processes.end_departed(here, clock.now()) == 1
 
 
 def test_sessions_of_two_machines_have_names_of_their_own_and_one_can_go_on_elsewhere(store_on):
@@ -108,8 +108,8 @@ def test_sessions_of_two_machines_have_names_of_their_own_and_one_can_go_on_else
     assert state_of(here, "claude-1") == "working"
     program.kill()
     program.wait()
-    assert ended_processes.end_departed(here, clock.now()) == 0
-    assert ended_processes.end_departed(there, clock.now()) == 1
+    assert session_processes.end_departed(here, clock.now()) == 0
+    assert session_processes.end_departed(there, clock.now()) == 1
     assert state_of(here, "claude-2") == "idle"
 
 
@@ -151,7 +151,7 @@ def test_a_moved_sessions_process_counts_as_ended_where_the_journal_went(store_o
     with psycopg.connect(server_url, autocommit=True) as connection:
         moving.to_file(connection, target, no_report)
     with Store(str(target)) as copy:
-        assert ended_processes.end_departed(copy, clock.now()) == 1
+        assert session_processes.end_departed(copy, clock.now()) == 1
 
 
 def hook(url: str, folder: Path, payload: dict[str, object], *flags: str) -> Started:

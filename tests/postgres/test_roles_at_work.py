@@ -32,7 +32,7 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.agents import ask_rules
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import ended_processes, intake, screen_presence
+from tui_tasks.hooks import intake, screen_presence, session_processes
 from tui_tasks.hooks.follower import StandingAnswers
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.postgres.replica_files import replica_of
@@ -78,7 +78,7 @@ def test_a_session_under_an_agents_role_ends_with_its_process(team):
     with Started(["sleep", "1000"]) as program:
         leave(team.claude, START, program)
         program.kill()
-    assert ended_processes.end_departed(team.claude, clock.now()) == 1
+    assert session_processes.end_departed(team.claude, clock.now()) == 1
     assert state_of(team.human) == "gone"
 
 

@@ -69,9 +69,9 @@ def _call(options: argparse.Namespace) -> int:
     with open_store(options) as store:
         if options.tool == "control:agents" and not options.read_only:
             from tui_tasks import clock
-            from tui_tasks.hooks import ended_processes
+            from tui_tasks.hooks import session_processes
 
-            ended_processes.end_departed(store, clock.now())
+            session_processes.end_departed(store, clock.now())
         status = call(session_of(options, store), options.tool, arguments)
         if options.tool == "scheduler:run_task" and status == 0 and hosts_scheduler(options):
             from tui_tasks.state import hosting

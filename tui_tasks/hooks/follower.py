@@ -35,7 +35,7 @@ from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, heartbeats
 from tui_tasks.core.unjournaled.machine_leases import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
-from tui_tasks.hooks import ended_processes, hooks_folder, intake, redaction, session_records
+from tui_tasks.hooks import hooks_folder, intake, redaction, session_processes, session_records
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.programs.codex import CodexQueue
 from tui_tasks.hooks.replies.reply_sender import ReplySender
@@ -110,8 +110,8 @@ class Follower:
             self._process_payloads()
         if self._looks % LOOKS_A_CHECK == 0:
             self._opened().undo_left_changes(self._clock())
-            ended_processes.end_departed(self._opened(), self._clock())
-            ended_processes.note_stopped(self._opened(), self._clock())
+            session_processes.end_departed(self._opened(), self._clock())
+            session_processes.note_stopped(self._opened(), self._clock())
             self._lost = self._lost or LostMachines(self._opened(), uptime_beside(self._clock))
             self._lost.look(self._clock())
             self._rules = self._rules or StandingAnswers(self._opened())
@@ -327,7 +327,7 @@ def _end(tx: Transaction, machine: str) -> int:
             tx.speak(vocab.SYSTEM, why)
             tx.run(EndSession(agent, reason, by="machine"))
     for ask in asks:
-        ended_processes.withdraw(tx, ask, reason, why)
+        session_processes.withdraw(tx, ask, reason, why)
     for one in held:
         is_job = job_queries.any_run(tx.db, one.run_uid) is not None
         with tx.change():

@@ -30,7 +30,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.agents.session_rules import agent_of, goes_on
 from tui_tasks.core.schema.agent_tables import ProcessedPayloadRow
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import programs, redaction, session_records, session_speaker
+from tui_tasks.hooks import programs, redaction, session_processes, session_records
 from tui_tasks.hooks.replies import answer_pipes
 from tui_tasks.hooks.session_records import Record
 from tui_tasks.hooks.spool import Payload, Spool
@@ -180,7 +180,7 @@ def _read_some(
             report = msgspec.structs.replace(
                 report, agent=session_queries.without_id(db, report.program, (report.process, *above))
             )
-        other = session_speaker.other_above(db, *whose, above)
+        other = session_processes.other_above(db, *whose, above)
         payloads.append(_Read(name, report if other is not None else _with_record(report, records, settings), other))
     return payloads
 

@@ -23,7 +23,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.hooks import PROGRAMS, session_speaker
+from tui_tasks.hooks import PROGRAMS, session_processes
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.mcp_server.resources import ResourceSubscriptions
 from tui_tasks.state.open_store import take_in_hooks
@@ -34,7 +34,7 @@ class SessionSpeaker:
 
     def __init__(self, plain_name: str) -> None:
         self._plain = plain_name
-        self._started_by = session_speaker.starters(self._plain) if self._plain in PROGRAMS else ()
+        self._started_by = session_processes.starters(self._plain) if self._plain in PROGRAMS else ()
         self._client_sessions: tuple[str, ...] = ()
         # What was begun under the plain name: claims, questions without an answer that was told, requests with keys.
         self._claims: set[str] = set()
@@ -55,7 +55,7 @@ class SessionSpeaker:
             # Hooks may have told of the start of the session.
             take_in_hooks(session.store)
             name = session.identity.agent
-            agent = session_speaker.agent_of(
+            agent = session_processes.agent_of(
                 session.store.db, self._plain, self._started_by, name, self._client_sessions
             )
             if agent != name and not (name == self._plain and self._is_needed(session)):

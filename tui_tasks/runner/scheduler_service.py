@@ -40,9 +40,8 @@ from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.checks.check_host import CheckHost
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.clock_check import ClockCheck
-from tui_tasks.runner.holder_check import Leases, continue_stopped, end_supervisor
+from tui_tasks.runner.holder_check import Leases, continue_stopped, end_supervisor, has_ended
 from tui_tasks.runner.runner_settings import Runners
-from tui_tasks.runner.scheduler_check import has_ended
 from tui_tasks.runner.supervisor_launch import Launcher, clear_away
 
 EVERY: Final = 15_000_000

@@ -35,7 +35,7 @@ from tui_tasks.core.schedule.policy import Settings
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.hooks import ended_processes
+from tui_tasks.hooks import session_processes
 from tui_tasks.state import person_check as callers
 from tui_tasks.text.times import moment
 
@@ -659,10 +659,10 @@ def test_the_question_of_a_command_that_was_killed_is_withdrawn(database: Path, 
         terminal = Terminal(command, piped=False, columns=100, environment=environment(tmp_path))
         try:
             assert {one.agent for one in opened.asks(2)} == {"bob", "shell"}
-            assert ended_processes.end_departed(opened.store, START) == 0
+            assert session_processes.end_departed(opened.store, START) == 0
             terminal.process.kill()
             terminal.process.wait()
         finally:
             terminal.close()
-        assert ended_processes.end_departed(opened.store, START) == 1
+        assert session_processes.end_departed(opened.store, START) == 1
         assert [one.agent for one in open_asks(opened.store.db)] == ["bob"]

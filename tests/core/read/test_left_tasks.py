@@ -16,7 +16,7 @@ from tui_tasks.core.read.agents.agent_states import MOST, LeftTask
 from tui_tasks.core.read.agents.fleet import DAY, Member
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
-from tui_tasks.hooks import ended_processes, intake
+from tui_tasks.hooks import intake, session_processes
 
 LEASE = 60
 GRACE = 600 * SECOND
@@ -209,7 +209,7 @@ def test_one_that_was_killed_while_it_waited_for_an_answer_has_not_finished(scen
     with scene.store.db.transaction(write=True):
         connections.put_wait(scene.store.db, "alpha", ask.uid, scene.clock())
     scene.kill()
-    scene.store.commit(CloseAsk(ask.uid, "withdrawn", ended_processes.REASON), actor="system", now=scene.clock())
+    scene.store.commit(CloseAsk(ask.uid, "withdrawn", session_processes.REASON), actor="system", now=scene.clock())
     assert scene.state() == "gone"
     with scene.store.db.transaction(write=True):
         connections.drop_wait(scene.store.db, "alpha")

@@ -16,9 +16,9 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import WordLine
+from tui_tasks.tui.inputs.editor import TextInput
 from tui_tasks.tui.inputs.form_screen import ConflictScreen
 from tui_tasks.tui.inputs.task_form import EditScreen
-from tui_tasks.tui.inputs.text_dialog import TextInput
 
 # Editing, placing, deleting
 

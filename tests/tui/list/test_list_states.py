@@ -13,7 +13,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.dialogs import AddWords
 from tui_tasks.tui.list.list_pane import ListPane
-from tui_tasks.tui.list.list_sources import TasksOfList
+from tui_tasks.tui.list.list_rows import TasksOfList
 from tui_tasks.tui.state.projects import ProjectChoice
 
 

@@ -10,7 +10,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.list.list_sources import SortedTasks, TasksByDue
+from tui_tasks.tui.list.list_rows import SortedTasks, TasksByDue
 from tui_tasks.tui.tasks import filter_actions
 
 DUE = {2: "2026-11-28", 4: "2026-11-21T18:00:00.000+00:00", 5: "2026-11-20", 6: "2026-11-21", 8: "2026-11-28"}

@@ -15,7 +15,7 @@ from tests.tui.stories.conftest import SCREENSHOTS
 from tui_tasks import text, tui
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS
 from tui_tasks.tui.log import log_text
-from tui_tasks.tui.painting.theme_variables import STATES
+from tui_tasks.tui.painting.styles import STATES
 from tui_tasks.tui.screens.palette import legend
 
 

@@ -9,7 +9,7 @@ import pytest
 from textual.theme import Theme
 
 from tests.tui.themes.theme_lab import THEMES
-from tui_tasks.tui.painting import theme_file, theme_variables
+from tui_tasks.tui.painting import styles, theme_file
 
 GOOD = """\
 name = "mine"
@@ -49,7 +49,7 @@ def test_a_theme_needs_no_more_than_three_colours(tmp_path: Path) -> None:
     assert theme is not None and not theme.dark
     assert theme.variables["state-pending"] == "#123456"
     assert theme.variables["state-in-progress"].lower() == "#0000ff"
-    assert set(theme.variables) >= theme_variables.OWN
+    assert set(theme.variables) >= styles.OWN
     assert load(tmp_path, GOOD.replace('name = "mine"', "")) == (theme, []), "it is called after its file"
 
 

@@ -13,13 +13,13 @@ from tests.tui import idle
 from tests.tui.plan import Plan
 from tests.tui.themes.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
 from tui_tasks.tui.app.task_app import TaskApp
-from tui_tasks.tui.painting import theme_file, theme_variables
+from tui_tasks.tui.painting import styles, theme_file
 from tui_tasks.tui.painting.styles import StyleCache
 
 COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]
 
 
-STATES = tuple(f"state-{state}" for state in theme_variables.STATES)
+STATES = tuple(f"state-{state}" for state in styles.STATES)
 
 
 # Every pair that is drawn as text: what our panes write, on every ground of theirs, and what Textual's widgets write.
@@ -27,7 +27,7 @@ GROUNDS = ("background", "surface", "panel", "cursor-background", "focused")
 
 
 OURS = (
-    *(name for name in theme_variables.COLORS if name not in GROUNDS),
+    *(name for name in styles.COLORS if name not in GROUNDS),
     "muted",
     "key",
     "changed",
@@ -91,7 +91,7 @@ def test_the_shipped_themes_are_whole() -> None:
     assert {theme.dark for theme in THEMES.values()} == {True, False}
     for name, theme in THEMES.items():
         assert theme.name == name
-        assert set(theme.variables) >= theme_variables.OWN
+        assert set(theme.variables) >= styles.OWN
 
 
 @pytest.mark.parametrize("name", COLOURED)
@@ -159,9 +159,9 @@ def test_the_colour_blind_themes_keep_the_states_apart(name: str, vision: str) -
 def test_the_ansi_theme_names_no_colour_but_the_terminals_own() -> None:
     theme = THEMES["ansi"]
     assert theme.ansi
-    for name in (*theme_variables.OWN, "foreground", "background", "primary", "accent"):
+    for name in (*styles.OWN, "foreground", "background", "primary", "accent"):
         value = (theme.to_color_system().generate() | theme.variables)[name]
-        assert value.startswith("ansi_") or name in theme_variables.STYLES, name
+        assert value.startswith("ansi_") or name in styles.STYLES, name
     # Blue is hard to read on most dark terminals, and bright colours on light ones.
     assert not any("blue" in theme.variables[state] or "bright" in theme.variables[state] for state in STATES)
 
@@ -182,10 +182,8 @@ def test_every_theme_can_be_put_on_while_running_and_colours_the_panes() -> None
                 app.theme = name
                 await pilot.pause()
                 await pilot.pause()
-                wanted = {
-                    state: Color.parse(theme.variables[f"state-{state}"]).rich_color for state in theme_variables.STATES
-                }
-                for y, state in enumerate(theme_variables.STATES):
+                wanted = {state: Color.parse(theme.variables[f"state-{state}"]).rich_color for state in styles.STATES}
+                for y, state in enumerate(styles.STATES):
                     first, age = list(rows.render_line(y))[:2]
                     assert first.style is not None and first.style.color == wanted[state], (name, state)
                     assert age.style is not None
@@ -223,7 +221,7 @@ def test_an_empty_no_color_asks_for_nothing(
 
 
 def test_every_variable_is_there_before_any_theme_is() -> None:
-    assert set(theme_variables.variable_defaults()) == theme_variables.OWN
+    assert set(styles.variable_defaults()) == styles.OWN
 
 
 def test_each_shipped_file_says_what_it_is() -> None:
@@ -232,7 +230,7 @@ def test_each_shipped_file_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("name", [*THEMES, *(name for name in BUILTIN_THEMES if name not in THEMES)])
 def test_what_is_urgent_is_never_green(name: str) -> None:
-    theme = THEMES.get(name) or theme_variables.complete(BUILTIN_THEMES[name])
+    theme = THEMES.get(name) or styles.complete(BUILTIN_THEMES[name])
     urgent = theme.variables["urgent"]
     if urgent.startswith("ansi_"):
         assert "green" not in urgent

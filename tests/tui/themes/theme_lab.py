@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Button, DataTable, Footer, Input, Markdown, OptionList, ProgressBar, Static, TextArea, Tree
 
 from tui_tasks.text import safe
-from tui_tasks.tui.painting import theme_file, theme_variables
+from tui_tasks.tui.painting import styles, theme_file
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.widgets import screen_bases as contents
 
@@ -21,15 +21,15 @@ THEMES, PROBLEMS = theme_file.load()
 class Rows(Widget):
     """A pane as ours are made: strips of segments, styled by component classes."""
 
-    COMPONENT_CLASSES = {"rows--cursor", "rows--muted", *(f"rows--{state}" for state in theme_variables.STATES)}
+    COMPONENT_CLASSES = {"rows--cursor", "rows--muted", *(f"rows--{state}" for state in styles.STATES)}
     DEFAULT_CSS = """
     Rows { color: $foreground; background: $background; }
     Rows > .rows--cursor { color: $cursor-text; background: $cursor-background; text-style: $cursor-style; }
     Rows > .rows--muted { color: $muted; text-style: $muted-style; }
-    """ + "".join(f"Rows > .rows--{state} {{ color: $state-{state}; }}\n" for state in theme_variables.STATES)
+    """ + "".join(f"Rows > .rows--{state} {{ color: $state-{state}; }}\n" for state in styles.STATES)
 
     def render_line(self, y: int) -> Strip:
-        state = theme_variables.STATES[y % len(theme_variables.STATES)]
+        state = styles.STATES[y % len(styles.STATES)]
         cursor = ("rows--cursor",) if y == 1 else ()
         style = self.get_visual_style(*cursor, f"rows--{state}").rich_style
         age = self.get_visual_style(*cursor, "rows--muted").rich_style
@@ -50,7 +50,7 @@ class Wardrobe(App[None]):
         self.themes.apply_first(theme_file.NO_COLOR if self.no_color else theme_file.DEFAULT)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return theme_variables.variable_defaults()
+        return styles.variable_defaults()
 
     def compose(self) -> ComposeResult:
         yield Rows()

@@ -45,11 +45,11 @@ def run(name: str, options: argparse.Namespace) -> int:
         return 0
     with open_store(options) as store:
         if not options.read_only:
-            from tui_tasks.hooks import ended_processes, intake
+            from tui_tasks.hooks import intake, session_processes
             from tui_tasks.hooks.follower import RecordWatch
 
-            ended_processes.end_departed(store, clock.now())
-            ended_processes.note_stopped(store, clock.now())
+            session_processes.end_departed(store, clock.now())
+            session_processes.note_stopped(store, clock.now())
             records = RecordWatch(store, lambda: intake.process_payloads(store, clock.now()), intake.human_settings)
             records.look(clock.now(), at_once=True)
         agents = control_agents.agents_page(store.db, clock.now(), everyone=options.all)
@@ -120,11 +120,11 @@ def _state_of(store: Store, name: str) -> dict[str, Any]:
     Raises:
         NotFound: there is none.
     """
-    from tui_tasks.hooks import ended_processes
+    from tui_tasks.hooks import session_processes
 
     if not store.read_only:
-        ended_processes.end_departed(store, clock.now())
-        ended_processes.note_stopped(store, clock.now())
+        session_processes.end_departed(store, clock.now())
+        session_processes.note_stopped(store, clock.now())
     for agent in control_agents.agents_page(store.db, clock.now(), everyone=True):
         if agent["agent"] == name:
             return agent

@@ -87,10 +87,10 @@ def refresh(store: Store) -> None:
     """Count the changes in git, and end work whose agent has ended."""
     if store.read_only:
         return
-    from tui_tasks.hooks import ended_processes
+    from tui_tasks.hooks import session_processes
     from tui_tasks.work import interrupted_steps, work_outcomes
 
-    ended_processes.end_departed(store, clock.now())
+    session_processes.end_departed(store, clock.now())
     interrupted_steps.recover(store, clock.now())
     work_outcomes.look(store, clock.now())
 

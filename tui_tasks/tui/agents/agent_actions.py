@@ -97,7 +97,7 @@ async def write(
     The agent comes first if it is there and `is_at_work` on the tasks; else the log. With a `note`, which says why the
     human could not know the recipient when the key was pressed, the text goes there only after another Enter.
     """
-    from tui_tasks.tui.inputs.text_dialog import MessageDialog, Recipient
+    from tui_tasks.tui.inputs.editor import MessageDialog, Recipient
 
     recipients: list[Recipient] = []
     if agent is not None:
@@ -238,7 +238,7 @@ class AgentActions(Controller):
             await context.link.commit(ResumeAgent(name))
             context.say(f"{shown} is resumed.")
             return
-        from tui_tasks.tui.inputs.text_dialog import TextDialog
+        from tui_tasks.tui.inputs.editor import TextDialog
 
         dialog = TextDialog(context, f"Pause {shown} with this message:", done="Pause", draft=f"pause {name}")
         why = await context.ask(dialog)

@@ -24,7 +24,7 @@ from tui_tasks.tui.asks.answer_keys import answer_keys, answer_word, no_title, s
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import READ_FIRST
 from tui_tasks.tui.inputs.dialogs import LineDialog
-from tui_tasks.tui.inputs.text_dialog import TextDialog
+from tui_tasks.tui.inputs.editor import TextDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.state.context import Hint

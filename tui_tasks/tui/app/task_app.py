@@ -38,7 +38,7 @@ from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.user_keys import Keymap, renamed, unbound_message
-from tui_tasks.tui.painting import theme_file, theme_variables
+from tui_tasks.tui.painting import styles, theme_file
 from tui_tasks.tui.painting.line_painter import ThinScrollBar
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.app_state import AppState
@@ -195,7 +195,7 @@ class TaskApp(Actor, ResilientApp):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return our theme variables, needed before there is a theme."""
-        return theme_variables.variable_defaults()
+        return styles.variable_defaults()
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the screen below all others."""

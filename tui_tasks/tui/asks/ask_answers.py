@@ -29,7 +29,7 @@ from tui_tasks.tui.asks.ask_views import AskView, Given
 from tui_tasks.tui.asks.reading import CAME_JUST_NOW, READ_FIRST
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import DRAFT, Choice, Menu
-from tui_tasks.tui.inputs.text_dialog import LINE_KEYS, TextDialog, TextInput
+from tui_tasks.tui.inputs.editor import LINE_KEYS, TextDialog, TextInput
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.state.context import Context

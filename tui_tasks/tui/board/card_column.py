@@ -323,7 +323,7 @@ class ColumnMarks(Controller):
 
     def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
         """Mark the range from the last mark; else all cards of the column; where all are marked, none."""
-        from tui_tasks.tui.rows.row_range import mark_range
+        from tui_tasks.tui.rows.row_cursor import mark_range
 
         if mark_range(self._context, self._pane.row_list, "card"):
             return None

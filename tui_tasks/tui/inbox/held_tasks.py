@@ -30,7 +30,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.reading import Standing
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
-from tui_tasks.tui.inputs.text_dialog import TextDialog
+from tui_tasks.tui.inputs.editor import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.decided_prose import Prose, decided_prose
 from tui_tasks.tui.painting.styles import Part

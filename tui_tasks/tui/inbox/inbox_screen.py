@@ -28,14 +28,13 @@ from tui_tasks.tui.asks.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.asks.ask_detail import AskDetail
 from tui_tasks.tui.asks.ask_views import AskedTasks, AskView, AskViews, Given, UnsentAnswers
 from tui_tasks.tui.asks.reading import LOOK_SECONDS, Reading
-from tui_tasks.tui.inbox.detail_heading import DetailHeading
 from tui_tasks.tui.inbox.failure_rows import FailedJobs, FailedTasks
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLines, RowSource
 from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
 from tui_tasks.tui.inbox.row_sources import FailedChecks, LeftTasks, StuckAgents, WorkToReview
-from tui_tasks.tui.inbox.rows_and_detail import PageKeys, RowsAndDetail, RowsRead
+from tui_tasks.tui.inbox.rows_and_detail import DetailHeading, PageKeys, RowsAndDetail, RowsRead
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextLines

@@ -18,8 +18,7 @@ from tui_tasks.tui import layout
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.list.list_rows import ListLines, TaskRows, side_width
-from tui_tasks.tui.list.list_sources import SortedTasks, TasksByDue, TasksOfList
+from tui_tasks.tui.list.list_rows import ListLines, SortedTasks, TaskRows, TasksByDue, TasksOfList, side_width
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges

@@ -2,7 +2,7 @@
 Mistakes are reported with their lines.
 
 A file has four tables. `[colors]` holds Textual's own colours (`primary`, `background` ...), `[states]` the colours of
-states, `[parts]` other colours as named in `theme_variables`, and `[variables]` any other of Textual's theme variables.
+states, `[parts]` other colours as named in `styles`, and `[variables]` any other of Textual's theme variables.
 Only `primary`, `foreground` and `background` are required: the rest is derived from them. All are available in TCSS and
 in Content styles: `$state-done`, `$muted`, `$cursor-background`.
 """
@@ -25,7 +25,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from tui_tasks import regular_files
-from tui_tasks.tui.painting.theme_variables import COLORS, PARTS, REQUIRED, STATES, complete
+from tui_tasks.tui.painting.styles import COLORS, PARTS, REQUIRED, STATES, complete
 
 _MAX_BYTES: Final = 64 * 1024
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")

@@ -241,17 +241,17 @@ class JobDetail(TextDrawing):
         """Return why nothing has started it, or its run; or what keeps the agent of its run from it."""
         # Imported here, as most jobs are on time.
         from tui_tasks.core.read.agents import fleet
-        from tui_tasks.runner import scheduler_check
+        from tui_tasks.runner import holder_check
 
         run, db, is_past = line.running, self.context.db, self.context.link.as_of is not None
         if run is None:
-            return "not started" if is_past else scheduler_check.why_late(db)
+            return "not started" if is_past else holder_check.why_late(db)
         if run.state == "running":
             asked = line.job.created_by
             return f"{agent_text.who(asked)} is paused" if not run.dedicated and asked in fleet.paused(db) else ""
         if run.not_before is not None and run.not_before > now:
             return run.why or "later, as its settings say"
-        return "not started" if is_past else scheduler_check.why_waits(db, run)
+        return "not started" if is_past else holder_check.why_waits(db, run)
 
     def _times(self, line: JobLine, now: int, width: int, *, brief: bool) -> list[Drawn]:
         job = line.job

@@ -310,7 +310,7 @@ class JobActions(Controller):
         line = self._job()
         if line is None:
             return
-        from tui_tasks.tui.inputs.text_dialog import TextDialog
+        from tui_tasks.tui.inputs.editor import TextDialog
 
         title, draft = f"Input for this run of {self._named(line)}", f"run {line.job.uid}"
         dialog = TextDialog(self._context, title, draft=draft, done="Run")

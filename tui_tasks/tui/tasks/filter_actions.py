@@ -55,7 +55,7 @@ class MarkActions(Controller):
 
     def do_mark(self) -> None:
         """Mark the task, or take its mark away. The cursor stays, as people go on with a key for this task."""
-        from tui_tasks.tui.rows.row_range import mark_one  # the first paint goes without
+        from tui_tasks.tui.rows.row_cursor import mark_one  # the first paint goes without
 
         mark_one(self._context, self._pane.row_list, "task")
 
@@ -64,7 +64,7 @@ class MarkActions(Controller):
 
         A list that is not long is done before the next key.
         """
-        from tui_tasks.tui.rows.row_range import mark_range  # the first paint goes without
+        from tui_tasks.tui.rows.row_cursor import mark_range  # the first paint goes without
 
         if mark_range(self._context, self._pane.row_list, "task"):
             return None

@@ -113,7 +113,7 @@ class TaskActions(Controller):
         Say what was set, unless it `is_seen` of one task. Return False if the human went back.
         """
         from tui_tasks.core.read.tasks import ready_tasks
-        from tui_tasks.tui.inputs.text_dialog import TextDialog
+        from tui_tasks.tui.inputs.editor import TextDialog
 
         operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
         keeps: AbstractContextManager[None] = nullcontext()

@@ -22,7 +22,7 @@ from tui_tasks.text.safe import safe_ends, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
-from tui_tasks.tui.inputs.text_dialog import TextDialog
+from tui_tasks.tui.inputs.editor import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller, Sentence
 from tui_tasks.tui.layout import is_wide

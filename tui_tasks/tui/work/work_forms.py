@@ -23,9 +23,9 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inputs.choice_line import ChoiceLine, Option
 from tui_tasks.tui.inputs.dialogs import DRAFT, keep_draft
-from tui_tasks.tui.inputs.text_dialog import LINE_KEYS, TextInput
+from tui_tasks.tui.inputs.editor import LINE_KEYS, TextInput
+from tui_tasks.tui.inputs.form_screen import ChoiceLine, Option
 from tui_tasks.tui.layout import is_compact
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
