@@ -28,12 +28,25 @@ from typing import Any
 from tests.started import Started
 
 ROOT = Path(__file__).parent.parent
-IMPORTED = ("tui_tasks.cli.main", "tui_tasks.channel.loop", "tui_tasks.runner.scheduler_service")
+IMPORTED = (
+    *("tui_tasks.cli.main", "tui_tasks.channel.loop", "tui_tasks.runner.scheduler_service"),
+    "tui_tasks.runner.run_process",
+)
+# They need the extra for servers.
+IMPORTED_FOR_SERVERS = ("tui_tasks.postgres.replica_following", "tui_tasks.postgres.team_server")
 _INT = struct.Struct("i")
 
 
 class Forked(Started):
-    """A process of `python -m MODULE` or `python -c CODE`."""
+    """A process of `python [-P] -m MODULE` or `python [-P] -c CODE`.
+
+    Args:
+        within: what a command begins with that is to run within another program, as `ip netns exec NAME`.
+    """
+
+    def __init__(self, *arguments: Any, within: tuple[str, ...] = (), **named: Any) -> None:
+        self._within = within
+        super().__init__(*arguments, **named)
 
     def _execute_child(self, command: Any, *given: Any) -> None:
         (_, preexec, _, passed, folder, environment, _, _, is_shell) = given[:9]
@@ -45,7 +58,7 @@ class Forked(Started):
         streams = [end if end >= 0 else own for own, end in enumerate((ends[0], ends[3], ends[5]))]
         self._line, line = socket.socketpair()
         with line:
-            socket.send_fds(_server(_at_start(environment)), [b"."], [line.fileno(), *streams])
+            socket.send_fds(_server(_at_start(environment), self._within), [b"."], [line.fileno(), *streams])
         told = {"words": words[1:], "environment": environment, "folder": os.fspath(folder or Path.cwd())}
         told |= {"is_leader": bool(is_leader), "umask": _umask()}
         self._line.sendall(json.dumps(told).encode() + b"\n")
@@ -96,14 +109,14 @@ def _at_start(environment: dict[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def _server(at_start: tuple[tuple[str, str], ...]) -> socket.socket:
+def _server(at_start: tuple[tuple[str, str], ...], within: tuple[str, ...]) -> socket.socket:
     ours, theirs = socket.socketpair()
     code = f"from tests.fork_server import serve; serve({theirs.fileno()})"
     pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
     with theirs:
         # It ends when this process has ended, and with it the socket.
         subprocess.Popen(
-            [sys.executable, "-c", code],
+            [*within, sys.executable, "-c", code],
             cwd=ROOT, env=dict(at_start), pass_fds=[theirs.fileno()], start_new_session=True, **pipes,
         )  # fmt: skip
     return ours
@@ -114,6 +127,9 @@ def serve(number: int) -> None:
     asked = socket.socket(fileno=number)
     for name in IMPORTED:
         import_module(name)
+    with contextlib.suppress(ImportError):
+        for name in IMPORTED_FOR_SERVERS:
+            import_module(name)
     assert threading.active_count() == 1, "a thread does not outlive a fork"
     gc.freeze()
     signal.signal(signal.SIGCHLD, _reap)
@@ -156,6 +172,9 @@ def _become(line: socket.socket, streams: list[int]) -> None:
     # The fork server's own are among them; where the locale is C, Python adds one of its own.
     os.environ.update(told["environment"])
     time.tzset()
+    if told["words"][0] == "-P":
+        sys.path.remove("")
+        del told["words"][0]
     how, code, *words = told["words"]
     sys.argv = [how, *words]
     if how == "-m":

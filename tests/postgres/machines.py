@@ -7,6 +7,7 @@ import subprocess
 import sys
 from hashlib import sha256
 
+from tests import fork_server
 from tests.contract.client import ROOT
 from tests.started import DEADLINE
 from tui_tasks.core.engine.driver import sqlite3
@@ -29,4 +30,4 @@ def digest(path: str) -> str:
 
 def run(*words: str, **named: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tui_tasks", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=DEADLINE, **named)
+    return fork_server.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=DEADLINE, **named)

@@ -14,9 +14,10 @@ from types import SimpleNamespace
 import psycopg
 import pytest
 
+from tests import fork_server
 from tests.contract.client import ROOT, program, terminal_input
 from tests.postgres.machines import digest, run
-from tests.started import DEADLINE, Started
+from tests.started import DEADLINE, Started, until
 from tui_tasks import clock
 from tui_tasks.cli.command_parser import parser as made_parser
 from tui_tasks.cli.supervise import screen_commands
@@ -178,7 +179,7 @@ def test_a_backup_is_a_file_that_opens_alone(here, server_url, tmp_path):
 def by_a_person(*words: str) -> subprocess.CompletedProcess[str]:
     """Run a command from a terminal."""
     with terminal_input() as terminal:
-        return subprocess.run(
+        return fork_server.run(
             program(*words), stdin=terminal, capture_output=True, text=True, cwd=ROOT, check=False, timeout=DEADLINE
         )
 
@@ -219,8 +220,7 @@ def test_an_agent_elsewhere_works_over_http_with_a_token(here, machine, server_u
         here._session.store.db.catch_up()
         assert "robin" in {event["actor"] for event in here.changes(before - 1)}
         here.call("tasklist:add_task", {"name": "Later"})
-        while "Later" not in call("tasklist_display")["content"][0]["text"]:
-            pass
+        until(lambda: "Later" in call("tasklist_display")["content"][0]["text"], "what another machine wrote")
         server.send_signal(signal.SIGTERM)
         assert server.wait(DEADLINE) == 0
     by_a_person("--db", server_url, "token", "revoke", "robin")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
 
+from tests import fork_server
 from tests.entries import all_entries
 from tests.postgres.machines import digest
 from tests.postgres.test_checks import Machine, add, request
@@ -330,7 +330,7 @@ def importing(store_on, time, monkeypatch):
     gone.db.catch_up()
 
     def kill(actor: str = "human") -> None:
-        ended = subprocess.run([sys.executable, "-c", IMPORTS, gone.path, home.uid, actor], check=False)
+        ended = fork_server.run([sys.executable, "-c", IMPORTS, gone.path, home.uid, actor], check=False)
         assert ended.returncode == -signal.SIGKILL
         assert len(task_names(here)) == 8
 

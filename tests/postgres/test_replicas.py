@@ -15,9 +15,10 @@ import psycopg
 import pytest
 
 from tests.contract.client import ROOT
+from tests.fork_server import Forked
 from tests.postgres.journal_writer import append
 from tests.postgres.machines import digest, names, run
-from tests.started import DEADLINE, Started
+from tests.started import DEADLINE, until
 from tui_tasks import clock
 from tui_tasks.client.requests import ToolError
 from tui_tasks.core.commit import journal, transaction
@@ -181,7 +182,7 @@ def test_a_replica_killed_between_the_servers_commit_and_its_own_catches_up(mach
         "state.call('tasklist:add_task', {'name': 'Build'}, idempotency_key='k')\n"
     )
     environment = {**os.environ, "XDG_STATE_HOME": str(folder)}
-    with Started([sys.executable, "-c", script, server_url], cwd=ROOT, env=environment) as killed:
+    with Forked([sys.executable, "-c", script, server_url], cwd=ROOT, env=environment) as killed:
         assert killed.wait() == -signal.SIGKILL
     state = opened_on("a")
     state.call("tasklist:add_task", {"name": "Build"}, idempotency_key="k")
@@ -263,8 +264,7 @@ def test_a_short_command_speaks_to_the_server_only_where_no_process_of_the_machi
         with open_state(server_url, agent="codex") as here:
             path = here._session.store.path
             there.call("tasklist:add_task", {"name": "Build"})
-            while not (replica_following._is_followed(path) and here.tasks("tasklist")):
-                pass
+            until(lambda: replica_following._is_followed(path) and here.tasks("tasklist"), "the other machine's task")
             shown, said = listed()
             assert "Build" in shown
             assert (shown.splitlines()[-1], said) == ("False", "")
@@ -297,8 +297,7 @@ def test_who_follows_does_not_lock_the_replica_for_what_a_process_of_the_machine
 def test_a_process_that_follows_and_hears_nothing_does_not_make_a_replica_new(opened_on, monkeypatch):
     state = opened_on("a")
     path = state._session.store.path
-    while not replica_following._is_followed(path):
-        pass
+    until(lambda: replica_following._is_followed(path), "a process that follows")
     asked, real = [], replica.client_class
     monkeypatch.setattr(replica_following, "client_class", lambda: asked.append(threading.current_thread()) or real())
     monkeypatch.setattr(replica_following, "age_of", lambda path: 1.5)
@@ -324,7 +323,7 @@ def test_many_writers_on_two_machines_lose_and_double_nothing(opened_on, machine
         )
         machine_folder = str(Path(os.environ["XDG_STATE_HOME"]).parent / name)
         environment = {**os.environ, "XDG_STATE_HOME": machine_folder}
-        with Started([sys.executable, "-c", script, server_url, agent], cwd=ROOT, env=environment) as writer:
+        with Forked([sys.executable, "-c", script, server_url, agent], cwd=ROOT, env=environment) as writer:
             assert writer.wait() == 0
 
     threads = [threading.Thread(target=write, args=pair) for pair in zip("abab", ("p", "q", "r", "s"), strict=True)]

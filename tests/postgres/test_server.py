@@ -11,8 +11,9 @@ import pytest
 from psycopg import errors
 
 from tests.contract.client import ROOT
+from tests.fork_server import Forked
 from tests.postgres.journal_writer import APPEND, NOTHING, append, entries, write
-from tests.started import DEADLINE, Started, until
+from tests.started import DEADLINE, until
 from tui_tasks.postgres.team_server import prepare
 
 ODD = "".join(map(chr, range(1, 128))) + "\x80é\u2028/😀\\u0000"
@@ -188,7 +189,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def test_a_client_that_is_stopped_with_the_head_locked_loses_it(owner, server_url):
-    with Started([sys.executable, "-c", _STOPPED, server_url], cwd=ROOT, stdout=subprocess.PIPE) as stopped:
+    with Forked([sys.executable, "-c", _STOPPED, server_url], cwd=ROOT, stdout=subprocess.PIPE) as stopped:
         assert stopped.stdout.read(4) == b"held"
         until(lambda: _can_lock_head(owner), "the end of a hold of 2 s")  # the limit of the wait is 2 s too
         write(owner)
@@ -206,7 +207,7 @@ def _can_lock_head(connection) -> bool:
 
 def test_a_client_that_is_killed_before_its_commit_leaves_nothing(owner, server_url):
     script = _STOPPED.replace('os.write(1, b"held")', 'connection.execute("CREATE TABLE x ()"); os.write(1, b"held")')
-    with Started([sys.executable, "-c", script, server_url], cwd=ROOT, stdout=subprocess.PIPE) as killed:
+    with Forked([sys.executable, "-c", script, server_url], cwd=ROOT, stdout=subprocess.PIPE) as killed:
         assert killed.stdout.read(4) == b"held"
         os.kill(killed.pid, signal.SIGKILL)
         killed.wait()

@@ -7,8 +7,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 from tests.core.job_steps import Jobs
+from tests.fork_server import Forked
 from tests.started import DEADLINE, until
 from tui_tasks import clock
 from tui_tasks.core.job_snapshots import Job, Run
@@ -16,11 +19,12 @@ from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
-from tui_tasks.runner import processes, runner_settings
+from tui_tasks.runner import processes, runner_settings, supervisor_launch
 from tui_tasks.runner.scheduler_service import SchedulerService
 from tui_tasks.runner.supervisor_launch import Launcher
 
 ROOT = Path(__file__).parent.parent.parent
+_FORKING = SimpleNamespace(Popen=Forked, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
 STUBBORN = """
 trap '' TERM
 echo $$ >> PIDS
@@ -77,17 +81,20 @@ class Host:
 
 
 @contextlib.contextmanager
-def hosted(path: str, made: runner_settings.Runners, **more: object) -> Iterator[SchedulerService]:
-    """A scheduler that serves in a thread of its own."""
+def hosted(
+    path: str, made: runner_settings.Runners, *, is_forking: bool = True, **more: object
+) -> Iterator[SchedulerService]:
+    """A scheduler that serves in a thread of its own, and forks its supervisors unless a test looks at their start."""
     service = SchedulerService(path, lambda: made, **more)
     thread = threading.Thread(target=service.run, daemon=True)
-    thread.start()
-    try:
-        yield service
-    finally:
-        service.stop()
-        thread.join(DEADLINE)
-        assert not thread.is_alive()
+    with mock.patch.object(supervisor_launch, "subprocess", _FORKING if is_forking else subprocess):
+        thread.start()
+        try:
+            yield service
+        finally:
+            service.stop()
+            thread.join(DEADLINE)
+            assert not thread.is_alive()
 
 
 def killed_host(path: str, table: dict, at: str) -> None:

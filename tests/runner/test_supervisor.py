@@ -141,7 +141,7 @@ def test_where_no_process_can_be_started_the_run_is_an_error_at_once(host, path,
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     monkeypatch.setattr(supervisor_launch.subprocess, "Popen", too_many)
-    with hosted(str(path), runners(command=["true"])):
+    with hosted(str(path), runners(command=["true"]), is_forking=False):
         run = host.run_to_end("nothing")
     assert (run.outcome, run.reason) == ("error", f"cannot start a supervisor: {os.strerror(errno.EAGAIN)}")
 
@@ -340,7 +340,7 @@ def test_a_run_that_stops_its_supervisor_again_and_again_is_ended_whole(host, st
 def test_a_run_reads_in_the_environment_of_its_supervisor_what_it_is_given_itself(host, path, monkeypatch, secret):
     monkeypatch.setenv(secret, "hunter2")
     read = "tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' '\\n' < /proc/$(ps -o ppid= $PPID | tr -d ' ')/environ"
-    with hosted(str(path), runners(**shell(read))):
+    with hosted(str(path), runners(**shell(read)), is_forking=False):
         run = host.run_to_end("reads")
     names = {line.partition("=")[0] for line in run.result.splitlines()}
     assert run.outcome == "success"

@@ -6,7 +6,6 @@ up is the same for all.
 """
 
 import json
-import multiprocessing
 import random
 import time
 from collections import Counter
@@ -16,6 +15,7 @@ from tests.core.job_steps import EVERY_MINUTE, Jobs
 from tests.entries import all_entries
 from tests.runner.hosting import runners
 from tests.soak.budget import Budget
+from tests.soak.forked import forking_from
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
@@ -115,9 +115,9 @@ def soak(folder: Path, budget: Budget) -> str:
     jobs = Jobs(store, clock.now)
     minutely = jobs.make("minutely", schedule=EVERY_MINUTE, dedicated_context=True)
     someday = jobs.make("someday", "planned", plan=(_in(10 * DAY),), dedicated_context=True)
-    spawn = multiprocessing.get_context("spawn")
+    forked = forking_from(__name__)
     turns, seconds = budget.of(TURNS), budget.seconds
-    processes = [spawn.Process(target=_work, args=(str(folder), n, turns, seconds)) for n in range(PROCESSES)]
+    processes = [forked.Process(target=_work, args=(str(folder), n, turns, seconds)) for n in range(PROCESSES)]
     for process in processes:
         process.start()
     for process in processes:

@@ -7,11 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import multiprocessing
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable
+from multiprocessing.context import ForkServerContext
+
+
+def forking_from(module: str) -> ForkServerContext:
+    """Return what makes processes from one that has imported a module: this one may have threads and open databases."""
+    made = multiprocessing.get_context("forkserver")
+    made.set_forkserver_preload([module])
+    return made
 
 
 class Forked:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.contract.client import ROOT, environment, program
+from tests.fork_server import Forked
 from tests.started import Started
 from tests.terminals import Terminal
 
@@ -39,15 +40,20 @@ class Host:
 
     def started(self, *words: str, **how: Any) -> Started:
         """Start the program on this machine with the shared database."""
-        return Started(self._command(*words), cwd=ROOT, env=self._env, **how)
+        return Forked(self._command(*words), within=self._within, cwd=ROOT, env=self._env, **how)
 
     def terminal(self, *words: str) -> Terminal:
         """Start the program on this machine on a terminal."""
-        return Terminal(self._command(*words), lines=30, columns=100, piped=False, environment=self._env)
+        return Terminal(
+            [*self._within, *self._command(*words)], lines=30, columns=100, piped=False, environment=self._env
+        )
+
+    @property
+    def _within(self) -> tuple[str, ...]:
+        return ("ip", "netns", "exec", self._namespace) if self._namespace else ()
 
     def _command(self, *words: str) -> list[str]:
-        within = ["ip", "netns", "exec", self._namespace] if self._namespace else []
-        return [*within, *program(*words), "--db", self.url]
+        return [*program(*words), "--db", self.url]
 
     def cut(self) -> None:
         """Lose all packets from now on, without a word to either side."""

@@ -10,7 +10,6 @@ clocks    libfaketime: two hours back repeat nothing, 40 days forward run once a
 import contextlib
 import json
 import mmap
-import multiprocessing
 import os
 import random
 import signal
@@ -24,6 +23,7 @@ from pathlib import Path
 from tests.core.job_steps import EVERY_MINUTE, Jobs, heartbeat
 from tests.runner.hosting import ROOT, STUBBORN, Host, alive, hosted, pids, runners, shell
 from tests.soak.budget import Budget
+from tests.soak.forked import forking_from
 from tests.soak.speaking import memory
 from tests.started import until
 from tui_tasks import clock
@@ -92,8 +92,8 @@ def many(folder: Path, budget: Budget) -> str:
     store = Store(f"{folder}/t.db")
     jobs = Jobs(store, shared)
     uids = _jobs_of_each_kind(jobs)
-    spawn = multiprocessing.get_context("spawn")
-    processes = [spawn.Process(target=_schedule, args=(str(folder), n)) for n in range(PROCESSES)]
+    forked = forking_from(__name__)
+    processes = [forked.Process(target=_schedule, args=(str(folder), n)) for n in range(PROCESSES)]
     for process in processes:
         process.start()
     chance = random.Random(4)

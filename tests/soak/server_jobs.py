@@ -9,8 +9,6 @@ import contextlib
 import math
 import os
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -20,6 +18,7 @@ from tests.core.job_steps import Jobs
 from tests.postgres.machines import digest
 from tests.runner.hosting import runners
 from tests.soak.budget import Budget
+from tests.soak.forked import forking_from
 from tests.soak.native import NotHere
 from tests.soak.scheduler import JOBS, MINUTE, PROCESSES, TIMES, _jobs_of_each_kind
 from tests.started import until
@@ -76,16 +75,15 @@ class _Driver:
 
     @contextlib.contextmanager
     def _scheduler(self, number: int) -> Any:
-        machine = self._folder / f"machine{number % MACHINES}"
-        environment = {**os.environ, "XDG_STATE_HOME": str(machine), "TUI_TASKS_CONFIG": os.devnull}
-        url = self._cluster.conninfo(self._name)
-        command = [sys.executable, "-m", "tests.soak.server_jobs", url, str(self._folder), str(number)]
-        with subprocess.Popen(command, env=environment) as process:
-            try:
-                yield
-                assert process.wait(60) == 0
-            finally:
-                process.kill()
+        given = (self._cluster.conninfo(self._name), self._folder, number)
+        process = forking_from(__name__).Process(target=_schedule, args=given)
+        process.start()
+        try:
+            yield
+            process.join(60)
+            assert process.exitcode == 0
+        finally:
+            process.kill()
 
     def _pass(self, budget: Budget) -> int:
         """Let minutes pass, at times many at once; return how many."""
@@ -134,14 +132,15 @@ class _Driver:
         return found
 
 
-def _schedule(url: str, folder: Path, number: str) -> None:
+def _schedule(url: str, folder: Path, number: int) -> None:
     """One of the schedulers: turn after turn, starts noted in a file and recorded as done."""
+    os.environ |= {"XDG_STATE_HOME": str(folder / f"machine{number % MACHINES}"), "TUI_TASKS_CONFIG": os.devnull}
     noted = os.open(folder / "starts", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def start(store: Store, run: Any, _: Any) -> None:
         os.write(noted, f"{run.uid} {number}\n".encode())
         at = store.db.server_time(clock.now())
-        held = Heartbeat(run.uid, True, "boot", f"namespace@{store.db.machine}", int(number), "born", at)
+        held = Heartbeat(run.uid, True, "boot", f"namespace@{store.db.machine}", number, "born", at)
         store.commit(BeginRun(run.uid, held, "hash", at + _DAY), actor="system", now=at)
         store.commit(EndRun(run.uid, "success"), actor="system", now=at)
 
@@ -157,7 +156,3 @@ def _schedule(url: str, folder: Path, number: str) -> None:
             store.db._time_seen = -math.inf
             service._guarded(store, service.turn)
             time.sleep(random.random() / 200)  # the processes meet in any order
-
-
-if __name__ == "__main__":
-    _schedule(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

@@ -45,8 +45,8 @@ class Tree:
         return CheckKeeper(CheckSettings(lambda: self.config))
 
     @contextlib.contextmanager
-    def hosted(self) -> Iterator[None]:
-        with hosted(str(self.path), runners(), checks=self.keeper(), lease=1.0):
+    def hosted(self, **how: bool) -> Iterator[None]:
+        with hosted(str(self.path), runners(), checks=self.keeper(), lease=1.0, **how):
             yield
 
 
@@ -132,7 +132,7 @@ def test_a_supervisor_that_dies_before_it_begins_is_noticed_though_nobody_commit
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(broken))
-    with tree.hosted():
+    with tree.hosted(is_forking=False):
         uid = add(talk)
         talk.ok("tasklist:set_task_done", uid=uid)
         (run_uid,) = [check["run_id"] for check in task(talk, uid)["checks"]]
