@@ -117,6 +117,11 @@ def test_the_named_task_is_meant_whatever_its_agent_works_on(talking):
     assert talking.about(talking.ask(talking.tasks[1])) == 2
 
 
+def test_a_command_that_asks_is_not_about_the_task_that_was_started_in_a_shell(talking):
+    talking.add("shell", "Three", "in_progress")
+    assert talking.about(talking.write("shell", OpenAsk("`tui-tasks compact`: Do it?"))) is None
+
+
 def test_a_question_is_found_that_was_asked_after_the_clock_was_set_back(talking, clock):
     talking.add(ME, "Three", "in_progress")
     clock.forward(-1_000)

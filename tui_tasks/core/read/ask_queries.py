@@ -24,7 +24,7 @@ from tui_tasks.core.schema.agent_tables import HumanMessageRow as M
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.snapshots import reader
-from tui_tasks.core.vocab import HUMAN, SYSTEM
+from tui_tasks.core.vocab import HUMAN, SHELL, SYSTEM
 
 # How many of the newest questions are searched for a closed one, for which a hook waits no longer than it takes to tell
 # the hook so.
@@ -352,7 +352,8 @@ def _task_of(db: Database, ask: Ask, now: TaskLine | None, states: _States) -> s
     An agent can be given a task by others, and ask before it writes to that: so what it does after its question is
     looked at as well.
     """
-    if ask.task_uid is not None:
+    # A command that asks says what it is about; many of them share the name of the shell.
+    if ask.task_uid is not None or ask.agent == SHELL:
         return ask.task_uid
     seq = journal.seq_of(db, "ask.opened", ask.uid, ask.opened_at)
     if seq is None:
