@@ -538,7 +538,7 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         assert [row.name for row in app.screen.listed.rows][:2] == ["claude-1", "claude-2"]
-        assert "· claude-1 gone" in row_of(app, "claude-1")
+        assert "▲ claude-1 gone" in row_of(app, "claude-1")
         assert " s Give back " in lines(app)[-1]
         assert counts_line(app).startswith(" ? 1 question   ✗ 1 failed   ▲ 1 gone ")
 
@@ -752,3 +752,14 @@ async def test_the_key_that_pauses_an_agent_says_that_it_resumes_a_paused_one(pl
         assert "P Resume" in lines(app)[-1] and "P Pause" not in lines(app)[-1]
         await settle(pilot, "colon", *"resume the")
         assert "Resume the agent" in shown(app)
+
+
+async def test_the_note_has_all_lines_below_the_agents_and_stays_where_it_is_as_the_cursor_moves(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await settle(pilot, "A")
+        at = lines(app).index(next(line for line in lines(app) if line.startswith("─ claude-1 ")))
+        assert "claude-2 " in lines(app)[at - 1], "the last agent"
+        assert "Tests must pass before merge." in shown(app)
+        await settle(pilot, "j")
+        assert lines(app)[at].startswith("─ claude-2 ")

@@ -135,7 +135,7 @@ async def test_at_80_columns_a_question_never_takes_the_place_of_what_its_agent_
         line, beside = lines(app)[at : at + 2]
         assert doing in line and "#5 Ship auth flow" in line
         assert ("? 9m " in line) is not bool(question)
-        assert (beside.strip() == "? 9m #4 jose is maintained but … Which one?") is bool(question)
+        assert beside.strip().startswith("? 9m #4 jose is maintained") is bool(question)
 
 
 async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_is_out_of_sight(people, make_app):

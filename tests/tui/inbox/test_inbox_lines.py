@@ -12,7 +12,7 @@ from tests.tui.work.reviewing import begin, keys_repository
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import AddTask, EditTask, SetListReview
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask, SetListReview
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
@@ -225,3 +225,15 @@ async def test_a_question_in_one_line_shows_its_answers_and_a_proposal_its_keys(
         detail = lines(app)[len(in_list(app)) + 3 :]
         assert re.match(r"─ #10 Rewrite it in Rust · codex-12 ─+ ◇ to accept now ─$", detail[0])
         assert detail[1] == f"{'':11}y Accept   x Decline"
+
+
+async def test_below_what_is_decided_stand_the_task_of_the_agent_and_the_log_where_there_is_room(plan, make_app):
+    by_agent(plan, "claude-2", LogTask(plan[3], "looked at the clock"))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        detail = shown(app).partition("─ #4 Pick JWT lib")[2]
+        assert re.search(r"claude-1 lately\n.*#5 Ship auth flow\n +JWT middleware", detail, re.DOTALL)
+        await settle(pilot, "j", "j")
+        detail = shown(app).partition("─ #3 Fix flaky DST test")[2]
+        assert re.search(r"Log  newest first\n +20:15  claude-2: looked at the clock\n", detail)

@@ -127,12 +127,12 @@ async def test_an_agent_that_is_gone_with_a_lapsed_claim_stands_above_in_the_inb
     by_agent(plan, "claude-2", EditTask(plan[3], {"status": "done"}))
     app = make_app(plan.path)
     async with opened(app) as pilot:
-        assert re.search(r"· #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
+        assert re.search(r"▲ #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
         await press(app, pilot, "exclamation_mark")
         assert app.pane.target() == plan[8] and said(app).startswith("1 of 1: #8 gone: Backup")
         await press(app, pilot, "a")
         (row,) = in_list(app)
-        assert re.search(r"· #8  Backup restore drill: alpha is gone, its claim lapsed +alpha +6m", row)
+        assert re.search(r"▲ #8  Backup restore drill: alpha is gone, its claim lapsed +alpha +6m", row)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])

@@ -117,10 +117,10 @@ async def test_an_agent_that_is_stuck_and_one_that_is_gone_are_counted_named_and
     async with opened(app, (120, 40)) as pilot:
         await until(pilot, lambda: "▲ 1 stuck, 1 gone" in counts_line(app))
         assert agents_line(app).startswith(
-            " ▲ claude-2 stuck #7 Migrate analytics GA to Plausible   · claude-1 gone now #5 Ship auth flow"
+            " ▲ claude-2 stuck #7 Migrate analytics GA to Plausible   ▲ claude-1 gone now #5 Ship auth flow"
         )
         assert re.search(r"▲ #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
-        assert re.search(r"· #5  gone: Ship auth flow +claude-1 ", above(app))
+        assert re.search(r"▲ #5  gone: Ship auth flow +claude-1 ", above(app))
 
 
 async def test_what_has_no_row_of_its_own_shares_the_last_and_each_kind_has_one(app, plan):

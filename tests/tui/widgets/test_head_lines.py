@@ -263,14 +263,14 @@ async def test_the_command_of_a_permission_stands_above_every_pane(plan, make_ap
 async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and_its_row_says_so(app, plan, size):
     async with opened(app, size) as pilot:
         leave(plan, "claude-1")
-        await until(pilot, lambda: "· claude-1" in "".join(lines(app)[:3]))
+        await until(pilot, lambda: "▲ claude-1" in "".join(lines(app)[:3]))
         assert "◐ " not in "".join(lines(app)[: 3 if size[0] > 60 else 1])
         if size[0] > 60:
             assert "▲ 1 gone" in counts_line(app)
-            assert agents_line(app).startswith(" · claude-1 gone now #5 Ship auth")
-            assert re.search(r"· #5  gone: Ship auth flow +claude-1 ", above(app))
+            assert agents_line(app).startswith(" ▲ claude-1 gone now #5 Ship auth")
+            assert re.search(r"▲ #5  gone: Ship auth flow +claude-1 ", above(app))
         (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#5")
-        assert "? Ship auth" in row
+        assert "▲ Ship auth" in row
         assert ("claude-1 gone" if size[0] > 60 else "claude-1 g") in row
         assert app.state.need_you == 3
         with Store(plan.path) as store, store.db.transaction(write=True):
@@ -289,11 +289,11 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
         await press(app, pilot, "g")
         (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#8")
         assert "○ Backup" in row and ("alpha gone 6m" if size[0] > 60 else "alpha g") in row
-        assert "· alpha" in lines(app)[1 if size[0] > 60 else 0]
+        assert "▲ alpha" in lines(app)[1 if size[0] > 60 else 0]
         if size[0] > 60:
             assert "▲ 1 gone" in counts_line(app)
-            assert agents_line(app).startswith(" · alpha gone 6m #8")
-            assert re.search(r"· #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
+            assert agents_line(app).startswith(" ▲ alpha gone 6m #8")
+            assert re.search(r"▲ #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
         await press(app, pilot, "full_stop", "full_stop")
         assert "agent alpha" in said(app)
         await press(app, pilot, "j")

@@ -11,6 +11,7 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.ask_queries import Sent
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_line
@@ -28,17 +29,18 @@ _MESSAGE_COLORS: Final = {"waiting": "$state-needs-you", "delivered": "$muted", 
 _MESSAGE_WORDS: Final = {"waiting": "queued"}
 # The most failures of an agent that are shown: as many as make one stuck, by default.
 _MAX_FAILURES: Final = 3
+# The most lines of the description of its task.
+_DESCRIPTION: Final = 4
 _SIGNS: Final = {"status": "status", "ran": "scheduled"}
 
 
 class FleetNote(TextDrawing):
     """Draws the note.
 
-    `room` returns how many lines it may have, and how many where a question needs them to be whole. For `quiet_after`
-    see `FleetRows`.
+    `room` returns how many lines it may have. For `quiet_after` see `FleetRows`.
     """
 
-    def __init__(self, context: Context, room: Callable[[], tuple[int, int]], quiet_after: int) -> None:
+    def __init__(self, context: Context, room: Callable[[], int], quiet_after: int) -> None:
         super().__init__(context)
         self._room = room
         self._quiet_after = quiet_after
@@ -66,9 +68,15 @@ class FleetNote(TextDrawing):
         """Return whether all of a question and its options was drawn."""
         return version is not None and self._whole == version
 
+    def asked_lines(self, width: int) -> int:
+        """Return how many lines its question takes with what stands above it in any case; 0 without one."""
+        if self._member is None or self._view is None or not width:
+            return 0
+        return len(self._trouble(self._member, width)) + len(self._ask(self._view, width))
+
     def lines(self, width: int, height: int) -> list[Drawn]:
-        """Return the lines: what it works on, its question, messages to it, then its words, newest last."""
-        member, (room, most) = self._member, self._room()
+        """Return the lines: what it works on, its question, its task, messages to it, then its words, newest first."""
+        member, room = self._member, self._room()
         self._whole = self._drawn = None
         if member is None:
             return []
@@ -80,9 +88,29 @@ class FleetNote(TextDrawing):
             lines = [*trouble]
         lines[len(trouble) : len(trouble)] = self._failures(width, max(0, room - len(lines) - len(asked)))
         if self._view is not None:
-            lines += self._fitted(self._view, asked, width, most - len(lines))
-            room = max(room, len(lines))
-        lines += self._messages(width)
+            lines += self._fitted(self._view, asked, width, room - len(lines))
+        news = [*self._messages(width), *self._said(width)]
+        about = self._description(width)
+        # Parts stand apart where all of them have room.
+        parts = [part for part in (lines, about, news) if part]
+        if sum(map(len, parts)) + len(parts) - 1 <= room:
+            lines = [line for at, part in enumerate(parts) for line in ([(), *part] if at else part)]
+        else:
+            lines = [*lines, *news]
+        if member.task is not None and member.is_quiet(self.context.clock.now(), self._quiet_after):
+            quiet = duration(self._quiet_after, 1)
+            lines += [[], [(f" quiet = not heard for {quiet} (config: quiet_after)", "$muted")]]
+        return lines[:room]
+
+    def _description(self, width: int) -> list[Drawn]:
+        """Return the beginning of the description of its task."""
+        task = self._member.task if self._member is not None else None
+        text = task_queries.task(self.context.db, task.uid).description if task is not None else ""
+        return block(text, max(8, width - 2), "$muted")[:_DESCRIPTION] if text else []
+
+    def _said(self, width: int) -> list[Drawn]:
+        """Return what it said and did, newest first."""
+        lines: list[Drawn] = []
         for word in self._spoken():
             when = f" {self.context.clock.time_of(word.at)}  "
             mark = f"{sign(_SIGNS[word.kind], ascii_only=self.context.ascii_only)} " if word.kind in _SIGNS else ""
@@ -95,10 +123,7 @@ class FleetNote(TextDrawing):
                 mark = "? asked, " if words != word.text else "? "
             said = safe_line(mark + job + words, max(8, width - len(when + about) - 1))
             lines.append([(when + about, "$muted"), (said, "")])
-        if member.task is not None and member.is_quiet(self.context.clock.now(), self._quiet_after):
-            quiet = duration(self._quiet_after, 1)
-            lines += [[], [(f" quiet = not heard for {quiet} (config: quiet_after)", "$muted")]]
-        return lines[:room]
+        return lines
 
     def _spoken(self) -> Iterator[Word]:
         """Yield its words without questions and failures that are shown, and one of runs that follow each other."""

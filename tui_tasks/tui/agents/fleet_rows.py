@@ -426,6 +426,10 @@ class FleetList(VirtualList[FleetRow]):
         super().__init__(context, drawing, id="people")
         self._fleet_rows = drawing
 
+    def lines_of(self, row: FleetRow) -> int:
+        """Return how many lines all that is said of an agent takes."""
+        return 1 + len(self._fleet_rows.others(row, self.size.width or self.app.size.width))
+
     @override
     def row_heights(self) -> Sequence[int] | None:
         """Each question has a line before any text has more than one; those that wait for the human come first."""

@@ -28,7 +28,7 @@ from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.asks.reading import LOOK_SECONDS, Reading
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.layout import NARROW
+from tui_tasks.tui.layout import NARROW, is_wide
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
@@ -43,14 +43,13 @@ from tui_tasks.tui.widgets.open_needs import CHECKS, FAILURES, HELD, REVIEW
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
-MAX_WORDS: Final = 12
+MAX_WORDS: Final = 24
 MAX_MESSAGES: Final = 3
 # In cells: what is kept free in the head for what is next.
 _NEXT: Final = 56
-# The lines of agents beside the note, those of the note at least, and those of titles, rule and foot.
-_AGENTS_KEPT: Final = 7
+# The lines of the note at least, and the lines of titles, rule and foot.
 _LEAST_NOTE: Final = 4
-_AROUND: Final = 4
+_AROUND: Final = 3
 
 # The order of the agents: those that need the human most come first.
 _RANKS: Final = {state: rank for rank, state in enumerate(AGENT_LOOKS)}
@@ -64,7 +63,7 @@ class Fleet(Overlay):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     Fleet #people { height: 1fr; min-height: 3; }
-    Fleet #note { max-height: 50%; }
+    Fleet #note { height: 1fr; }
     Fleet.-narrow #titles, Fleet.-short #titles, Fleet.-narrow #note, Fleet.-short #note,
     Fleet.-narrow #fleet-now, Fleet.-short #fleet-now, Fleet.-narrow #under, Fleet.-short #under { display: none; }
     """
@@ -111,6 +110,8 @@ class Fleet(Overlay):
         """Whether the foot has the key that opens it in place of those that answer it."""
         # Kept, as measuring it looks at all agents.
         self._head_height = 0
+        # The lines of the agents; None: all that there are.
+        self._rows_high: int | None = None
         # The places of the agents that wait for the human or are in trouble, which the title counts at each move.
         self._needing: Sequence[int] = ()
         self._over: set[str] = set()
@@ -136,6 +137,7 @@ class Fleet(Overlay):
         self._replace(self._read())
         self._rows.fit(self.members)
         self._head_height = self._head.height(self.size)
+        self._fit_rows()
         self.window.show(self.listed, self._first)
         self.window.focus()
         self.set_interval(LOOK_SECONDS, self._look_at_hook)
@@ -297,11 +299,27 @@ class Fleet(Overlay):
             return False
         return self.small or (self._note_text.drawn == view.version and not self._note_text.has_whole(view.version))
 
-    def _note_room(self) -> tuple[int, int]:
-        """Return how many lines the note has beside the first agents, and at most, for a question to be whole."""
-        most = self.size.height // 2
-        left = self.size.height - self._head_height - _AROUND
-        return min(most, max(_LEAST_NOTE, left - min(_AGENTS_KEPT, len(self.listed.rows)))), most
+    @property
+    def _room(self) -> int:
+        """How many lines the agents and the note have."""
+        return self.size.height - self._head_height - _AROUND - is_wide(self.size)
+
+    def _note_room(self) -> int:
+        """Return how many lines the note has."""
+        return max(_LEAST_NOTE, self._room - (self._rows_high or 0))
+
+    def _fit_rows(self) -> None:
+        """Give the agents the lines that they need, and the note all others: a third at least, and up to half of the
+        screen where the question under the cursor is whole in them.
+        """
+        rows, room, high = self.listed.rows, self._room, None
+        if not self.small:
+            needed = sum(map(self.window.lines_of, rows)) if len(rows) < room else room
+            asked = min(self._note_text.asked_lines(self.size.width), self.size.height // 2)
+            high = max(3, min(needed, room - max(_LEAST_NOTE, room // 3, asked)))
+        if high != self._rows_high:
+            self._rows_high = high
+            self.window.styles.height = "1fr" if high is None else high
 
     def _look_at_hook(self) -> None:
         """Draw again where a program has stopped waiting for the answer."""
@@ -405,6 +423,7 @@ class Fleet(Overlay):
         before = self.window.keys_on_screen
         changed = self._replace(self._read(self.window.cursor))
         self._head_height = self._head.height(self.size)
+        self._fit_rows()
         self.window.change(changed)
         self._row_moves += self.window.keys_on_screen != before
         if self._rows.fit(self.members):
@@ -427,6 +446,7 @@ class Fleet(Overlay):
     def on_resize(self) -> None:
         """Adapt the layout to the size."""
         self._head_height = self._head.height(self.size)
+        self._fit_rows()
         self.window.redraw()
         self._show()
 
@@ -436,10 +456,11 @@ class Fleet(Overlay):
 
     def _show_agent(self) -> None:
         name = self.agent_here()
-        words = activity.words(self.context.db, name, min(MAX_WORDS, self.size.height // 6)) if name else []
+        words = activity.words(self.context.db, name, min(MAX_WORDS, self.size.height // 2)) if name else []
         sent = ask_queries.newest(self.context.db, name, MAX_MESSAGES) if name else []
         self.shown_view = self.view
         self._note_text.put(self.member, self.shown_view, words, sent)
+        self._fit_rows()
         for part in (self._note_title, self._note, self._head.title, self._titles):
             part.redraw()
         self.call_after_refresh(self._note_painted)

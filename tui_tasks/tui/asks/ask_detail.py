@@ -13,6 +13,7 @@ from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.session_queries import asked_for
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.agents.request_text import (
     MAX_OPTIONS,
     is_written_out,
@@ -101,6 +102,8 @@ class AskDetail(TextDrawing):
         self._folded: FoldedAsks | None = None
         # The lines of a row that is no question, for a width in cells, where the cursor is on one.
         self._item_lines: Callable[[int], list[Drawn]] | None = None
+        # The uid of the task that the row is about.
+        self._task: str | None = None
         # The number of lines to the end of the options.
         self._end = 0
 
@@ -110,15 +113,17 @@ class AskDetail(TextDrawing):
         *,
         folded: FoldedAsks | None,
         item_lines: Callable[[int], list[Drawn]] | None,
+        task: str | None,
         draft: bool,
     ) -> None:
         """Set the question to draw, and whether an answer to it is begun; else folded questions, or what returns the
-        lines of a row that is no question.
+        lines of a row that is no question; and the uid of the task that it is about.
         """
         db, ask = self.context.db, view.ask if view is not None else None
         if view != self._view:
             self._request = {}
         self._view, self._folded, self._item_lines, self._draft, self._end = view, folded, item_lines, draft, 0
+        self._task = task
         self._about = self._tasks.of(ask) if ask is not None else None
         members = self.context.state.members if ask is not None else ()
         self._working = next((one.task for one in members if ask is not None and one.name == ask.agent), None)
@@ -137,19 +142,44 @@ class AskDetail(TextDrawing):
         """Return the lines of the question, to what happens meanwhile; the rule above has who asks, and about what."""
         view = self._view
         if self._item_lines is not None:
-            return self._item_lines(max(10, width - 2))
+            lines = self._item_lines(max(10, width - 2))
+            return self._with_more(lines, self._log(max(10, width - 2)))
         if self._folded is not None:
             return self._folded_lines(self._folded, max(10, width - 2))
         if view is None:
             return []
         most, room = self._on_screen(), max(10, width - 2)
-        lately = self._lately(view.ask, room) if view.ask.state == "open" and view.why_closed is None else []
+        is_open = view.ask.state == "open" and view.why_closed is None
+        lately = self._lately(view.ask, room) if is_open else []
         lines = self._of_ask(view, width, room, [[]])
         if len(lines) + len(lately) > most > 0:
             self.spots.clear()
             lines = self._of_ask(view, width, room, [])
-        shown = lately[: max(0, most - len(lines))] if most > 0 else lately
-        return lines + shown if len(shown) > _LEAST_LATELY or len(shown) == len(lately) else lines
+        return self._with_more(self._with_more(lines, lately), self._description(room) if is_open else [])
+
+    def _with_more(self, lines: list[Drawn], more: list[Drawn]) -> list[Drawn]:
+        """Return lines with those of what else there is to know that can be seen without scrolling."""
+        most = self._on_screen()
+        shown = more[: max(0, most - len(lines))] if most > 0 else more
+        return lines + shown if len(shown) > _LEAST_LATELY or len(shown) == len(more) else lines
+
+    def _log(self, room: int) -> list[Drawn]:
+        """Return the newest entries of the log of the task that the row is about."""
+        lines: list[Drawn] = []
+        for entry in task_records.log_page(self.context.db, self._task, _MAX_WORDS) if self._task else ():
+            when = f"   {self.context.clock.time_of(entry.at)}  "
+            said = f"{agent_text.who(entry.agent, 20)}: {entry.message}"
+            lines.append([(when, "$muted"), (safe_line(said, max(8, room - cell_len(when))), "")])
+        return [[], [(" Log  newest first", "$muted")], *lines] if lines else []
+
+    def _description(self, room: int) -> list[Drawn]:
+        """Return the beginning of the description of the task that the question is about, else of its agent's task."""
+        for uid in filter(None, (self._task, self._working.uid if self._working is not None else None)):
+            task = task_queries.any_task(self.context.db, uid)
+            if task is not None and task.description:
+                head = safe_line(f"#{task.id} {task.name}", room)
+                return [[], [(f" {head}", "$muted")], *block(task.description, room - 2, indent=3)[:_MAX_WORDS]]
+        return []
 
     def _of_ask(self, view: AskView, width: int, room: int, gap: list[Drawn]) -> list[Drawn]:
         """Return the lines of a question; `gap` is what stands between two parts of it."""

@@ -418,6 +418,7 @@ class Inbox(Overlay):
             self._shown,
             folded=self.folded,
             item_lines=partial(self._item_lines, item) if item is not None else None,
+            task=self._task_of(ask, item),
             draft=ask is not None and ask.uid in self.unsent.drafts,
         )
         self._heading.put(self.listed.get(self.window.cursor))
@@ -425,6 +426,12 @@ class Inbox(Overlay):
         self._paint_soon()
         self._reply.show_state(ask)
         self.hints_again()
+
+    def _task_of(self, ask: Ask | None, item: InboxItem | None) -> str | None:
+        """Return the uid of the task that a row is about."""
+        if ask is not None:
+            return self.context.state.asked_about.get(ask.uid)
+        return item.need.task if item is not None else None
 
     def _item_lines(self, item: InboxItem, room: int) -> list[Drawn]:
         return self.sources[item.kind].lines(item.row, room, self._heading.is_whole(room))

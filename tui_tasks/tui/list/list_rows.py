@@ -106,6 +106,8 @@ class TaskRows(RowDrawing[TaskLine]):
         since = ask.opened_at if ask is not None else aged_from(row)
         if state == "check_failed":
             since = context.state.failing_checks[row.uid]
+        elif state in ("left", "quiet"):
+            since = context.state.left[row.uid].at
         self.lasts(age_lasts(since, context.clock.now()))
         if (still_lasts := standstill_lasts(context, row.uid)) is not None:
             self.lasts(still_lasts)
