@@ -25,7 +25,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.task_app import TaskApp
-from tui_tasks.tui.asks import reading
+from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.keys import action_table
 from tui_tasks.tui.state.database_link import DatabaseLink
 
@@ -131,7 +131,7 @@ def record() -> list[Frame]:
     for name in ("NO_COLOR", "TEXTUAL_THEME"):
         os.environ.pop(name, None)
     # Keys come faster here than a person reads.
-    with tempfile.TemporaryDirectory() as folder, patch.object(reading, "READ_SECONDS", -math.inf):
+    with tempfile.TemporaryDirectory() as folder, patch.object(answer_keys, "READ_SECONDS", -math.inf):
         demo = Demo(Path(folder))
         asyncio.run(demo.record())
     return demo.frames

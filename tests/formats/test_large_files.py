@@ -18,11 +18,10 @@ from tui_tasks.cli.admin.import_export import decoded_lines
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.formats import exporting, source_text
+from tui_tasks.formats import exporting, format_table
 from tui_tasks.formats.file_records import RecordStore, TaskRecord
-from tui_tasks.formats.format_table import FORMATS, Format
+from tui_tasks.formats.format_table import FORMATS, Format, json_values, lines_of
 from tui_tasks.formats.importing import Importer
-from tui_tasks.formats.source_text import json_values, lines_of
 from tui_tasks.formats.standards import markdown
 
 VALUES = st.recursive(
@@ -46,7 +45,7 @@ def test_the_items_of_an_array_are_the_same_in_blocks_of_any_size(
 ) -> None:
     text = f"\n {json.dumps(values, indent=indent)}\n\n"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source_text, "_BLOCK", block)
+        patch.setattr(format_table, "_BLOCK", block)
         assert list(json_values(lines_of(text))) == [(f"item {at}", value) for at, value in enumerate(values, 1)]
 
 

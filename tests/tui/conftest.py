@@ -26,7 +26,7 @@ from tui_tasks.core.operations.jobs import NamedCheck
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.task_app import TaskApp
-from tui_tasks.tui.asks import reading
+from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox import rows_and_detail
 from tui_tasks.tui.keys import key_queue
 from tui_tasks.tui.rows import row_cursor
@@ -198,7 +198,7 @@ def _read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Tests of the time itself are in `test_reading.py`.
     """
-    monkeypatch.setattr(reading, "READ_SECONDS", -math.inf)
+    monkeypatch.setattr(answer_keys, "READ_SECONDS", -math.inf)
 
 
 @pytest.fixture(autouse=True)
@@ -211,9 +211,9 @@ def _typing_fast(monkeypatch: pytest.MonkeyPatch) -> None:
 def seconds(monkeypatch: pytest.MonkeyPatch, _read_at_once: None) -> list[float]:
     """The seconds of the clock that counts how long something has stood on screen."""
     now = [1_000.0]
-    for module in (reading, rows_and_detail, row_cursor):
+    for module in (answer_keys, rows_and_detail, row_cursor):
         monkeypatch.setattr(module, "monotonic", lambda: now[0])
-    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.5)
     return now
 
 

@@ -29,7 +29,7 @@ from tui_tasks.hooks import intake, screen_presence
 from tui_tasks.hooks.replies import answer_pipes
 from tui_tasks.hooks.replies.reply_sender import ReplySender
 from tui_tasks.settings.config import SessionSettings
-from tui_tasks.tui.asks import reading
+from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 
 EARLY, LATE = 0.49, 0.51
@@ -38,7 +38,7 @@ SECRET = "ghp_abcdefghijklmnopqrstuvwxyz012345"
 
 @pytest.fixture(autouse=True)
 def _read_in_half_a_second(monkeypatch: pytest.MonkeyPatch, _read_at_once: None) -> None:
-    monkeypatch.setattr(reading, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.5)
 
 
 async def press(app: Any, pilot: Any, key: str, seconds: float) -> None:

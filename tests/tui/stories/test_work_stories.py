@@ -19,7 +19,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import session_records
 from tui_tasks.hooks.session_records import Source
-from tui_tasks.tui.asks import reading
+from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.agent_screens import TranscriptScreen
 from tui_tasks.work import agent_terminals, program_commands
@@ -175,7 +175,7 @@ def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, make_app, tmp_pat
 
 @pictured("work-merged")
 def test_work_that_is_merged_leaves_a_task_that_is_done(plan, make_app, tmp_path, draw, monkeypatch, name):
-    monkeypatch.setattr(reading, "READ_SECONDS", 0.0)
+    monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.0)
     place = reviewed(plan, tmp_path)
     git(place.root, "config", "user.name", "Ada")
     git(place.root, "config", "user.email", "ada@example.org")

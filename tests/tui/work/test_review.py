@@ -23,7 +23,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.text.times import HOUR
-from tui_tasks.tui.asks import reading
+from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.work import attaching, diff_lines, review_screen
 from tui_tasks.tui.work.review_screen import ReviewScreen
@@ -38,7 +38,7 @@ BRANCH = "task/9-rotate-keys"
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch, tmp_path):
     """Read what is on screen at once, and colour it in this process; git knows who the human is."""
-    monkeypatch.setattr(reading, "READ_SECONDS", 0.0)
+    monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.0)
     monkeypatch.setattr(review_screen, "SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(
         diff_lines,
@@ -394,11 +394,11 @@ async def test_y_refuses_what_came_up_just_now_and_what_has_moved_since(plan, pl
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        monkeypatch.setattr(reading, "READ_SECONDS", 1e9)
+        monkeypatch.setattr(answer_keys, "READ_SECONDS", 1e9)
         await review(app, pilot, plan)
         await settle(pilot, "y")
         assert "came up just now" in said(app)
-        monkeypatch.setattr(reading, "READ_SECONDS", 0.0)
+        monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.0)
         await settle(pilot, "y")
         write(place.tree, src__keys_py="moved\n")
         await settle(pilot, "enter", "enter")

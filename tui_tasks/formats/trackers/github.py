@@ -24,7 +24,7 @@ from tui_tasks.formats.file_records import (
     parse_instant,
     valid_times,
 )
-from tui_tasks.formats.source_text import json_values
+from tui_tasks.formats.format_table import json_values
 
 NAME: Final = "github"
 _NOT_DONE: Final = ("NOT_PLANNED", "DUPLICATE")

@@ -37,7 +37,7 @@ from tui_tasks.formats.file_records import (
     utc,
     valid_times,
 )
-from tui_tasks.formats.source_text import json_values
+from tui_tasks.formats.format_table import json_values
 from tui_tasks.text import safe
 
 NAME: Final = "taskwarrior"

@@ -20,9 +20,8 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import give_back, take_back, why_not_yet
-from tui_tasks.tui.asks.answer_keys import answer_keys, answer_word, no_title, send_answer, why_no_no
+from tui_tasks.tui.asks.answer_keys import READ_FIRST, answer_keys, answer_word, no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView
-from tui_tasks.tui.asks.reading import READ_FIRST
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.inputs.editor import TextDialog
 from tui_tasks.tui.keys.action_table import Action

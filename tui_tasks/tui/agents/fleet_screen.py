@@ -23,9 +23,8 @@ from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers, fleet
 from tui_tasks.tui.agents.fleet_note import FleetNote
 from tui_tasks.tui.agents.fleet_rows import FleetList, FleetRow, FleetRows, GoneAgents
 from tui_tasks.tui.app.list_actions import ProjectActions
-from tui_tasks.tui.asks.answer_keys import OptionKeys
+from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, OptionKeys, Reading
 from tui_tasks.tui.asks.ask_views import AskView
-from tui_tasks.tui.asks.reading import LOOK_SECONDS, Reading
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.layout import NARROW, is_wide

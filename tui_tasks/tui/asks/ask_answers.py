@@ -24,9 +24,8 @@ from tui_tasks.text.safe import cell_len, safe_line, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.asks.answer_keys import no_title, send_answer, why_no_no
+from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, READ_FIRST, no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView, Given
-from tui_tasks.tui.asks.reading import CAME_JUST_NOW, READ_FIRST
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import DRAFT, Choice, Menu
 from tui_tasks.tui.inputs.editor import LINE_KEYS, TextDialog, TextInput

@@ -11,9 +11,8 @@ from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.asks.answer_keys import answer_keys, answer_word
+from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, answer_keys, answer_word
 from tui_tasks.tui.asks.ask_views import AskView
-from tui_tasks.tui.asks.reading import CAME_JUST_NOW
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import FilterDialog

@@ -23,11 +23,10 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.app.list_actions import ProjectActions
-from tui_tasks.tui.asks.answer_keys import NumberKeys
+from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, NumberKeys, Reading
 from tui_tasks.tui.asks.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.asks.ask_detail import AskDetail
 from tui_tasks.tui.asks.ask_views import AskedTasks, AskView, AskViews, Given, UnsentAnswers
-from tui_tasks.tui.asks.reading import LOOK_SECONDS, Reading
 from tui_tasks.tui.inbox.failure_rows import FailedJobs, FailedTasks
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints

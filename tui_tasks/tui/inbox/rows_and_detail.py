@@ -16,9 +16,9 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.decided_text import decided_lines
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.asks.ask_detail import AskDetail
 from tui_tasks.tui.asks.ask_views import AskedTasks, AskView
-from tui_tasks.tui.asks.reading import Reading
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.inbox.inbox_rows import InboxRows
 from tui_tasks.tui.keys.actions import Controller

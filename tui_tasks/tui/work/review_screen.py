@@ -20,7 +20,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.tui.asks.reading import Reading
+from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.layout import is_wide
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
