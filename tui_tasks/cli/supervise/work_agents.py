@@ -127,7 +127,7 @@ def _declare_start(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--race", action="store_true", help="add an agent to the task, in a worktree of its own")
     command.add_argument("--beside", action="store_true", help="add an agent in the worktree of the task's newest work")
-    command.add_argument("--share", action="store_true", help="add an agent in the same folder")
+    command.add_argument("--share", action="store_true", help="add an agent in a folder where another works")
 
 
 def _limit(text: str) -> tuple[str, float]:

@@ -110,6 +110,11 @@ def _declare_tasks(command: argparse.ArgumentParser) -> None:
     command.add_argument("tasks", metavar="TASK", nargs="+", help=f"one or more, each by {TASK_REFERENCE}")
 
 
+def _declare_done(command: argparse.ArgumentParser) -> None:
+    _declare_tasks(command)
+    command.epilog = "`tui-tasks status TASK done REASON` logs a reason, too."
+
+
 def _declare_task_and_reason(command: argparse.ArgumentParser) -> None:
     _declare_task(command)
     _declare_reason(command)
@@ -194,6 +199,7 @@ def _declare_undo(command: argparse.ArgumentParser) -> None:
         help="skip this change, which cannot be undone, and undo the one before; may be repeated",
     )
     command.add_argument("--yes", action="store_true", help="do not ask")
+    command.epilog = "u on the screen undoes what you changed there. `tui-tasks redo` takes an undo back."
 
 
 # Their actions
@@ -301,7 +307,7 @@ _VERBS: Final[
     "start": (_declare_tasks, _set_status("in_progress")),
     "log": (_declare_log, _log),
     "status": (_declare_status, _set_status()),
-    "done": (_declare_tasks, _set_status("done")),
+    "done": (_declare_done, _set_status("done")),
     "fail": (_declare_task_and_reason, _set_status("failed")),
     "skip": (_declare_task_and_reason, _set_status("skipped")),
     "edit": (_declare_edit, _edit),
