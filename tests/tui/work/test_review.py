@@ -106,7 +106,7 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
             rows = ["•3  ? #4 jose is "]
         for line, begins in zip(above, rows, strict=False):
             assert line.startswith(begins), above
-        assert above[len(rows)].startswith(" no checks ")
+        assert above[len(rows)].startswith("─ no checks ")
 
 
 async def test_a_file_whose_name_is_no_utf_8_is_shown_commented_on_and_sent_back(plan, place, make_app):
@@ -213,6 +213,7 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
         assert 'c: "all"' in shown(app) and 'c: "why"' in shown(app) and "s Send 2 comments" in shown(app)
         await settle(pilot, "escape", "y")
         assert "Not merged: you have 2 unsent comments." in said(app)
+        assert "2 comments to send before it is accepted ─" in shown(app)
         await settle(pilot, "escape")
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -763,7 +764,7 @@ async def test_task_agent_and_checks_on_this_tree_stand_above_the_diff_at_every_
             assert "✓ 1" in head and "✗ 1" in head
         else:
             facts = next(line for line in lines(app) if "on this tree" in line)
-            assert facts.startswith(" ✗ types  ✓ tests  on this tree   2 files +7 -1")
+            assert facts.startswith("─ ✗ types  ✓ tests  on this tree   2 files +7 -1")
 
 
 async def test_r_runs_the_checks_of_the_task_and_a_task_without_checks_says_so(plan, place, make_app):

@@ -20,10 +20,12 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.text.safe import cell_len
+from tui_tasks.text.times import count
 from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.layout import is_wide
-from tui_tasks.tui.painting.line_painter import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider, TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
@@ -61,6 +63,8 @@ SETTLE_SECONDS: Final = 0.03
 LOOK_SECONDS: Final = 1.0
 # The lines below the head that are neither of the files nor of the diff, and the least lines of the files.
 _AROUND: Final = 4
+# In cells: the ends of a rule with two texts.
+_ENDS: Final = 7
 _LEAST_FILES: Final = 3
 # What has rows above a review, and how many at most. The lines of the screen beside those and the diff, and of the
 # diff beside those that were changed.
@@ -408,7 +412,10 @@ class ReviewScreen(Overlay):
         return review_text.title(self.facts, width, ascii_only=self.context.ascii_only)
 
     def _facts_parts(self, width: int) -> Sequence[Part]:
-        return review_text.facts_line(self.facts, width, ascii_only=self.context.ascii_only)
+        unsent = f"{count(len(self.comments), 'comment')} to send before it is accepted" if self.comments else ""
+        room = width - cell_len(unsent) - _ENDS
+        facts = review_text.facts_line(self.facts, room, ascii_only=self.context.ascii_only)
+        return rule_parts(self.context, width, facts, [(unsent, "$changed")] if unsent else ())
 
     def _path_parts(self, width: int) -> Sequence[Part]:
         row, of = self.files.row, self._file_rows.total() - 1

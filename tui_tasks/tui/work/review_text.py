@@ -85,18 +85,18 @@ _WHOLE: Final = "The work as a whole"
 
 
 def facts_line(facts: WorkFacts, width: int, *, ascii_only: bool) -> list[Part]:
-    """` ✓ tests  ✗ types  on this tree   2 files +7 -1   2 commits ahead of main   task/31-rotate-keys`, what matters
+    """`✓ tests  ✗ types  on this tree   2 files +7 -1   2 commits ahead of main   task/31-rotate-keys`, what matters
     most first, as much as there is room for.
     """
     review, work = facts.review, facts.work
-    parts: list[Part] = [(" ", ""), *checks(facts, ascii_only=ascii_only)]
+    parts: list[Part] = checks(facts, ascii_only=ascii_only)
     more: list[Part] = [(summary_word(facts), "$state-failed" if facts.problem else "")]
     if review is not None:
         behind = f", {review.behind} behind" if review.behind else ""
         more.append((f"{count(review.ahead, 'commit')} ahead of {safe_line(review.base, 24)}{behind}", "$muted"))
     more.append((safe_line(work.branch or "no branch", 40), "$muted"))
     for text, style in more:
-        gap = "   " if len(parts) > 1 else ""
+        gap = "   " if parts else ""
         if sum(cell_len(part) for part, _ in parts) + cell_len(gap + text) < width:
             parts.append((gap + text, style))
     return parts
