@@ -12,12 +12,15 @@ import pytest
 from tests.conftest import START
 from tests.work.repositories import Place, commit, git, make, write
 from tui_tasks.cli.main import main
-from tui_tasks.cli.supervise import screen_program
+from tui_tasks.cli.supervise.quitting_text import quitting_lines
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.sessions import InputRequested, RecordReport, SessionReport
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import DiscardWork, FailWork, ReportWork, RunWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.hooks import screen_presence
 from tui_tasks.state import person_check as callers
 
 Run = Callable[[str], tuple[int, str, str]]
@@ -265,9 +268,23 @@ def test_without_a_name_the_work_that_goes_on_is_meant_and_then_the_one_that_was
 
 def test_a_quit_says_how_many_agents_run_on_and_how_to_see_and_end_one(run: Run, database: Path) -> None:
     how = "`tui-tasks work ls` lists it, `work discard N` ends it."
-    assert screen_program.still_running(str(database)) == f"1 agent still runs: {how}"
+    assert quitting_lines(str(database)) == [f"1 agent still runs: {how}"]
     assert run("work discard 1")[0] == 0
-    assert screen_program.still_running(str(database)) == ""
+    assert quitting_lines(str(database)) == []
+
+
+def test_a_quit_says_how_many_questions_wait_and_where_a_permission_is_asked_for_now(run: Run, database: Path) -> None:
+    assert run("work discard 1")[0] == 0
+    permission = InputRequested("permission", "Bash", {"command": "ls"})
+    with Store(str(database)) as store:
+        store.commit(OpenAsk("Which?"), OpenAsk("Why?"), actor="ann", now=START)
+        store.commit(OpenAsk("Accept?"), actor="shell", now=START)
+        store.commit(RecordReport(SessionReport("claude", "s", (permission,))), actor="claude-9", now=START)
+    questions = "2 questions wait: `tui-tasks asks` lists them, `asks answer` answers one."
+    alone = "1 permission waits: its program asks for it in its own window now."
+    assert quitting_lines(str(database)) == [questions, alone]
+    with screen_presence.announced(str(database), {}):
+        assert quitting_lines(str(database)) == [questions, "1 permission waits on another screen."]
 
 
 def test_the_task_of_an_agent_that_failed_says_in_listings_who_has_skipped_it(run: Run, database: Path) -> None:

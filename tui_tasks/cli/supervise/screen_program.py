@@ -20,7 +20,7 @@ import msgspec
 from tui_tasks import clock, terminal
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.engine.driver import storage_errors
-from tui_tasks.core.errors import Conflict, DatabaseRefused, NotFound, StorageFailed
+from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.default_paths import is_replica
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths
@@ -155,24 +155,11 @@ def run(
         app = _make_app(link, settings, file, painted=painted, **options)
         with _channel(claimed, path, identity):
             status = terminal.run(app)
-    if status == 0 and at is None and not identity.read_only and (running := still_running(path)):
-        print(running)
+    if status == 0 and at is None and not identity.read_only:
+        from tui_tasks.cli.supervise.quitting_text import quitting_lines
+
+        print("".join(f"{line}\n" for line in quitting_lines(path)), end="")
     return status
-
-
-def still_running(path: str) -> str:
-    """Return in a line how many agents run on without the screen, and how to see and end them; empty if none does."""
-    from tui_tasks.core.read import work_queries
-    from tui_tasks.core.store import Store
-
-    try:
-        with Store(path, read_only=True) as store:
-            number = work_queries.count_running(store.db)
-    except (DatabaseRefused, StorageFailed):
-        return ""
-    agents, them, one = ("agent still runs", "it", "it") if number == 1 else ("agents still run", "them", "one")
-    how = f"`tui-tasks work ls` lists {them}, `work discard N` ends {one}."
-    return f"{number} {agents}: {how}" if number else ""
 
 
 def _named_list(link: DatabaseLink, name: str | None) -> tuple[str | None, tuple[str, ...]]:
