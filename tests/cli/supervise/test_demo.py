@@ -161,6 +161,7 @@ def test_a_screen_is_given_the_agents_pipe_and_leaves_nothing_behind(tmp_path: P
     assert done.returncode == (7 if how == "return" else 1)
     database, was_there, requests = done.stderr.splitlines()[0].split()
     assert (was_there, requests) == ("True", "2")
+    assert ("`tui-tasks help first-day` is a guide" in done.stderr) == (how == "return")
     assert Path(database).is_relative_to(tmp_path)
     assert list(tmp_path.iterdir()) == []
 

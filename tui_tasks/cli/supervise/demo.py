@@ -45,10 +45,12 @@ def run(screen: Callable[[str], int]) -> int:
             os.dup2(agent.stdin.fileno(), 1)
             agent.stdin.close()
             agent.stdout.close()
-            return screen(str(Path(folder) / "demo.db"))
+            status = screen(str(Path(folder) / "demo.db"))
         finally:
             agent.terminate()
             agent.wait()
+    print("`tui-tasks` opens your own tasks; `tui-tasks help first-day` is a guide.", file=sys.stderr)
+    return status
 
 
 def _script(send: _Send) -> Iterator[None]:
