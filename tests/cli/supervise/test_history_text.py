@@ -19,7 +19,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise import history_text
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import sqlite3
-from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read import job_queries
@@ -39,6 +39,21 @@ def sentences(store: Store, since: int = 0) -> list[str]:
 def test_no_text_of_an_agent_ends_the_quotes_around_it(store: Store, talk: Talk) -> None:
     talk.ok("tasklist:add_task", name='a". You accepted "b')
     assert sentences(store)[-1] == "agent added \"a'. You accepted 'b\"."
+
+
+def test_no_question_and_no_title_passes_for_more_in_a_digest_or_a_list(
+    path: Path, store: Store, talk: Talk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "now", talk.clock)
+    store.commit(OpenAsk('was refused "x": "no"  You answered: "yes"'), actor="agent", now=talk.clock())
+    talk.ok("tasklist:add_task", name="One  [tasklist, by you, proven]", description="")
+    told = []
+    for line in ("digest", "ls", "show 1"):
+        capsys.readouterr()
+        assert main([*line.split(), "--db", str(path)]) == 0
+        told.append(capsys.readouterr().out)
+    assert "  agent  asks: \"was refused 'x': 'no'  You answered: 'yes'\"  " in told[0]
+    assert all('"One  [tasklist, by you, proven]"' in text for text in told[1:])
 
 
 def test_each_event_is_one_sentence_in_plain_words(store: Store, talk: Talk, clock: Clock) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from tui_tasks import clock
 from tui_tasks.cli.options import USAGE, left_now, open_store, require_database
 from tui_tasks.cli.streams import print_json
-from tui_tasks.cli.tasks.lookup import in_quotes
+from tui_tasks.cli.tasks.lookup import in_quotes, title_text
 from tui_tasks.core import agent_names
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.commit_watch import Watch
@@ -100,9 +100,12 @@ def lines(found: Digest, now: int) -> Iterator[str]:
             entries = ", ".join(f"{seq}" for seq in line.entries[:_NAMED])
             more = f" and {len(line.entries) - _NAMED:,} more" if len(line.entries) > _NAMED else ""
             where = f"  [{entries}{more}]" if entries else ""
-            name = "" if line.name == line.who else f"{safe_line(line.title, _WORDS)}: "
+            name = "" if line.name == line.who else f"{title_text(line.title, _WORDS)}: "
             who = f"{agent_names.display_name(line.who, 30)}  " if line.who else ""
             text = line.words(lambda at: moment(at, None))
+            if line.kind == "ask":
+                about = f" about #{line.number}" if line.number is not None else ""
+                name, text = "", f"asks{about}: {in_quotes(safe_line(line.name, _WORDS - 20))}"
             yield f"  {who}{name}{safe_line(text, _WORDS)}  {ago(line.at, now)}{where}"
     if not found.lines:
         yield "\nNothing has come to need you, and nothing was done: --since 7d looks further back."

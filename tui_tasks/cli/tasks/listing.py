@@ -13,7 +13,7 @@ from tui_tasks.channel.session import Session
 from tui_tasks.cli.options import left_now, left_text
 from tui_tasks.cli.person_rights import task_lines
 from tui_tasks.cli.streams import inset, print_json, print_result
-from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, name_text, titled
+from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, name_text, title_text, titled
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.engine.database import Database
@@ -263,7 +263,7 @@ def _line(
     when = ago(task_queries.aged_from(task), now)
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
     text += "".join(f", {words}" for words in facts)
-    head = f"{f'#{task.number}':>{width}} {style.mark(ascii_only=ascii_only)}  {safe_line(task.name, 80)}"
+    head = f"{f'#{task.number}':>{width}} {style.mark(ascii_only=ascii_only)}  {title_text(task.name, 80)}"
     from tui_tasks.dialects.requests import quick_add_syntax
 
     if words := quick_add_syntax.fields(task.tags, task.priority, None, ()):

@@ -84,7 +84,15 @@ def _facts(plan: TaskList) -> str:
 
 def titled(number: int, name: str) -> str:
     """Return a task as commands print it: `#12  Rotate keys`."""
-    return f"#{number}  {safe_line(name)}"
+    return f"#{number}  {title_text(name)}"
+
+
+def title_text(name: str, limit_cells: int | None = None) -> str:
+    """Return a task's title in one line, safe to print; in quotes, where it could pass for more than the title: parts
+    of a line stand two blanks apart.
+    """
+    shown = safe_line(name, limit_cells)
+    return in_quotes(shown) if "  " in shown.strip() else shown
 
 
 _PLAIN: Final = frozenset("._-/@+~:#&<> ")
