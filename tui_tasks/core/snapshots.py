@@ -100,8 +100,12 @@ class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def who(self) -> str:
-        """Return its agent, otherwise who set its status, otherwise who changed it last."""
-        return self.agent or self.status_by or self.updated_by
+        """Return its agent, otherwise who set its status, otherwise who changed it last.
+
+        Anybody may close a task of the human's: they are named.
+        """
+        agent = None if self.agent == vocab.HUMAN and self.status in vocab.CLOSED else self.agent
+        return agent or self.status_by or self.updated_by
 
     @property
     def number(self) -> int:

@@ -19,6 +19,7 @@ from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, ImportLog, LogTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import Alert
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import tasks_as_json
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app import notifier
@@ -118,6 +119,21 @@ def test_a_task_whose_agent_asks_is_marked_though_the_question_does_not_name_it(
         store.commit(OpenAsk("Which port?"), actor="a", now=START)
     assert main(["ls", "--db", str(path)]) == 0
     assert capsys.readouterr().out.startswith("#1 ?  Ship it  [list, a ")
+
+
+def test_a_task_of_the_humans_that_an_agent_has_closed_is_shown_as_closed_by_that_agent(path, capsys):
+    with Store(str(path)) as store:
+        (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
+        (task,) = store.commit(AddTask("Ship it", home.uid), actor="a", now=START)
+        store.commit(EditTask(task.uid, {"agent": "human"}), actor="bob", now=START)
+        assert list_pages.line(store.db, task.uid).who == "human"
+        store.commit(EditTask(task.uid, {"status": "done"}), actor="bob", now=START)
+        assert list_pages.line(store.db, task.uid).who == "bob"
+    for words in ("who:bob", "who:bob sort:agent"):
+        assert main(["ls", *words.split(), "--db", str(path)]) == 0
+        assert "[list, by bob, " in capsys.readouterr().out
+    assert main(["ls", "who:human", "--db", str(path)]) == 0
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("command", [["ls"], ["ls", "--json"], ["show", "1", "--json"]])

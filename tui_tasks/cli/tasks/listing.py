@@ -259,7 +259,7 @@ def _line(
         needs.look if needs.is_for_you else waits if task.blocked and task.status == "pending" else task.status
     )
     name = "you" if task.who == vocab.HUMAN else agent_names.display_name(task.who, 16)
-    who = needs.words or (f"@{name}" if task.agent else f"by {name}")
+    who = needs.words or (f"@{name}" if task.agent == task.who else f"by {name}")
     when = ago(task_queries.aged_from(task), now)
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
     text += "".join(f", {words}" for words in facts)

@@ -17,10 +17,10 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, Tuple, fn, slot
-from tui_tasks.core.read.pages.task_filter import ALL, Filter, among, conditions, words
+from tui_tasks.core.read.pages.task_filter import ALL, Filter, among, conditions, shown_agent, words
 from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE, aged_from
 from tui_tasks.core.schema.tables import TaskRow, columns
-from tui_tasks.core.vocab import OPEN
+from tui_tasks.core.vocab import CLOSED, HUMAN, OPEN
 
 # With a filter, rows are read in stretches; after `MAX_PASSED` rows reading stops early.
 STRETCH: Final = 5_000
@@ -63,8 +63,12 @@ class TaskLine(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def who(self) -> str:
-        """Return its agent, otherwise who set its status if it was taken up, otherwise ""."""
-        return self.agent or ("" if self.status == "pending" else self.status_by or self.updated_by)
+        """Return its agent, otherwise who set its status if it was taken up, otherwise "".
+
+        Anybody may close a task of the human's: they are named.
+        """
+        agent = None if self.agent == HUMAN and self.status in CLOSED else self.agent
+        return agent or ("" if self.status == "pending" else self.status_by or self.updated_by)
 
 
 class TaskPage(list[TaskLine]):
@@ -306,7 +310,6 @@ class _Order(NamedTuple):
 
 _due: Any = fn.COALESCE(TaskRow.due, _LAST)
 _is_blocked: Any = (TaskRow.waiting_on > 0) & (TaskRow.status == "pending")
-_taken_up_by: Any = fn.IIF(TaskRow.status == "pending", _LAST, fn.COALESCE(TaskRow.status_by, TaskRow.updated_by))
 _aged_from: Any = fn.COALESCE(TaskRow.finished_at, TaskRow.updated_at)
 
 ORDERS: Final = {
@@ -317,7 +320,7 @@ ORDERS: Final = {
     ),
     "due": _Order((_due,), lambda task: (task.due or _LAST,)),
     "age": _Order((_aged_from * -1,), lambda task: (-aged_from(task),)),
-    "agent": _Order((fn.COALESCE(TaskRow.agent, _taken_up_by),), lambda task: (task.who or _LAST,)),
+    "agent": _Order((shown_agent(_LAST),), lambda task: (task.who or _LAST,)),
 }
 """The orders by the names that a person gives them."""
 

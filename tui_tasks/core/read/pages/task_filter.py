@@ -149,7 +149,7 @@ def _of_row(word: str, now: datetime) -> list[Any]:
 
 def _in_row(word: str, now: datetime, uids: Sequence[str]) -> Any:
     """Return the condition that a task's row shows a word beside its name; those of `uids` do."""
-    by_agent = _like(_agent(), f"%{_literal(word)}%")
+    by_agent = _like(shown_agent(""), f"%{_literal(word)}%")
     conditions = [by_agent, *_of_row(word, now)]
     return reduce(or_, [*conditions, *([among(uids)] if uids else [])])
 
@@ -159,14 +159,16 @@ def among(uids: Sequence[str]) -> Any:
     return TaskRow.uid.in_(SQL("(SELECT value FROM json_each(?))", (msgspec.json.encode(uids).decode(),)))
 
 
-def _agent() -> Any:
-    """Return the expression for the agent that a row shows."""
-    taken_up = fn.IIF(TaskRow.status == "pending", "", fn.COALESCE(TaskRow.status_by, TaskRow.updated_by))
-    return fn.COALESCE(TaskRow.agent, taken_up)
+def shown_agent(nobody: str) -> Any:
+    """Return the expression for the agent that a row shows, as `TaskLine.who` does; `nobody`: where it shows none."""
+    setter = fn.COALESCE(TaskRow.status_by, TaskRow.updated_by)
+    is_closed_for_human = (TaskRow.agent == vocab.HUMAN) & TaskRow.status.in_(sorted(vocab.CLOSED))
+    assigned = fn.IIF(is_closed_for_human, setter, TaskRow.agent)
+    return fn.COALESCE(assigned, fn.IIF(TaskRow.status == "pending", nobody, setter))
 
 
 def _who(name: str, *, prefix: bool) -> Any:
-    return _like(_agent(), f"{_literal(name)}{'%' * prefix}")
+    return _like(shown_agent(""), f"{_literal(name)}{'%' * prefix}")
 
 
 def _field(name: str, value: str, now: datetime) -> Any:
