@@ -49,6 +49,12 @@ def test_an_editor_that_cannot_be_read_is_told_with_the_name_of_what_is_set():
         editor.command({"EDITOR": 'vim "'})
 
 
+def test_a_signal_that_ended_the_editor_is_named():
+    ends = {-2: "was interrupted by ^C", 130: "was interrupted by ^C", -15: "was ended by SIGTERM"}
+    ends |= {1: "ended with status 1", 255: "was ended by signal 127"}
+    assert {status: editor.how_ended(status) for status in ends} == ends
+
+
 @pytest.fixture
 def app(plan, make_app, monkeypatch):
     monkeypatch.setattr(TaskApp, "suspend", contextlib.nullcontext)

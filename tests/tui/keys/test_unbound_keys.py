@@ -85,6 +85,8 @@ async def test_in_a_menu_a_letter_that_chooses_nothing_says_so(app, plan):
         await settle(pilot, "s", "z")
         assert said(app) == "z is no choice here. Esc goes back."
         assert "Status of" in shown(app)
+        await settle(pilot, "q")
+        assert len(app.screen_stack) == 1 and app.is_running
 
 
 async def test_what_is_typed_into_an_input_says_nothing(app):

@@ -9,8 +9,9 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
-from tests.tui.driving import opened, settle, shown, write
+from tests.tui.driving import opened, order, settle, shown, write
 from tests.tui.stories.conftest import SCREENSHOTS
 from tui_tasks import text, tui
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS
@@ -49,6 +50,17 @@ async def test_the_help_finds_by_what_a_person_would_call_it(app, words, title):
         await write(pilot, words)
         await settle(pilot)
         assert title in shown(app)
+
+
+async def test_the_key_that_quits_closes_the_help_and_a_word_typed_on_presses_no_key(app, plan):
+    app.key_queue.clock = lambda: 0.0
+    async with opened(app) as pilot:
+        await settle(pilot, "n", *"One more", "enter", "escape", "question_mark")
+        assert "q Esc Close" in shown(app)
+        await settle(pilot, *"quit")
+        assert len(app.screen_stack) == 1 and app.is_running and "One more" in order(app)
+        await settle(pilot, "question_mark", *"eq")
+        assert app.screen.query_one(Input).value == "eq"
 
 
 WORDS = """

@@ -201,6 +201,8 @@ class Menu(Dialog[str | None]):
             self._choose(self._choices[self._lit])
         elif event.key in _MOVES:
             self._move(_MOVES[event.key])
+        elif self.context.keymap.means(event.key, "quit"):
+            self.action_leave()
         elif event.is_printable:
             self.context.say(f"{show_key(event.key)} is no choice here. Esc goes back.")
             return False

@@ -114,7 +114,18 @@ def _run(context: Context, argv: list[str]) -> None:
     except OSError as error:
         raise NoEditor(f"cannot run {argv[0]}: {error.strerror}; set $EDITOR") from error
     if status:
-        raise NoEditor(f"{argv[0]} ended with status {status}; nothing was changed")
+        raise NoEditor(f"{argv[0]} {how_ended(status)}; nothing was changed")
+
+
+def how_ended(status: int) -> str:
+    """Return in words how a program ended that failed; a shell reports a signal as 128 and its number."""
+    number = -status if status < 0 else status - 128
+    if number == signal.SIGINT:
+        return "was interrupted by ^C"
+    if number > 0:
+        known = number in list(signal.Signals)
+        return f"was ended by {signal.Signals(number).name if known else f'signal {number}'}"
+    return f"ended with status {status}"
 
 
 def _exit_status(argv: list[str]) -> int:

@@ -31,7 +31,7 @@ class ConflictScreen(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "choose('mine')", "Keep mine", show=False),
         Binding("t", "choose('theirs')", "Take theirs", show=False),
-        Binding("escape,e", "choose(None)", "Back to the form", show=False),
+        Binding("escape,e,q", "choose(None)", "Back to the form", show=False),
     ]
 
     def __init__(

@@ -94,7 +94,7 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
     lines = legend(ascii_only=context.ascii_only)
     entries.append(PaletteEntry("Legend: what glyphs and colours mean", heading=True))
     entries += [PaletteEntry(line.words, key=line.mark, color=line.color, words=_LEGEND) for line in lines]
-    return Picker(context, "?", entries)
+    return Picker(context, "?", entries, closes_by_quit=True)
 
 
 # The keys of these stand in one row, which gives no answer.

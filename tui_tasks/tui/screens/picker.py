@@ -173,9 +173,11 @@ class Picker(Dialog[None]):
         left: Callable[[], None] | None = None,
         drawing: EntryRows | None = None,
         typed: Callable[[str], Sequence[PaletteEntry]] = lambda _: (),
+        closes_by_quit: bool = False,
     ) -> None:
         """`enter` is what the foot line calls the choice of an entry; `left` takes back what previews have done.
         `drawing` draws the entries, None: as `EntryRows`. `typed` returns entries that a typed text alone gives.
+        `closes_by_quit`: the key that quits closes it too, unless something is typed.
         """
         super().__init__(context)
         self._drawing = drawing or EntryRows(context)
@@ -185,6 +187,7 @@ class Picker(Dialog[None]):
         self._entries = entries
         self._typed = typed
         self._undo_looks = left
+        self._closes_by_quit = closes_by_quit
 
     def compose(self) -> ComposeResult:
         """Compose the input and the entries, below the Now line."""
@@ -217,9 +220,21 @@ class Picker(Dialog[None]):
             if window.row is not None and window.row.entry.heading:
                 window.move(step)
 
+    def take_key(self, event: events.Key) -> bool:
+        """Close it by the key that quits; return whether the key was used."""
+        is_quit = self._closes_by_quit and self.context.keymap.means(event.key, "quit")
+        if is_quit:
+            self.action_leave()
+            # Letters of a word for the search must not run as keys.
+            self.context.expect_rest("quit")
+        elif event.is_printable:
+            self._closes_by_quit = False
+        return is_quit
+
     def on_mount(self) -> None:
         """Show all entries."""
-        self.query_one(FootLine).hint(("Enter", self._enter, ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""))
+        closes = f"{self.context.keymap.key_of('quit')} Esc" if self._closes_by_quit else "Esc"
+        self.query_one(FootLine).hint(("Enter", self._enter, ""), ("↑↓", "Choose", ""), (closes, "Close", ""))
         self._search("")
 
     def _search(self, text: str) -> None:
