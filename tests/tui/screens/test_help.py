@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from tests.tui.driving import opened, order, settle, shown, write
+from tests.tui.driving import SIZES, opened, order, settle, shown, write
 from tests.tui.stories.conftest import SCREENSHOTS
 from tui_tasks import text, tui
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS
@@ -159,7 +159,24 @@ async def test_the_palette_says_where_an_action_of_another_place_is(app, typed, 
 async def test_the_help_has_one_row_for_the_numbers_that_answer(app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a", "question_mark")
+        entries = [row.entry for row in app.screen.window.source.first(1000)]
+        assert {entry.key for entry in entries if entry.title in ("Go to the list", "Go to the log")} == {""}
         await write(pilot, "option")
         await settle(pilot)
         (row,) = (line for line in shown(app).splitlines() if "Answer with" in line)
         assert "1–9" in row and "the option of that number" in row
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_help_lists_what_cannot_be_done_now_behind_what_can_and_cuts_no_reason(app, size):
+    async with opened(app, size) as pilot:
+        await settle(pilot, "a", "question_mark")
+        entries = [row.entry for row in app.screen.window.source.first(1000)]
+        heads = [entry.title for entry in entries if entry.heading]
+        assert heads[:3] == ["Here: inbox", "Everywhere", "Not now: Enter says why"]
+        now = entries[: [entry.title for entry in entries].index(heads[2])]
+        assert not [entry.title for entry in now if entry.why_not and "watch --at" not in entry.why_not]
+        await write(pilot, "mark")
+        await settle(pilot)
+        rows = [line for line in shown(app).splitlines() if "Mark the task" in line or "Mark from" in line]
+        assert rows and all("Only" not in row or "can be marked" in row for row in rows)

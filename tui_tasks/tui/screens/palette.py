@@ -63,11 +63,13 @@ def _numbered(context: Context, text: str) -> list[PaletteEntry]:
 
 
 def help_screen(context: Context, lookup: ActionLookup) -> Picker:
-    """Return the help: what can be done here, everywhere and elsewhere, with keys and ids, then the legend."""
+    """Return the help: what can be done here, everywhere, not now and elsewhere, with keys and ids, then the legend."""
     here, here_name = _actions(lookup), f"Here: {_here(lookup)}"
     groups: dict[str, list[PaletteEntry]] = {}
-    # A key that works as well for an action here does not do there what it does everywhere.
-    taken = {ACTIONS[each].habit for each in here if "app" not in ACTIONS[each].scopes} - {""}
+    # A key that works as well for an action here does not do there what it does everywhere; nor do numbers that answer.
+    own = [ACTIONS[each] for each in here if "app" not in ACTIONS[each].scopes]
+    taken = {action.habit for action in own} - {""}
+    taken |= {context.keymap.keys_of(action.id) for action in own if action.verb == "number"}
     for scope, name in SCOPES.items():
         for action in ACTIONS.values():
             if scope != next(each for each in SCOPES if each in action.scopes) or action.id in _OPTIONS[1:]:
@@ -84,10 +86,12 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
                 entry = replace(entry, title="Answer with the option of that number", run=None)
                 entry = replace(entry, key=f"{entry.key}{dash}{last}")
             group = name if action.id not in here or scope == "app" else here_name
+            if action.id in here and entry.why_not:
+                group = _NOT_NOW
             groups.setdefault(group, []).append(entry)
-    # What can be done now comes first, and what has a key.
-    groups.get(here_name, []).sort(key=lambda entry: (bool(entry.why_not), entry.key.startswith(": ")))
-    first = [here_name, SCOPES["app"]]
+    # What has a key comes first.
+    groups.get(here_name, []).sort(key=lambda entry: entry.key.startswith(": "))
+    first = [here_name, SCOPES["app"], _NOT_NOW]
     entries: list[PaletteEntry] = []
     for group in sorted(groups, key=lambda group: first.index(group) if group in first else len(first)):
         entries += [PaletteEntry(group, heading=True), *groups[group]]
@@ -99,6 +103,7 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
 
 # The keys of these stand in one row, which gives no answer.
 _OPTIONS: Final = tuple(f"ask_{number}" for number in range(1, 10))
+_NOT_NOW: Final = "Not now: Enter says why"
 _LEGEND: Final = "legend glyph glyphs symbol symbols icon colour colours color colors meaning"
 
 

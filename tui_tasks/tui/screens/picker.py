@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.tui.inputs.dialogs import PickerWords
+from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
@@ -118,8 +119,9 @@ class EntriesFound:
         return len(self._rows)
 
 
-# In cells: the longest key that stands in front of titles.
+# In cells: the column of keys in front of titles, at most, and on a narrow screen.
 _KEYS_WIDE: Final = 14
+_NARROW_KEYS: Final = 5
 
 
 class EntryRows(RowDrawing[Numbered]):
@@ -138,11 +140,14 @@ class EntryRows(RowDrawing[Numbered]):
         entry = row.entry
         if entry.heading:
             return ((f" {fit(entry.title, look.width - 1)}", "bold"),)
-        key = f"{fit(entry.key, self.keys_wide)}  " if self.keys_wide else ""
-        # The id of an action is left out where it would cut the title.
-        left = look.width - 9 - cell_len(key) - cell_len(safe_line(entry.title)) - cell_len(entry.why_not)
+        key = self._key(entry, look.width)
+        room = look.width - 7 - cell_len(key)
+        # A reason stands whole or not at all; the id of an action is left out where it would cut the title.
+        left = room - cell_len(safe_line(entry.title))
+        why = entry.why_not if cell_len(entry.why_not) <= max(left, room // 2) else ""
+        left -= cell_len(why) + 2
         beside = entry.beside if not self.keys_wide or cell_len(entry.beside) <= left else ""
-        right = safe_line(f"{entry.why_not}  {beside}".strip(), max(0, look.width // 2))
+        right = safe_line(f"{why}  {beside}".strip(), max(0, look.width // 2))
         right = f"  {right}" if right else ""
         room = max(1, look.width - 5 - cell_len(key) - cell_len(right))
         return (
@@ -151,6 +156,11 @@ class EntryRows(RowDrawing[Numbered]):
             (fit(entry.title, room), "$muted" if entry.why_not else ""),
             (right, "$muted" if entry.why_not or self.keys_wide else "$key"),
         )
+
+    def _key(self, entry: PaletteEntry, width: int) -> str:
+        """Return the key before a title; on a narrow screen long ones stand out of line, to leave titles room."""
+        wide = self.keys_wide if width >= NARROW else min(_NARROW_KEYS, self.keys_wide)
+        return f"{fit(entry.key, max(wide, cell_len(entry.key)))}  " if self.keys_wide else ""
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """See `RowDrawing`."""
