@@ -189,7 +189,7 @@ async def test_nothing_can_be_written_and_what_is_written_meanwhile_comes_by_a_s
         # Each key is pressed after a pause.
         app.key_queue.clock = itertools.count(step=60).__next__
         await press(app, pilot, "n")
-        assert said(app) == "read only: new task below"
+        assert said(app) == "This screen is read only: it changes nothing."
         by_agent(plan, "claude-1", AddTask("Written meanwhile", plan.list_uid))
         app.link.catch_up()
         await pilot.pause()

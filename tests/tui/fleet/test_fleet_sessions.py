@@ -357,7 +357,7 @@ async def test_one_whose_hook_waits_no_more_takes_no_answer_and_says_where_it_is
         await go_to(pilot, name)
         await settle(pilot, "y")
         assert said(app).startswith("Only its own window can answer")
-        assert said(app).endswith("waits for no answer from here: allow")
+        assert said(app).endswith("waits for no answer from here.")
         assert ask_of(app, name).state == "open"
 
 
@@ -674,13 +674,13 @@ async def test_the_rules_of_a_list_are_not_changed_where_it_is_not_on_screen(pla
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         seq = journal.newest(app.link.db)
-        for screen in ("A", "4"):
+        for screen, how in (("A", "Esc goes back to the panes"), ("4", "1 shows it")):
             await settle(pilot, screen, *named(word))
-            assert "no list is on screen here" in said(app)
+            assert said(app) == f"No list is on screen. {how}."
             await settle(pilot, "escape", "escape")
         assert journal.newest(app.link.db) == seq
         await settle(pilot, "2", *named(word))
-        assert "no list is on screen" not in said(app)
+        assert "No list is on screen" not in said(app)
 
 
 async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_pause(people, make_app, monkeypatch):

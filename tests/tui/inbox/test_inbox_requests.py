@@ -45,7 +45,7 @@ async def test_a_request_whose_hook_waits_no_more_is_not_answered_from_here(empt
         await settle(pilot, "a")
         for key in "1y":
             await settle(pilot, key)
-            assert "Only its own window can answer now: claude-1 waits for no answer from here: " in said(app)
+            assert "Only its own window can answer now: claude-1 waits for no answer from here." in said(app)
         [ask] = ask_queries.open_asks(app.link.db)
         assert ask.state == "open"
 

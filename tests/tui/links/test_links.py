@@ -188,4 +188,4 @@ async def test_a_file_is_opened_in_the_editor(app, agent, plan, repository, monk
 async def test_without_links_the_key_says_so(app):
     async with opened(app) as pilot:
         await press(app, pilot, *named("links"))
-        assert "no links" in said(app)
+        assert "This task has no links." in said(app)

@@ -432,7 +432,7 @@ async def test_the_brackets_turn_no_list_that_is_not_on_screen(app, plan, agent,
     async with opened(app) as pilot:
         await press(app, pilot, where, "right_square_bracket")
         assert app.state.current_list.name == "Plan"
-        assert "no list is on screen here" in said(app)
+        assert said(app) == f"No list is on screen. {'1 shows it' if where in '34' else 'Esc goes back to the panes'}."
 
 
 async def test_a_plan_named_as_another_list_is_told_from_it_by_its_id(app, plan, agent):

@@ -37,7 +37,7 @@ async def test_an_empty_list_says_what_to_do_and_n_adds_the_first_task(tmp_path,
     async with opened(app, (80, 24)) as pilot:
         assert "No tasks yet." in shown(app)
         await press(app, pilot, "d")
-        assert "No task selected." in said(app)
+        assert "No task is under the cursor." in said(app)
         await pilot.press("n")
         await write(pilot, "first")
         await press(app, pilot, "enter")
@@ -145,7 +145,9 @@ async def test_on_a_small_screen_the_reason_comes_before_what_a_key_would_do(tmp
         await press(app, pilot, key)
         reasons = {"u": "You have no change to undo."}
         # A long message takes several lines at the foot.
-        assert any(line.strip().startswith(reasons.get(key, "No task selected.")) for line in lines(app)[-3:])
+        assert any(
+            line.strip().startswith(reasons.get(key, "No task is under the cursor.")) for line in lines(app)[-3:]
+        )
 
 
 async def test_the_screen_begins_with_tasks_though_an_empty_list_was_changed_last(plan, make_app):

@@ -129,7 +129,7 @@ async def test_a_filter_sorts_by_what_the_menu_offers_and_leaves_the_own_order_b
         await press(app, pilot, "enter")
         assert app.pane.row_list.keys_on_screen == wanted
         await press(app, pilot, "equals_sign")
-        assert said(app).startswith(f"the filter sorts by {by}: sort")
+        assert said(app) == f"The filter sorts by {by}: change its words."
         await press(app, pilot, "escape")
         assert app.pane.row_list.keys_on_screen == varied.uids
 
@@ -170,7 +170,7 @@ async def test_a_very_long_list_keeps_its_own_order_and_says_why(varied, make_ap
     app = make_app(varied.path)
     async with opened(app) as pilot:
         await press(app, pilot, "equals_sign")
-        assert said(app).startswith("over 3 tasks; the filter sort:due sorts those with a due date")
+        assert said(app) == "Over 3 tasks: only the filter sort:due sorts them."
         await press(app, pilot, "slash")
         await write(pilot, "sort:d")
         assert said(app).startswith("over 3 tasks: sort:due shows only those with a due date")

@@ -11,6 +11,7 @@ from tests.tui.sessions import three_projects
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.state.projects import ProjectChoice
@@ -77,7 +78,7 @@ async def test_agents_and_inbox_show_all_until_they_are_kept_to_the_project(thre
     app = make_app(three.path)
     async with opened(app) as pilot:
         await press(app, pilot, *named("keep"))
-        assert "no project is chosen; : projects chooses one" in said(app)
+        assert "No project is chosen. : projects chooses one." in said(app)
         await pilot.press("escape", *named("projects"))
         await write(pilot, "api")
         await press(app, pilot, "enter", "A")
@@ -123,6 +124,21 @@ async def test_with_project_the_screen_shows_that_one_alone(three, make_app):
         assert "infra alone" in shown(app)
         await press(app, pilot, *named("keep"))
         assert "Ship it: web" in shown(app)
+
+
+async def test_a_project_opens_in_the_list_that_was_left_in_it_whatever_changed_since(three, make_app):
+    with Store(three.path) as store:
+        (second,) = store.commit(EnsureList("web/second", "tasklist", "web"), actor="claude-9", now=NOW)
+        store.commit(AddTask("Left here", second.uid), actor="claude-9", now=NOW)
+        store.commit(AddTask("Newer", task_queries.find_list(store.db, "web/tasklist").uid), actor="claude-9", now=NOW)
+    for project, turns in (("web", ["right_square_bracket"]), ("api", [])):
+        app = make_app(three.path, project=ProjectChoice(project))
+        async with opened(app) as pilot:
+            await press(app, pilot, *turns)
+            assert app.state.current_list.name == ("web/second" if turns else "api/tasklist")
+    app = make_app(three.path, project=ProjectChoice("web"))
+    async with opened(app):
+        assert app.state.current_list.name == "web/second"
 
 
 async def test_a_project_without_lists_shows_none_of_anothers(three, make_app):
@@ -194,7 +210,7 @@ async def test_where_there_is_no_project_the_screen_does_not_speak_of_projects(p
     async with opened(app) as pilot:
         assert "project" not in shown(app)
         await press(app, pilot, *named("keep"))
-        assert "no project is chosen" in said(app)
+        assert "No project is chosen. : projects chooses one." in said(app)
 
 
 async def test_an_agent_of_the_channel_is_where_its_connections_are_and_so_are_its_questions(three, make_app):

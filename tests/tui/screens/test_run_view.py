@@ -56,7 +56,7 @@ async def test_a_run_that_ends_says_how(jobs, make_app):
         await until(pilot, lambda: "failed after 42s  exit 3" in shown(app))
         assert "failed 20:15 · no route to host" in shown(app)
         await settle(pilot, "x")
-        assert "it has ended" in shown(app)
+        assert "This run has ended." in shown(app)
 
 
 @pytest.mark.parametrize("follows", [True, False], ids=["followed", "scrolled back"])

@@ -774,7 +774,7 @@ async def test_r_runs_the_checks_of_the_task_and_a_task_without_checks_says_so(p
         await review(app, pilot, plan)
         assert "Run checks" not in lines(app)[-1]
         await settle(pilot, "r")
-        assert said(app) == "the task has no check: run the checks on this tree"
+        assert said(app) == "The task has no check to run."
         with Store(plan.path) as store:
             checks = (NamedCheck("tests", "1", cwd=str(place.root), gate=True),)
             store.commit(DefineChecks("checks.toml", checks), GiveChecks(plan[9], ("tests",)), actor="human", now=NOW)

@@ -95,4 +95,4 @@ async def test_an_agent_without_a_record_says_why(plan, make_app):
         app.context.push(TranscriptScreen(app.context, "robot-1"))
         await until(pilot, lambda: "the record of robot is not known" in shown(app))
         await settle(pilot, "t")
-        assert "it runs without a terminal" in said(app)
+        assert "The agent runs without a terminal" in said(app)

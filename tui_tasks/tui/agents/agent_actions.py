@@ -25,7 +25,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.inputs.dialogs import Choice, Menu, confirm
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller, Sentence
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
 
 
@@ -34,9 +34,9 @@ def came_just_now(name: str) -> str:
     return f"{agent_text.who(name, 30)} came under the cursor just now"
 
 
-def why_not_yet(name: str) -> Sentence:
+def why_not_yet(name: str) -> str:
     """Return why a key does not act on that agent yet."""
-    return Sentence(f"{came_just_now(name)}: look, and press the key again.")
+    return f"{came_just_now(name)}: look, and press the key again."
 
 
 _STATUS: Final = {"p": "pending", "d": "done", "f": "failed"}
@@ -159,7 +159,7 @@ class AgentActions(Controller):
         """Most actions need an agent."""
         name = self._agent_here()
         if action.needs == "agent" and name is None:
-            return "no agent here"
+            return "No agent is under the cursor."
         if action.id in ("agent_peek", "agent_record") and name is not None:
             return self._why_no_peek(name, action.id)
         # A message is typed first, and then asks by itself.
@@ -195,7 +195,7 @@ class AgentActions(Controller):
             return None
         shown = agent_text.who(agent, 30)
         if is_ours:
-            return Sentence(f"The program of {shown} keeps no record.")
+            return f"The program of {shown} keeps no record."
         return f"{shown} was not started here, so it has no terminal and no record to show"
 
     def do_agent_peek(self) -> None:

@@ -25,7 +25,7 @@ from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.inputs.editor import TextDialog
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller, Sentence
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.work import attaching, work_actions
 
@@ -53,34 +53,34 @@ class FleetActions(Controller):
         if action.needs != "agent":
             return None
         if member is None:
-            return None if action.id == "agent_log" and self._fleet.is_on_gone else "no agent here"
+            return None if action.id == "agent_log" and self._fleet.is_on_gone else "No agent is under the cursor."
         name = agent_text.who(member.name, 30)
         if action.id == "agent_stop":
             if member.session is None:
-                return Sentence(f"{name} has no turn to end: pause it, or write to it.")
+                return f"{name} has no turn to end: pause it, or write to it."
             if member.state == "gone":
-                return f"{name} is gone"
+                return f"{name} is gone: it has no turn to end."
             if member.state == "stopped":
-                return f"{name} is suspended: continue its process first (fg, or kill -CONT)"
+                return f"{name} is suspended: continue its process first (fg, or kill -CONT)."
             if member.state in NO_TURN:
-                return Sentence(f"{name} is {member.state}: it has no turn to end.")
+                return f"{name} is {member.state}: it has no turn to end."
             if not agent_text.has_hooks(member.session):
                 key = self._context.keymap.key_of("palette")
                 end = f" {key} discard ends it." if self._live_work() is not None else ""
-                return Sentence(f"{name} has no hooks: it hears nothing.{end}")
+                return f"{name} has no hooks: it hears nothing.{end}"
         if action.id == "agent_give_back" and self._task_to_give_back() is None:
-            return f"{name} has no task"
+            return f"{name} has no task to give back."
         return why_not_yet(member.name) if action.writes and not self._fleet.has_stood() else None
 
     def _why_no_work(self, action: str) -> str | None:
         member = self._fleet.member
         if member is None:
-            return "no agent here"
+            return "No agent is under the cursor."
         name, task = agent_text.who(member.name, 30), self._task_to_give_back()
         if action == "work_end" and self._live_work() is None:
-            return f"{name} is at no work that was started here"
+            return f"{name} is at no work that was started here."
         if action == "work_start" and (task is None or task.deleted):
-            return f"{name} has no task"
+            return f"{name} has no task: start an agent on a task in the list."
         return None if self._fleet.has_stood() else why_not_yet(member.name)
 
     def _live_work(self) -> Work | None:
@@ -183,12 +183,12 @@ class FleetAnswers(Controller):
             return None
         ask = self._fleet.ask
         if (answer := self._fleet.answered) is not None:
-            return Sentence(f"Already answered: {safe_line(answer, 40)}.")
+            return f"Already answered: {safe_line(answer, 40)}."
         if ask is None:
             member = self._fleet.member
             if member is None:
-                return "no agent here"
-            return Sentence(f"{agent_text.who(member.name, 30)} asks nothing.")
+                return "No agent is under the cursor."
+            return f"{agent_text.who(member.name, 30)} asks nothing."
         return why_unanswerable(self._context.db, ask)
 
     @override

@@ -33,7 +33,7 @@ class ProjectActions(Controller):
     def why_not(self, action: Action) -> str | None:
         """A project must have been chosen."""
         if action.id == "only_project" and not self._context.state.projects.title:
-            return f"no project is chosen; {self._context.keymap.key_of('projects')} chooses one"
+            return f"No project is chosen. {self._context.keymap.key_of('projects')} chooses one."
         return None
 
     def do_projects(self) -> None:
@@ -170,8 +170,13 @@ class ListActions(Controller):
         if action.needs != "list":
             return None
         if self._context.state.current_list is None:
-            return "there is no list"
-        return None if self._context.navigation.shows_list else "no list is on screen here"
+            return f"There is no list yet: {self._context.keymap.key_of('new_list')} makes one."
+        if self._context.navigation.shows_list:
+            return None
+        key_of = self._context.keymap.key_of
+        if self._context.navigation.screen_name:
+            return f"No list is on screen. {key_of('back')} goes back to the panes."
+        return f"No list is on screen. {key_of('pane_list')} shows it."
 
     async def do_one_at_a_time(self) -> None:
         """Hold the list to one task in progress for each agent, or no longer (docs: protocol, section 5)."""

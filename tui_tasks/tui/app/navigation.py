@@ -96,7 +96,7 @@ class Navigation:
 
     # Lists
 
-    def first_list(self, name: str | None = None, seen: int | None = None) -> int:
+    def first_list(self, name: str | None = None) -> int:
         """Return the number of the list to start with: that of the uid or name, else the one that the human saw last,
         else the one changed last, else any.
 
@@ -110,7 +110,8 @@ class Navigation:
         shelf = [home.id for home in sorted(self._state.of_project, key=lambda home: not home.total)]
         if not shelf and self._state.projects.chosen is None:
             shelf = list(lists)
-        has_tasks = [each for each in (seen, touched) if each in shelf and lists[each].total]
+        seen = [*reversed(self._state.cursors), touched]
+        has_tasks = [each for each in seen if each in shelf and lists[each].total]
         return wanted or next(iter([*has_tasks, *shelf]), 0)
 
     def show_list(self, list_id: int) -> None:

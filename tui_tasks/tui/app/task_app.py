@@ -131,7 +131,7 @@ class TaskApp(Actor, ResilientApp):
         self.navigation = self._make_navigation(pane)
         seen = {} if link.as_of is not None else local_values.get(link.db, _CURSORS) or {}
         self.state.cursors = {int(list_id): uid for list_id, uid in seen.get("tasks", {}).items()}
-        self.state.list_id = self.navigation.first_list(list_name, seen.get("list"))
+        self.state.list_id = self.navigation.first_list(list_name)
         self.actions_here = ActionLookup(self, self.navigation)
         self.context = self._make_context(config, clock)
         self.controllers = self._make_controllers()
@@ -279,7 +279,7 @@ class TaskApp(Actor, ResilientApp):
             looked = self.state.seen.all_seen(self.context.clock.now())
             await self.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
             cursors = {str(list_id): uid for list_id, uid in self.state.cursors.items() if list_id in self.state.lists}
-            await self.link.remember(_CURSORS, {"list": self.state.list_id, "tasks": cursors})
+            await self.link.remember(_CURSORS, {"tasks": cursors})
         self.link.stop()
 
     # Changes

@@ -30,7 +30,7 @@ from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import DRAFT, Choice, Menu
 from tui_tasks.tui.inputs.editor import LINE_KEYS, TextDialog, TextInput
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller, Sentence
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
@@ -61,24 +61,24 @@ class AskAnswers(Controller):
         # Elsewhere a number shows a pane.
         back = f"{self._context.keymap.key_of('back')} goes back to the panes." if action.verb == "number" else ""
         if self._inbox.folded is not None:
-            return f"{self._context.keymap.key_of('ask_open')} lists these questions: answer each there"
+            return f"{self._context.keymap.key_of('ask_open')} lists these questions: answer each there."
         if ask is None and back:
-            return Sentence(f"No question here takes a number. {back}")
+            return f"No question here takes a number. {back}"
         if ask is None and action.id == "ask_later" and self._inbox.item is not None:
-            return Sentence(f"{self._context.keymap.key_of('ask_later')} is for questions.")
+            return f"{self._context.keymap.key_of('ask_later')} is for questions."
         if ask is None:
-            return "nothing needs you" if self._inbox.item is None else "no question here"
+            return "Nothing needs you." if self._inbox.item is None else "No question is under the cursor."
         if action.id in ("ask_before", "ask_after"):
             return None
         if ask.state == "answered":
             answer = agent_text.in_one_line(ask.answer or "")
-            return Sentence(f"Already answered: {safe_line(answer, 60)}. {back}".rstrip())
+            return f"Already answered: {safe_line(answer, 60)}. {back}".rstrip()
         if ask.state != "open":
-            return Sentence(f"Not sent: {agent_text.closed(ask, self._context.clock.now())}.")
+            return f"Not sent: {agent_text.closed(ask, self._context.clock.now())}."
         if self._inbox.came_just_now:
-            return Sentence(CAME_JUST_NOW)
+            return CAME_JUST_NOW
         if action.id == "ask_edit" and (ask.request or {}).get("kind") != "permission":
-            return Sentence("You can edit only the input of a tool.")
+            return "You can edit only the input of a tool."
         return None if action.id == "ask_later" else self._inbox.view_of(ask).why_closed
 
     @override

@@ -17,7 +17,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.board.board_columns import CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.card_column import Column
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.keys.actions import READ_ONLY, Controller
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.tasks.task_actions import in_order_with_next, moves_beside
 
@@ -147,7 +147,7 @@ class CardMoves(Controller):
         if other is None or other.uid in [card.uid for card in cards]:
             return
         if why := self._pane.sort_actions.why_not_move():
-            self._context.say(f"Moving a card: {why}")
+            self._context.say(why)
         elif any(card.part != other.part for card in cards):
             self._context.say(f"The {look(other.part).word} ones are a separate part of this column")
         else:
@@ -173,7 +173,7 @@ class CardMoves(Controller):
         if over is None:
             return
         if self._context.link.read_only:
-            self._context.say("read only")
+            self._context.say(READ_ONLY)
         elif over.cards is event.row_list:
             self._context.run(self._drop_within(over, event))
         else:

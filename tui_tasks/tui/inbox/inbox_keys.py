@@ -17,7 +17,7 @@ from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller, Sentence
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_cursor import mark_one, mark_range
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, HELD
@@ -110,11 +110,11 @@ class RowActions(Controller):
         """Only some rows can be hidden, and only held tasks marked."""
         item, rows = self._inbox.item, self._inbox.listed.rows
         if action.id == "hide" and not self._can_be_hidden:
-            return "no agent or failure here"
+            return "Only agents and failures can be hidden."
         if action.id == "review_mark" and (item is None or item.kind != HeldTasks.KIND):
-            return Sentence("Only held tasks can be marked.")
+            return "Only held tasks can be marked."
         if action.id == "review_mark_all" and all(kind_of(line) != HELD for line in rows):
-            return Sentence("Only held tasks can be marked, and none is here.")
+            return "Only held tasks can be marked, and none is here."
         return super().why_not(action)
 
     @property

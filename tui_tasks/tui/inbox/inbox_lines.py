@@ -176,7 +176,7 @@ class RowSource(Controller, Generic[R]):
     @override
     def why_not(self, action: Action) -> str | None:
         """All actions need a row."""
-        return f"no {self.ONE} here" if self.row is None else None
+        return f"No {self.ONE} is under the cursor." if self.row is None else None
 
 
 class FoldedAsks(msgspec.Struct, frozen=True):

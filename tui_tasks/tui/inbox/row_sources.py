@@ -34,7 +34,6 @@ from tui_tasks.tui.agents.agent_actions import give_back
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Sentence
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
@@ -239,10 +238,10 @@ class StuckAgents(RowSource[Member]):
         task = self.row.last_task if self.row is not None else None
         if self.row is not None and action.id in ("stuck_start", "stuck_give_back"):
             if task is None:
-                return f"{agent_text.who(self.row.name, 30)} has no task"
+                return f"{agent_text.who(self.row.name, 30)} has no task."
             if task.deleted and action.id == "stuck_start":
                 key = self.context.keymap.key_of("stuck_give_back")
-                return Sentence(f"#{task.number} is deleted: {key} brings it back.")
+                return f"#{task.number} is deleted: {key} brings it back."
         return super().why_not(action)
 
     async def do_stuck_give_back(self) -> None:

@@ -11,18 +11,16 @@ from tui_tasks.tui.keys.action_table import ACTIONS, Action
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-READ_ONLY: Final = "read only"
-
-
-class Sentence(str):
-    """A reason that is a sentence of its own, behind which the action is not named."""
+READ_ONLY: Final = "This screen is read only: it changes nothing."
 
 
 class Controller:
     """Performs some actions of the pane or screen that it is given, each by its method `do_<id>`."""
 
     def why_not(self, action: Action) -> str | None:
-        """Return the reason for which one of its actions cannot be performed now, for people; None when it can."""
+        """Return a sentence that says why one of its actions cannot be performed now, and what to do instead; None when
+        it can.
+        """
         return None
 
     def title(self, action: Action) -> str:
@@ -81,11 +79,7 @@ class Actor:
     def action_act(self, id: str) -> None:
         """Perform an action by its id, or show why it cannot be performed."""
         action = ACTIONS[id]
-        why = self.why_not(action)
-        # The reason comes first, as a narrow screen cuts the end.
-        refused = f"{why.removesuffix('.')}: {action.title[:1].lower()}{action.title[1:]}" if why is not None else ""
-        if isinstance(why, Sentence):
-            refused = why
+        refused = self.why_not(action) or ""
         doer = self._doer(id)
         if action.takes_words and (refused or not isinstance(doer, Controller) or doer.opens_input(action)):
             self.context.expect_words(refused, id)

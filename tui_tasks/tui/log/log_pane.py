@@ -130,7 +130,11 @@ class LogPane(Pane):
     @override
     def why_not(self, action: Action) -> str | None:
         """Some actions need an entry."""
-        return "no entry here" if action.needs == "entry" and self.row_list.row is None else super().why_not(action)
+        return (
+            "No entry is under the cursor."
+            if action.needs == "entry" and self.row_list.row is None
+            else super().why_not(action)
+        )
 
     @override
     def footer(self, small: bool) -> tuple[str, ...]:

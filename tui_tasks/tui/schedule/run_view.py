@@ -218,9 +218,9 @@ class RunView(Overlay):
         """Some actions need a run, or one in progress."""
         run = self.run
         if action.needs in ("run", "any run") and run is None:
-            return "no run here"
+            return "No run is under the cursor."
         if action.needs == "run" and run is not None and run.state == "final":
-            return "it has ended"
+            return "This run has ended."
         return super().why_not(action)
 
     @property

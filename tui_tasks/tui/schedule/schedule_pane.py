@@ -289,14 +289,16 @@ class JobActions(Controller):
         """A run can be ended only when there is one, and started when there is none."""
         line, key_of = self._job(), self._context.keymap.key_of
         if line is None:
-            return "no job here" if action.needs in ("job", "run") else None
+            return (
+                f"No job is under the cursor: {key_of('job_new')} adds one." if action.needs in ("job", "run") else None
+            )
         if action.needs == "run" and line.running is None:
-            return f"{self._named(line)} does not run"
+            return f"{self._named(line)} does not run now."
         if action.id in ("job_run", "job_run_with"):
             if not line.job.enabled:
-                return f"{self._named(line)} is off; {key_of('job_toggle')} switches it on"
+                return f"{self._named(line)} is off: {key_of('job_toggle')} switches it on."
             if line.running is not None:
-                return f"{self._named(line)} runs already; {key_of('job_stop')} ends that run"
+                return f"{self._named(line)} runs already: {key_of('job_stop')} ends that run."
         return super().why_not(action)
 
     async def do_job_run(self) -> None:

@@ -220,7 +220,11 @@ class DigestScreen(Overlay):
     @override
     def why_not(self, action: Action) -> str | None:
         """Some actions need a line under the cursor."""
-        return "nothing is here" if action.needs == "line" and self.window.row is None else super().why_not(action)
+        return (
+            "No line is under the cursor."
+            if action.needs == "line" and self.window.row is None
+            else super().why_not(action)
+        )
 
     def do_digest_open(self) -> None:
         """Open the entries behind the line, or close them; show an entry, or the only one, in the log."""

@@ -114,8 +114,9 @@ def _here(lookup: ActionLookup) -> str:
 
 def _place(action: Action) -> str:
     if "app" in action.scopes:
-        return "with watch --at"
-    return f"in the {next(SCOPES[scope] for scope in SCOPES if scope in action.scopes).partition(':')[0].lower()}"
+        return "Only with watch --at."
+    place = next(SCOPES[scope] for scope in SCOPES if scope in action.scopes).partition(":")[0]
+    return f"Only in the {place.lower()}."
 
 
 def _actions(lookup: ActionLookup) -> dict[str, PaletteEntry]:

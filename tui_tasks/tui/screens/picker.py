@@ -289,7 +289,7 @@ class Picker(Dialog[None]):
             return
         entry = row.entry
         if entry.why_not:
-            self.context.say(f"{entry.title}: {entry.why_not}")
+            self.context.say(entry.why_not)
             return
         if entry.look is None and self._undo_looks is not None:
             self._undo_looks()

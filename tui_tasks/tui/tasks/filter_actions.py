@@ -25,7 +25,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller, Sentence
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import changes_since
 from tui_tasks.tui.tasks import task_text
@@ -127,8 +127,8 @@ class SortActions(Controller):
     def why_not(self, action: Action) -> str | None:
         """A very long list keeps its own order."""
         if by := self._pane.filter_bar.sort:
-            return f"the filter sorts by {by}"
-        return None if self._fits() else f"over {MAX_SORTED:,} tasks; the filter sort:due sorts those with a due date"
+            return f"The filter sorts by {by}: change its words."
+        return None if self._fits() else f"Over {MAX_SORTED:,} tasks: only the filter sort:due sorts them."
 
     async def do_sort(self) -> None:
         """Ask for the order."""
@@ -168,11 +168,9 @@ class SortActions(Controller):
         if not by:
             return None
         if self._pane.filter_bar.sort:
-            return Sentence(
-                f"The filter sorts by {by}. {self._context.keymap.key_of('back')} clears it, to move tasks."
-            )
+            return f"The filter sorts by {by}. {self._context.keymap.key_of('back')} clears it, to move tasks."
         keys = f"{self._context.keymap.key_of('sort')} then o"
-        return Sentence(f"The list is sorted by {by}. {keys} restores its own order, to move tasks.")
+        return f"The list is sorted by {by}. {keys} restores its own order, to move tasks."
 
     def _fits(self) -> bool:
         home = self._context.state.current_list

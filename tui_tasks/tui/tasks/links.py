@@ -105,7 +105,7 @@ class LinkActions(Controller):
     def why_not(self, action: Action) -> str | None:
         """The task must have a link."""
         task = self._task()
-        return "no links" if task is not None and not task.links else None
+        return "This task has no links." if task is not None and not task.links else None
 
     def _task(self) -> Task | None:
         uid = self._pane.target()

@@ -58,7 +58,8 @@ class TaskActions(Controller):
         """An editor edits one task."""
         marks = self._pane.row_list.marks
         if len(marks) > 1 and action.id in ("edit_in_editor", "checks"):
-            return f"{count(len(marks), 'task')} are marked; it takes one"
+            back = self._context.keymap.key_of("back")
+            return f"{count(len(marks), 'task')} are marked, and this takes one: {back} unmarks them."
         return super().why_not(action)
 
     def _tasks(self) -> list[Task]:

@@ -113,6 +113,7 @@ class TaskPane(Pane):
     def remember_cursor(self) -> None:
         """Keep the task under the cursor for the next time that the list is shown, also after a restart."""
         if (row := self.row_list.row) is not None:
+            self.context.state.cursors.pop(row.list_id, None)
             self.context.state.cursors[row.list_id] = row.uid
 
     def selection(self) -> list[str]:

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
-from tui_tasks.tui.keys.actions import Actor, Sentence
+from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.layout import is_compact
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
@@ -119,7 +119,7 @@ class Pane(Actor, TransparentContainer):
     def why_not(self, action: Action) -> str | None:
         """Some actions need a task."""
         if action.needs == "task" and self.target() is None:
-            return Sentence("No task selected.")
+            return "No task is under the cursor."
         return super().why_not(action)
 
 

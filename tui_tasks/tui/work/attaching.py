@@ -34,7 +34,7 @@ def why_not(context: Context, agent: str) -> str | None:
         return terminal if isinstance(terminal, str) else None
     if (elsewhere := work_queries.is_elsewhere(context.db, work)) is not None:
         return elsewhere
-    return "it runs without a terminal" if work.terminal is None else None
+    return "The agent runs without a terminal." if work.terminal is None else None
 
 
 def attach(context: Context, agent: str) -> None:
@@ -139,7 +139,7 @@ def find(db: Database, agent: str) -> Place | str:
         return "its process has ended" if is_alive is False else "it runs on another machine, or in a container"
     tty = _tty(session.pid)
     if tty is None:
-        return "it runs without a terminal"
+        return "The agent runs without a terminal."
     if (pane := _pane(_socket(session.pid, os.environ), tty)) is not None:
         return Place(pane)
     words = starting.settings().attach

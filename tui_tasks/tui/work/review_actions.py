@@ -24,7 +24,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
 from tui_tasks.tui.inputs.editor import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
-from tui_tasks.tui.keys.actions import Controller, Sentence
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.layout import is_wide
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
@@ -174,37 +174,33 @@ class ReviewActions(Controller):
         """Nothing can be done about what could not be read."""
         screen, work = self._screen, self._screen.work
         if action.id in _NEED_REVIEW and screen.review is None:
-            return safe_line(screen.facts.problem, 80) or "the work is still being read"
+            return safe_line(screen.facts.problem, 80) or "The work is still being read: wait a moment."
         if action.id == "work_accept":
             return self._why_not_accepted(work)
         if action.id == "work_run" and not screen.facts.checks:
-            return "the task has no check"
+            return "The task has no check to run."
         if action.id == "work_send" and work.state == "merging":
-            return "it is being merged"
+            return "It is being merged: wait for the end."
         if action.id == "work_terminal":
             return attaching.why_not(self._context, work.agent)
         if action.id in ("work_next", "work_previous") and screen.facts.places < 2:
-            return "there is no other work on this task"
+            return "There is no other work on this task."
         return None
 
     def _why_not_accepted(self, work: Work) -> str | None:
         review = self._screen.review
         if work.state not in ("ready", "conflict"):
             doing = "its merge is under way" if work.state == "merging" else "wait until its turn ends"
-            return Sentence(
-                f"Not yet: {agent_text.who(work.agent, 30)} is at work on it. {doing[0].upper()}{doing[1:]}."
-            )
+            return f"Not yet: {agent_text.who(work.agent, 30)} is at work on it. {doing[0].upper()}{doing[1:]}."
         if review is not None and review.conflicts:
             key = self._context.keymap.key_of("work_send")
-            return Sentence(f"It conflicts with {safe_line(review.base, 40)}. {key} hands it back to the agent.")
+            return f"It conflicts with {safe_line(review.base, 40)}. {key} hands it back to the agent."
         if review is not None and not review.files and not work.is_on_base:
-            return Sentence(f"Nothing to merge: no file differs from {safe_line(review.base, 40)}.")
+            return f"Nothing to merge: no file differs from {safe_line(review.base, 40)}."
         if self._screen.comments:
             key, many = self._context.keymap.key_of("work_send"), len(self._screen.comments)
             them = "it" if many == 1 else "them"
-            return Sentence(
-                f"Not merged: you have {count(many, 'unsent comment')}. {key} sends {them}; or delete {them}."
-            )
+            return f"Not merged: you have {count(many, 'unsent comment')}. {key} sends {them}; or delete {them}."
         return None
 
     # Accept

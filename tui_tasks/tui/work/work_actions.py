@@ -20,7 +20,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller, Sentence
+from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -56,11 +56,11 @@ class WorkActions(Controller):
         """Peeking needs an agent that was started here."""
         if action.id in ("work_peek", "work_record") and self._work_here() is None:
             mark = self._context.keymap.key_of("mark")
-            return Sentence(f"No agent was started on this task, so there is nothing to show. {mark} marks it.")
+            return f"No agent was started on this task, so there is nothing to show. {mark} marks it."
         if action.id == "work_end" and self._live() is None:
-            return "no agent is at work on it"
+            return f"No agent is at work on this task: {self._context.keymap.key_of('work_start')} starts one."
         if action.id == "work_restore" and self._restorable() is None:
-            return "no merged or discarded work"
+            return "This task has no merged or discarded work."
         return None
 
     def _work_here(self) -> str | None:
