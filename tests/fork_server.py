@@ -30,7 +30,9 @@ from tests.started import Started
 ROOT = Path(__file__).parent.parent
 IMPORTED = (
     *("tui_tasks.cli.main", "tui_tasks.channel.loop", "tui_tasks.runner.scheduler_service"),
-    "tui_tasks.runner.run_process",
+    *("tui_tasks.runner.run_process", "tui_tasks.state.open_store", "tui_tasks.hooks.follower"),
+    *("tui_tasks.cli.server_commands", "tui_tasks.cli.tasks.listing", "tui_tasks.cli.tasks.task_commands"),
+    *("tui_tasks.cli.call_and_prime", "tui_tasks.cli.command_parser", "tui_tasks.core.rules.tasks.task_rules"),
 )
 # They need the extra for servers.
 IMPORTED_FOR_SERVERS = ("tui_tasks.postgres.replica_following", "tui_tasks.postgres.team_server")

@@ -51,11 +51,14 @@ def _killed_merges(folder: Path, budget: Budget) -> str:
     for seed in range(1, wanted * _TRIES + 1):
         if ends.total() >= wanted or (ends and budget.is_over):
             break
-        if _merge(folder, seed, dice.uniform(0, took)) is None:
-            inside = _state(folder) == "merging"
-            _recover(folder)
-            if inside:
-                ends[_state(folder)] += 1
+        if (whole := _merge(folder, seed, dice.uniform(0, took))) is not None:
+            # As busy as the machine is now.
+            took = whole
+            continue
+        inside = _state(folder) == "merging"
+        _recover(folder)
+        if inside:
+            ends[_state(folder)] += 1
     assert ends.total(), "no kill came inside a merge"
     assert not ends.keys() - {"merged", "ready"}, ends
     return (
