@@ -134,7 +134,7 @@ def test_a_phone_and_a_shell_show_a_question_with_its_signs(plan: Plan, capsys, 
     assert (text if is_broken else sign) in told["message"]
     options = argparse.Namespace(action=None, json=False, db=str(plan.path), read_only=False)
     asks_command.run("asks", options)
-    assert (text.replace("\n", "\n  ") if is_broken else sign) in capsys.readouterr().out
+    assert (text.replace("\n", "\n  │ ") if is_broken else sign) in capsys.readouterr().out
 
 
 def test_a_phone_allows_nothing_whose_signs_do_not_fit_on_it(plan: Plan) -> None:
