@@ -53,6 +53,7 @@ from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.keys import key_queue
+from tui_tasks.tui.painting.styles import StyleCache
 
 
 @pytest.fixture
@@ -724,3 +725,19 @@ async def test_a_program_that_was_started_and_has_reported_nothing_is_said_to_as
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         assert "not reported yet: its terminal" in row_of(app, work.agent)
+
+
+async def test_only_mark_and_state_of_a_row_are_coloured_and_what_it_says_is_read_as_any_text(people, make_app):
+    app = make_app(people.path)
+    async with opened(app, (120, 40)) as pilot:
+        await settle(pilot, "A", "G")
+        style = StyleCache.of(app).style
+        drawn = [list(app.screen.window.render_line(line)) for line in range(app.screen.window.size.height)]
+        for agent, said, color in (
+            ("claude-5", "overloaded", "$state-failed"),
+            ("claude-2", "Approve: delete", "$state-needs-you"),
+        ):
+            row = next(row for row in drawn if any(agent in part.text for part in row))
+            colors = {part.style.color for part in row if said in part.text and part.style is not None}
+            marks = {part.style.color for part in row if part.text in "✗?" and part.style is not None}
+            assert (colors, marks) == ({style("").color}, {style(color).color})

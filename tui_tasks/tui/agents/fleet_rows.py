@@ -94,12 +94,17 @@ def columns(width: int, filled: Filled) -> Columns:
 
 
 class Matter(NamedTuple):
-    """What matters most of an agent: all of it, its first line, those below that, and its colour."""
+    """What matters most of an agent: all of it, its first line, those below that, and its style."""
 
     whole: str
     first: str
     rest: tuple[str, ...]
-    color: str
+    style: str
+
+
+def _question_parts(text: str) -> list[Part]:
+    """Return a question whose mark alone is coloured."""
+    return [(text[:1], "$state-needs-you"), (text[1:], "")]
 
 
 _TROUBLE: Final = ("stuck", "stopped", "failed", "left")
@@ -203,7 +208,7 @@ class FleetRows(RowDrawing[FleetRow]):
             if state == "asking" or number in f"{matter.whole} ":
                 number = ""  # it names the task, or begins with that which is asked about
             what = fit(number + (matter.whole or shown.word), sizes.matter)
-            return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, matter.color)]
+            return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, matter.style)]
         what, named, room, asks = matter.first, task[0], sizes.matter - 1, ""
         asks_unseen = not asks_below and row.name not in self.answered and (matter is does or state == "stuck")
         if asks_unseen and row.ask is not None:
@@ -218,7 +223,7 @@ class FleetRows(RowDrawing[FleetRow]):
             what = cut(matter.whole, room, ascii_only=context.ascii_only)
         head += [
             (fit(f"{shown.word} {since}".rstrip(), sizes.state - 1) + " ", shown.color),
-            (what, matter.color),
+            (what, matter.style),
             (fit(asks, sizes.matter - cell_len(what)), "$state-needs-you"),
         ]
         if sizes.where:
@@ -273,7 +278,7 @@ class FleetRows(RowDrawing[FleetRow]):
         if row.name in self.brief and row.ask is not None:
             cut = safe_line if agent_text.is_permission(row.ask) else safe_question
             text = cut(question, room, ascii_only=self.context.ascii_only)
-            return [[(" " * indent, ""), (text, "$state-needs-you")]]
+            return [[(" " * indent, ""), *_question_parts(text)]]
         asked = self._wrapped(question, room) if question else []
         others: list[Part] = []
         shown = f"{matter.whole} {' '.join(named)}"
@@ -283,9 +288,9 @@ class FleetRows(RowDrawing[FleetRow]):
                 others += [("   " * bool(others), ""), (safe_line(text, left - 3 * bool(others)), style)]
         lines: list[list[Part]] = []
         for text, of_task in zip_longest(matter.rest, named[1:], fillvalue=""):
-            beside = [(fit(text, sizes.matter), matter.color), (" " * sizes.where, ""), (of_task, "")]
-            lines.append(beside if of_task else [(text, matter.color)])
-        lines += [[(text, "$state-needs-you")] for text in asked]
+            beside = [(fit(text, sizes.matter), matter.style), (" " * sizes.where, ""), (of_task, "")]
+            lines.append(beside if of_task else [(text, matter.style)])
+        lines += [_question_parts(text) if at == 0 else [(text, "")] for at, text in enumerate(asked)]
         return [[(" " * indent, ""), *line] for line in (*lines, *([others] if others else []))]
 
     def question(self, row: FleetRow) -> str:
@@ -314,6 +319,8 @@ class FleetRows(RowDrawing[FleetRow]):
     def _matter(self, row: Member, state: str, sizes: Columns) -> Matter:
         """Return what matters most of an agent: of those that need the human, on several lines if need be."""
         text, color = agent_text.matter(row, self.context, state)
+        # Mark and state of the row have the colour.
+        color = "" if color.startswith("$state") else color
         if (answer := self.answered.get(row.name)) is not None:
             text, color = f"answered: {answer}", "$state-done"
         is_small = sizes.state <= _AGE
