@@ -34,8 +34,8 @@ class Frame:
         """
         before = self._needs_rows()
         for screen in self._app.screen_stack:
-            for kind in (TopLine, NeedsLines, GroupLine, FootLine, ChangesRule):
-                for line in screen.walk_children(kind):
+            for line in screen.walk_children():
+                if isinstance(line, TopLine | NeedsLines | GroupLine | FootLine | ChangesRule):
                     line.redraw()
         if has_own and self._needs_rows() < before:
             self.free_rows()
@@ -52,7 +52,7 @@ class Frame:
     def redraw_feet(self) -> None:
         """Draw the last line of every screen again."""
         for screen in self._app.screen_stack:
-            for foot in screen.query(FootLine):
+            for foot in screen.walk_children(FootLine):
                 foot.redraw()
 
     def say(self, text: str) -> None:
@@ -66,7 +66,7 @@ class Frame:
     def hush(self) -> None:
         """Remove all messages: the keys of each foot are shown again."""
         for screen in self._app.screen_stack:
-            for foot in screen.query(FootLine):
+            for foot in screen.walk_children(FootLine):
                 foot.hush()
 
     def hint(self, *hints: tuple[str, str, str]) -> None:

@@ -279,7 +279,7 @@ class Navigation:
         if name == self.pane_name:
             return
         held = self._app.screen_stack[0].query_one("#panes")
-        if not held.query(f"#{name}"):
+        if all(made.id != name for made in held.children):
             self._link.check()
             made = self._make_pane(name)
             made.display = False

@@ -47,7 +47,7 @@ class CardArea(ResilientMessages, Horizontal, Focusable, PaintWhenVisible, NoRel
 
     def follow_focus(self) -> None:
         """Draw the cursor in the style for a board with or without focus."""
-        for cards in self.query(CardRows):
+        for cards in self.walk_children(CardRows):
             cards.follow_focus()
 
 

@@ -153,7 +153,7 @@ class ListPane(TaskPane):
     def _lines_above(self) -> int:
         """Return how many lines what needs the human will take above the pane, before there is a layout."""
         size = self.app.size
-        return sum(lines.get_content_height(size, size, size.width) for lines in self.screen.query(NeedsLines))
+        return sum(lines.get_content_height(size, size, size.width) for lines in self.screen.walk_children(NeedsLines))
 
     @override
     def footer(self, small: bool) -> tuple[str, ...]:
