@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import inspect
 import math
 from collections.abc import Callable, Iterator
@@ -22,6 +23,9 @@ from tests.tui import idle
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, ZONE, Plan
 from tests.tui.proven import name_of
+from tests.tui.work.reviewing import make_keys_repository
+from tests.work import repositories
+from tests.work.repositories import Place
 from tui_tasks.core.operations.jobs import NamedCheck
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
@@ -118,6 +122,18 @@ def first_evening(first_plan: Plan, tmp_path_factory: pytest.TempPathFactory) ->
     made = with_agents(first_plan.copied(tmp_path_factory.mktemp("evening") / "auth.db"))
     Jobs(made)
     return made
+
+
+@pytest.fixture(scope="session")
+def first_keys(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Place]:
+    """The repository of a branch that tests copy: it takes eleven processes of git."""
+    return functools.cache(lambda branch: make_keys_repository(tmp_path_factory.mktemp("keys"), branch))
+
+
+@pytest.fixture
+def keys_repository(first_keys: Callable[[str], Place], tmp_path: Path) -> Callable[[str], Place]:
+    """Make a repository whose worktree has a branch with two commits, and a file that is not committed."""
+    return lambda branch: repositories.copy(first_keys(branch), tmp_path / "git")
 
 
 @pytest.fixture

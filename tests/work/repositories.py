@@ -63,7 +63,7 @@ def make(folder: Path) -> Place:
 
 def copy(made: Place, folder: Path) -> Place:
     """Return a copy of a repository and its worktree, which know of one another."""
-    root, tree = folder / "repo", folder / "tree"
+    root, tree = folder / made.root.name, folder / made.tree.name
     shutil.copytree(made.root, root, symlinks=True)
     shutil.copytree(made.tree, tree, symlinks=True)
     (tree / ".git").write_text(f"gitdir: {root}/.git/worktrees/tree\n")

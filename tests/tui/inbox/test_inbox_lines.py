@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.driving import SIZES, agents_line, by_agent, counts_line, lines, settle, shown, until
 from tests.tui.plan import NOW
-from tests.tui.work.reviewing import begin, keys_repository
+from tests.tui.work.reviewing import begin
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
@@ -22,7 +22,7 @@ OUTPUT = "tests/test_auth.py F.\nE   AssertionError: 401 is not 200\n1 failed\n"
 
 
 @pytest.fixture
-def every_kind(plan, report, tmp_path):
+def every_kind(plan, report, keys_repository):
     """One of each kind that the inbox lists, beside the two questions of the plan."""
     report(plan[6], "failed", OUTPUT)
     with Store(plan.path) as store:
@@ -31,7 +31,7 @@ def every_kind(plan, report, tmp_path):
         store.commit(NoteStuck("watcher", "failure", "the same failure 3 times", NOW), actor="system", now=NOW)
         with store.db.transaction(write=True):
             connections.end(store.db, "claude-1", Process(), NOW)
-    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/9-rotate-keys")
+    begin(plan, 9, keys_repository("task/9-rotate-keys"), branch="task/9-rotate-keys")
     return plan
 
 

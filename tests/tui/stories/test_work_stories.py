@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.driving import said, settle, shown, until
 from tests.tui.plan import at
-from tests.tui.work.reviewing import begin, keys_repository
+from tests.tui.work.reviewing import begin
 from tests.tui.work.test_work_screen import begun
 from tests.work.repositories import git
 from tui_tasks.core.agent_snapshots import Check
@@ -43,9 +43,10 @@ def plan(evening):
     return evening
 
 
-def reviewed(plan, folder: Path):
-    """Work on the task that waits to be reviewed, in a repository; return where that is."""
-    place = keys_repository(folder / "git", BRANCH)
+@pytest.fixture
+def place(plan, keys_repository):
+    """The repository of work on the task that waits to be reviewed."""
+    place = keys_repository(BRANCH)
     work = begin(plan, 10, place, branch=BRANCH, program="opencode", now=STARTED)
     with Store(plan.path) as store:
         session = session_queries.find(store.db, work.agent).session
@@ -92,8 +93,7 @@ def test_an_agent_at_work_and_work_that_waits_to_be_merged(plan, make_app, draw,
 
 
 @pytest.mark.parametrize("name", [f"review-of-work-{size}" for size in SIZES])
-def test_a_comment_below_its_line(plan, make_app, tmp_path, draw, name):
-    reviewed(plan, tmp_path)
+def test_a_comment_below_its_line(plan, place, make_app, draw, name):
     app = make_app(plan.path)
 
     async def comment(pilot):
@@ -156,8 +156,7 @@ def test_space_shows_the_last_lines_of_an_agent(plan, make_app, draw, monkeypatc
 
 
 @pictured("work-checked")
-def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, make_app, tmp_path, draw, monkeypatch, name):
-    reviewed(plan, tmp_path)
+def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, place, make_app, draw, monkeypatch, name):
     checks = (Check("tests", "passed", gate=True), Check("types", "unproven"))
     monkeypatch.setattr(Acceptance, "checks", lambda *_: checks)
     app = make_app(plan.path)
@@ -174,9 +173,8 @@ def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, make_app, tmp_pat
 
 
 @pictured("work-merged")
-def test_work_that_is_merged_leaves_a_task_that_is_done(plan, make_app, tmp_path, draw, monkeypatch, name):
+def test_work_that_is_merged_leaves_a_task_that_is_done(plan, place, make_app, draw, monkeypatch, name):
     monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.0)
-    place = reviewed(plan, tmp_path)
     git(place.root, "config", "user.name", "Ada")
     git(place.root, "config", "user.email", "ada@example.org")
     app = make_app(plan.path, list_name=plan.list_uid)

@@ -62,7 +62,7 @@ def revoke(key):
 """
 
 
-def keys_repository(folder: Path, branch: str = "task/9-rotate-keys") -> Place:
+def make_keys_repository(folder: Path, branch: str) -> Place:
     """Make a repository whose worktree has two commits, and a file that is not committed."""
     root, tree = folder / "api", folder / "tree"
     root.mkdir(parents=True)

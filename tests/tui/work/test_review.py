@@ -10,7 +10,7 @@ import pytest
 
 from tests.tui.driving import SIZES, agents_line, counts_line, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
-from tests.tui.work.reviewing import begin, keys_repository, state_of
+from tests.tui.work.reviewing import begin, state_of
 from tests.work.repositories import commit, git, write
 from tui_tasks.core.agent_snapshots import Check
 from tui_tasks.core.commit import journal
@@ -51,8 +51,8 @@ def at_once(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def place(tmp_path):
-    return keys_repository(tmp_path / "git")
+def place(keys_repository):
+    return keys_repository(BRANCH)
 
 
 async def review(app, pilot, plan, number=9):
