@@ -72,7 +72,7 @@ def check(settings: WorkSettings, program: str) -> None:
     word = _words(settings, program)[0]
     if shutil.which(word) is None:
         where = f"[work.program.{program}] in the settings" if program in settings.programs else "install it"
-        raise Conflict(f"{program} cannot be started: no program {word} ({where})", program=program)
+        raise Conflict(f"{program} cannot be started: no program {word} ({where}, or choose another)", program=program)
 
 
 def is_installed(settings: WorkSettings, program: str) -> bool:

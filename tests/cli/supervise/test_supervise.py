@@ -361,7 +361,8 @@ def test_a_held_task_is_accepted_or_declined_with_a_reason(run: Run, database: P
     declined = printed_json(run, "decline 3 'not now'")
     assert (declined["held"], declined["status"]) == (False, "cancelled")
     assert newest(database) == ("task.declined", "human")
-    assert run("accept 2 --version 2")[0] == 1
+    for line in ("accept 2 --version 2", "accept 2"):
+        assert run(line) == (1, "tui-tasks: #2 is not held: there is nothing to accept\n")
 
 
 def held(database: Path) -> Task:
@@ -477,6 +478,7 @@ def test_a_task_that_an_agent_has_claimed_is_given_back(run: Run, database: Path
     assert run("done 1")[1].endswith('bob has claimed task #1 "Ship it": `tui-tasks release 1` takes it back\n')
     back = printed_json(run, "release 1")
     assert (back["status"], back["agent"]) == ("pending", None)
+    assert run("release 1") == (0, "unchanged #1  Ship it\n")
     assert run("done 1")[0] == 0
 
 

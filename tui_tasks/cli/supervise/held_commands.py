@@ -48,6 +48,8 @@ def run(name: str, options: argparse.Namespace) -> int:
         session = session_of(options, store, TOOLS)
         task = find_task(session, options.task)
         other = find_task(session, options.into) if name == "join" else None
+        if name != "release" and not task.held:
+            raise Conflict(f"#{task.number} is not held: there is nothing to {name}")
         head = f"#{task.number}, version {task.version}, of {agent_names.display_name(task.created_by)}:"
         what = [head, *task_lines(store.db, task)]
         if name == "accept":
@@ -59,7 +61,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     if options.json:
         print_json(task_json)
     else:
-        print(f"{_DONE[name]} {titled(task.number, task.name)}")
+        print(f"{_DONE[name] if changed != task else 'unchanged'} {titled(task.number, task.name)}")
     return 0
 
 
