@@ -479,14 +479,18 @@ async def test_a_list_is_held_to_one_task_in_progress(app, plan):
 
 async def test_a_list_works_itself_off_until_that_is_turned_off_and_its_head_says_so(app, plan):
     async with opened(app) as pilot:
-        for typed, shows in (("2 claude", "auto 2 claude"), ("hal", "hal: write a number of agents"), ("off", "")):
+        for typed, shows in (("hal", "hal: write a number of agents"), ("2 claude", "auto 2 claude")):
             app.context.do("auto_list")
-            await until(pilot, lambda: "Agents that start ready tasks of Plan" in shown(app))
+            await until(pilot, lambda: "How many at once, by which program? For example: 2 claude." in shown(app))
             await pilot.press("ctrl+u")
             await write(pilot, typed)
             await press(app, pilot, "enter")
             await until(pilot, lambda shows=shows: shows in shown(app))
-            assert said(app) == "Ready tasks of Plan are started, 2 at once, by claude." or typed != "2 claude"
+        assert said(app) == "Ready tasks of Plan are started, 2 at once, by claude."
+        app.context.do("auto_list")
+        await until(pilot, lambda: "An agent starts on each ready task of Plan, 2 claude at once." in shown(app))
+        await press(app, pilot, "s")
+        assert said(app) == "Tasks of Plan start only by hand."
         await until(pilot, lambda: "auto 2" not in shown(app))
         assert work_queries.auto_of(app.link.db, app.state.current_list.uid).is_on is False
 

@@ -197,26 +197,31 @@ class ListActions(Controller):
         self._context.say(f"New tasks of agents in {safe_line(home.name, 40)} {now}.")
 
     async def do_auto_list(self) -> None:
-        """Ask how many agents of which program work the list off, or stop that (docs: work)."""
-        from tui_tasks.tui.inputs.dialogs import LineDialog
+        """Ask how many agents of which program may work on the list, or stop that (docs: work)."""
+        from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
         from tui_tasks.work import auto_lists, starting
 
         context, home = self._context, self._context.state.current_list
         if home is None:
             return
-        known = context.state.autos.get(home.uid)
+        known, name = context.state.autos.get(home.uid), safe_line(home.name, 40)
         program, at_once = (known.program, known.at_once) if known is not None else ("", 1)
-        value = "off" if known is not None and known.is_on else f"{at_once} {program}".strip()
-        hint = "agents at once, a program, stay: `2 claude stay`; or off"
-        title = f"Agents that start ready tasks of {safe_line(home.name, 40)}"
-        asked = LineDialog(context, title, value, draft=f"auto {home.uid}", done="Set", hint=hint)
+        if known is not None and known.is_on:
+            title = f"An agent starts on each ready task of {name}, {f'{at_once} {program}'.strip()} at once."
+            choices = [Choice("s", "stop: tasks start only by hand"), Choice("c", "change the number or the program")]
+            key = await context.ask(Menu(context, title, choices))
+            if key == "s":
+                await context.link.commit(StopAuto(home.uid))
+                context.say(f"Tasks of {name} start only by hand.")
+            if key != "c":
+                return
+        title = (
+            f"Start an agent on each ready task of {name}. How many at once, by which program? For example: 2 claude."
+            " Add stay to go on after a restart."
+        )
+        asked = LineDialog(context, title, f"{at_once} {program}".strip(), draft=f"auto {home.uid}", done="Start")
         answer = await context.ask(asked)
         if answer is None or not answer.strip():
-            return
-        if answer.strip() == "off":
-            if known is not None and known.is_on:
-                await context.link.commit(StopAuto(home.uid))
-            context.say(f"Tasks of {safe_line(home.name, 40)} start only by hand.")
             return
         wanted = auto_lists.parse_auto(answer, starting.settings().names())
         if isinstance(wanted, str):
@@ -224,7 +229,7 @@ class ListActions(Controller):
             return
         await context.link.commit(SetAuto(home.uid, str(Path.cwd()), host=auto_lists.this_host(), **wanted))
         by = safe_line(wanted.get("program", "the program that worked last"), 30)
-        context.say(f"Ready tasks of {safe_line(home.name, 40)} are started, {wanted['at_once']} at once, by {by}.")
+        context.say(f"Ready tasks of {name} are started, {wanted['at_once']} at once, by {by}.")
 
 
 def is_dialects_own(home: TaskList) -> bool:
