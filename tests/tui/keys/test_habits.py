@@ -107,7 +107,9 @@ async def test_a_range_on_the_board_is_one_of_its_column(make_app, plan, agent):
     app = make_app(plan.path, pane="board")
     async with opened(app) as pilot:
         app.context.navigation.go_to(uids[0])
-        await settle(pilot, "v", "j", "V")
+        await settle(pilot, "v")
+        assert said(app) == "1 card marked. Move, then V marks up to there. Esc unmarks."
+        await settle(pilot, "j", "V")
         assert app.pane.row_list.marks == uids[:2] and said(app) == "2 cards marked. V again marks all."
         await settle(pilot, "L")
         assert [task(app, uid).status for uid in uids] == ["in_progress", "in_progress", "pending"]

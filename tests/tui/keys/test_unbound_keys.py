@@ -16,7 +16,7 @@ from tui_tasks.tui.inputs.dialogs import AddWords, FilterWords
         ("1", "x", "x does nothing here.  d Delete  ? Help"),
         ("1", "delete", "Delete does nothing here.  d Delete  ? Help"),
         ("1", "i", "i does nothing here.  e Edit  ? Help"),
-        ("1", "y", "y does nothing here.  a Inbox  ? Help"),
+        ("1", "y", "y does nothing here.  Y Copy  ? Help"),
         ("1", "z", "z does nothing here.  a Inbox  ? Help"),
         ("2", "P", "P does nothing here.  A Agents  ? Help"),
         ("1", "p", "p does nothing here.  e Edit  ? Help"),

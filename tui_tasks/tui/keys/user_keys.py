@@ -146,7 +146,7 @@ _WANTED: Final[dict[str, tuple[str, ...]]] = {
     "p": ("agent_pause", *_EDIT),
     "n": ("ask_deny", "review_decline"),
     "m": ("work_send",),
-    "y": ("asks",),
+    "y": ("copy", "log_copy", "job_copy", "run_copy", "asks"),
     "z": ("asks",),
     "P": ("agents",),
     "M": ("note", "agent_message"),

@@ -57,7 +57,7 @@ class MarkActions(Controller):
         """Mark the task, or take its mark away. The cursor stays, as people go on with a key for this task."""
         from tui_tasks.tui.rows.row_cursor import mark_one  # the first paint goes without
 
-        mark_one(self._context, self._pane.row_list, "task")
+        mark_one(self._context, self._pane.row_list, "card" if self._pane.NAME == "board" else "task")
 
     def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
         """Mark the range from the last mark; else all that match; where all are marked, none.
