@@ -35,6 +35,7 @@ from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.schedule.run_view import RunView
 from tui_tasks.tui.widgets import open_needs
+from tui_tasks.tui.widgets.agent_line import AgentEntries
 from tui_tasks.tui.widgets.open_needs import Need, Needs, counted, tally
 
 __all__ = ("every_kind",)
@@ -60,6 +61,29 @@ def everything(every_kind):
 
 def keys_of(app) -> list[str]:
     return [need.key for need in Needs(app.context).all()]
+
+
+async def test_what_needs_the_human_is_read_once_for_all_lines_that_show_it(everything, make_app, monkeypatch):
+    reads = []
+
+    def read(entries: AgentEntries):
+        reads.append(entries)
+        return iter(())
+
+    app = make_app(everything.path)
+    async with opened(app, (120, 60)) as pilot:
+        await settle(pilot)
+        monkeypatch.setattr(AgentEntries, "in_trouble", read)
+        app.context.last_needs.state = ()
+        spans: list[int] = []
+        found = [Needs(app.context, spans.append).all() for _ in range(3)]
+        assert (len(reads), found[1:]) == (1, found[:1] * 2)
+        assert len(spans) == 3  # each line is told when what it shows changes by time alone
+        before = len(found[0])
+        by_agent(everything, "robin", OpenAsk("Which port?"))
+        await until(pilot, lambda: len(Needs(app.context).all()) == before + 1)
+        read_then = len(reads)
+        assert (Needs(app.context).every(), len(reads)) == (app.context.last_needs.needs, read_then)
 
 
 async def test_the_inbox_lists_all_that_is_counted_above_in_the_same_order(everything, make_app):

@@ -70,6 +70,18 @@ class LastInput(msgspec.Struct):
     """When it came, by the monotonic clock."""
 
 
+class LastNeeds(msgspec.Struct):
+    """What needed the human when it was read last: a change is read once, for all lines that show it."""
+
+    state: tuple[Any, ...] = ()
+    """What of the state it was read from."""
+    at: int = 0
+    """When, in microseconds."""
+    ends: int | None = None
+    """The instant at which it changes by time alone; None: never."""
+    needs: list[Any] = []
+
+
 class Context(msgspec.Struct, frozen=True, eq=False):
     """What the parts of one App share. It is made before them."""
 
@@ -117,6 +129,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     """Copies text to the clipboard; it is made safe."""
     suspend: Callable[[], AbstractContextManager[None]]
     """Gives the terminal to another program for the duration of a `with` block."""
+    last_needs: LastNeeds = msgspec.field(default_factory=LastNeeds)
 
     @property
     def db(self) -> Database:

@@ -5,6 +5,7 @@ The most urgent kind comes first, each kind from the oldest.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,8 @@ FAILURES: Final = (FAILED, JOBS, LATE_JOBS, LATE)
 CAN_BE_HIDDEN: Final = (AGENTS, *FAILURES)
 """What stays as it is when the human has seen it."""
 
+# For so many microseconds what was read stays right if the state is the same: long enough for all who ask at once.
+_FRESH: Final = 500_000
 _REST_HELD: Final = "held"
 _REST_FAILED: Final = "failed"
 
@@ -92,16 +95,36 @@ class Needs:
     def __init__(self, context: Context, lasts: Callable[[int], None] = lambda span: None) -> None:
         self._context = context
         self._lasts = lasts
-        self._agents = AgentEntries(context, lasts)
+        self._spans: list[int] = []
+        self._agents = AgentEntries(context, self._spans.append)
 
     def all(self) -> list[Need]:
         """Return all that needs the human and is not hidden, in order."""
         return [need for need in self.every() if not self.is_hidden(need)]
 
     def every(self) -> list[Need]:
-        """Return the same with what is hidden."""
-        kinds = (self._asks, self._checks, self._held, self._work, self._in_trouble, self._failed, self._late)
-        return sorted((need for of_kind in kinds for need in of_kind()), key=lambda need: need.order)
+        """Return the same with what is hidden. It is read once for all who ask after a change."""
+        now, last, read_from = self._context.clock.now(), self._context.last_needs, self._read_from()
+        until = last.at + _FRESH if last.ends is None else min(last.at + _FRESH, last.ends)
+        is_same = len(last.state) == len(read_from) and all(map(operator.is_, last.state, read_from))
+        if not is_same or not last.at <= now < until:
+            kinds = (self._asks, self._checks, self._held, self._work, self._in_trouble, self._failed, self._late)
+            self._spans.clear()
+            last.needs = sorted((need for of_kind in kinds for need in of_kind()), key=lambda need: need.order)
+            last.state, last.at = read_from, now
+            last.ends = now + min(self._spans) if self._spans else None
+        if last.ends is not None:
+            self._lasts(last.ends - now)
+        return last.needs
+
+    def _read_from(self) -> tuple[Any, ...]:
+        """Return what of the state decides what is there: each change replaces the objects that it changes."""
+        state = self._context.state
+        return (
+            *(state.lists, state.asks, state.asked_about, state.failing_checks, state.held_first, state.to_review),
+            *(state.present, state.left, state.lapsed, state.failed_tasks, state.failing, state.next_jobs, state.due),
+            *(state.seen.put_away_at, state.held),
+        )
 
     def is_hidden(self, need: Need) -> bool:
         """Return whether the human has hidden it, and it has not come again since."""
@@ -161,13 +184,13 @@ class Needs:
         state, now = self._context.state, self._context.clock.now()
         for job in state.next_jobs:
             if job.when >= now:
-                self._lasts(job.when - now + 1)
+                self._spans.append(job.when - now + 1)
                 break
             yield Need(LATE_JOBS, f"late:{job.name}", "late", job.when, job=job.name, row=job)
         if not state.due:
             return
         local = task_fields.local_time(now, self._context.clock.zone)
-        self._lasts(min(task_fields.FIELDS["due"].lasts(due, local) for _, due in state.due))
+        self._spans.append(min(task_fields.FIELDS["due"].lasts(due, local) for _, due in state.due))
         for uid, due in state.due:
             if due_dates.is_overdue(due, local):
                 yield Need(LATE, f"late:{uid}", "late", due_dates.late_since(due, local), uid, row=due)
