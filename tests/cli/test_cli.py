@@ -304,12 +304,12 @@ assert len(ours) <= int(sys.stdin.read()), (len(ours), ours)
 @pytest.mark.parametrize(
     ("command", "most_modules"),
     [
-        (("add", "x"), 88),
-        (("ls",), 92),
-        (("next",), 94),
-        (("done", "1"), 90),
-        (("call", "tasklist:display"), 87),
-        (("call", "tasklist:add_task", "name=x"), 89),
+        (("add", "x"), 81),
+        (("ls",), 83),
+        (("next",), 84),
+        (("done", "1"), 84),
+        (("call", "tasklist:display"), 76),
+        (("call", "tasklist:add_task", "name=x"), 82),
     ],
 )
 def test_a_command_that_is_soon_over_imports_no_more_than_it_needs(run, command, most_modules, tmp_path) -> None:

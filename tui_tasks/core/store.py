@@ -15,10 +15,10 @@ from tui_tasks.core.commit.transaction import HalfWritten, Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Refusal, RoleRefused, StorageFailed
 from tui_tasks.core.operations import Operation, Undo
-from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.unfinished_changes import UnfinishedChange
+    from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 
 _log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Store:
         self.db = schema.opened(path, read_only=read_only, makes=makes)
         self.read_only = read_only
         self.elapsed: Elapsed | None = None
-        self.review: Callable[[], ReviewPolicy] = ReviewPolicy
+        self.review: Callable[[], ReviewPolicy] | None = None
         self.is_person: Callable[[Database], bool] = lambda db: False
         # As for `Transaction`; set by who can read the inputs of checks, for as long as they count as just read.
         self.inputs_read: Mapping[str, bool] | None = None

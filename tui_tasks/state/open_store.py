@@ -127,9 +127,13 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.session import Session
     from tui_tasks.runner.run_marks import inside_run
-    from tui_tasks.settings.live_settings import review_settings
 
-    store.review = review_settings()
+    if stays:
+        from tui_tasks.settings.live_settings import review_settings
+
+        store.review = review_settings()
+    else:
+        store.review = _review
     identity = msgspec.structs.replace(identity, inside_run=inside_run(os.environ, store.db))
     session = Session(
         store, table, identity, clock.now, presence=Presence(store, stays=stays, project=identity.project)

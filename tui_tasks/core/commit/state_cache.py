@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.tasks.held_rules import reviewed_lists
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
@@ -148,6 +147,8 @@ class StateCache:
     def reviewed_lists(self) -> frozenset[str]:
         """Forms of the names of the lists that the human has put under review."""
         if self._reviewed is None:
+            from tui_tasks.core.rules.tasks.held_rules import reviewed_lists  # for writes alone
+
             self._reviewed = reviewed_lists(self._db)
         return self._reviewed
 

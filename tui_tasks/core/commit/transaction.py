@@ -17,13 +17,13 @@ from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.snapshots import Task, TaskList, full_task
 from tui_tasks.core.vocab import RESERVED_AGENTS, SHELL, SYSTEM
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.unfinished_changes import StepRecord
+    from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 
 _encode = msgspec.json.Encoder().encode
 
@@ -84,7 +84,7 @@ class Transaction(Reading):
         now: int,
         *,
         elapsed: Elapsed | None = None,
-        review: Callable[[], ReviewPolicy] = ReviewPolicy,
+        review: Callable[[], ReviewPolicy] | None = None,
         is_person: Callable[[Database], bool] = lambda db: False,
         inputs_read: Mapping[str, bool] | None = None,
         savepoints: bool = True,
@@ -137,7 +137,9 @@ class Transaction(Reading):
         if recorded is not None:
             return recorded.policy
         if self._review is None:
-            self._review = self._find_review()
+            from tui_tasks.core.rules.recorded_settings import ReviewPolicy  # for writes alone
+
+            self._review = (self._find_review or ReviewPolicy)()
         return self._review
 
     @property
