@@ -507,6 +507,7 @@ def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> Non
     assert (made["schedule"]["hour"], made["dedicated_context"]) == ("9", True)
     assert printed_json(run, "jobs new Once 'Do it'")["type"] == "adhoc"
     assert [line.split("  [")[0].split() for line in run("jobs")[1].splitlines()] == [["1", "Audit"], ["2", "Once"]]
+    assert "09:00 Mon–Fri, last run: never, next: " in run("jobs")[1]
     assert printed_json(run, "jobs edit audit --prompt 'Read it all' --when '@daily'")["schedule"]["hour"] == "0"
     assert printed_json(run, "jobs disable S1")["state"] == "disabled"
     assert printed_json(run, f"jobs enable {made['uuid'][:8]}")["state"] == "idle"

@@ -850,6 +850,15 @@ def test_a_text_of_an_agent_forges_no_line_of_what_show_prints_of_its_task(shell
     assert not [line for line in printed if line.startswith(("1m ago  you", "1s ago  you"))]
 
 
+def test_a_reason_behind_done_is_refused_with_the_command_that_takes_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db = ["--db", str(tmp_path / "x.db")]
+    assert main(["add", "one", *db]) == 0
+    assert main(["done", "1", "All good", *db]) == 1
+    assert capsys.readouterr().err.endswith("no task All good: `tui-tasks status 1 done REASON` logs a reason\n")
+
+
 def test_at_a_terminal_ls_alone_lists_open_tasks_and_counts_the_finished_ones_that_a_word_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

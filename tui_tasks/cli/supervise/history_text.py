@@ -101,7 +101,8 @@ def lines(found: Digest, now: int) -> Iterator[str]:
             more = f" and {len(line.entries) - _NAMED:,} more" if len(line.entries) > _NAMED else ""
             where = f"  [{entries}{more}]" if entries else ""
             name = "" if line.name == line.who else f"{title_text(line.title, _WORDS)}: "
-            who = f"{agent_names.display_name(line.who, 30)}  " if line.who else ""
+            whose = "you" if line.who == HUMAN else agent_names.display_name(line.who, 30)
+            who = f"{whose}  " if line.who else ""
             text = line.words(lambda at: moment(at, None))
             if line.kind == "ask":
                 about = f" about #{line.number}" if line.number is not None else ""

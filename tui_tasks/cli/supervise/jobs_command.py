@@ -83,12 +83,10 @@ def run(name: str, options: argparse.Namespace) -> int:
         return 0
     now = clock.now()
     for number, line in enumerate(jobs, 1):
-        facts = [
-            job_text.state(line, now),
-            job_text.when(line.job),
-            job_text.last(line, now),
-            job_text.next_(line.job, now),
-        ]
+        last, upcoming = job_text.last(line, now), job_text.next_(line.job, now)
+        facts = [job_text.state(line, now), job_text.when(line.job)]
+        facts += [last if line.running is not None else f"last run: {last}"]
+        facts += [f"next: {upcoming}"] if upcoming.strip("-– ") else []
         text = ", ".join(fact for fact in facts if fact.strip("-– "))
         print(f"{number:>4}  {safe_line(line.job.name, 60)}  [{safe_line(text)}]")
     if not jobs:

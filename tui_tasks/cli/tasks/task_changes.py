@@ -14,7 +14,7 @@ from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, name_text, titled
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
-from tui_tasks.core.errors import InvalidArgument, Refusal
+from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields, task_links
 from tui_tasks.core.snapshots import Task
@@ -144,7 +144,13 @@ _VERB_OF_STATUS: Final = {"in_progress": "started"}
 
 def set_status(session: Session, references: Sequence[str], status: str, reason: str, *, as_json: bool) -> None:
     """Set the status of tasks and log the reason, as one change."""
-    before = {uid: _task(session, uid) for uid in _uids(session, references)}
+    try:
+        before = {uid: _task(session, uid) for uid in _uids(session, references)}
+    except NotFound as missing:
+        if len(references) == 1:
+            raise
+        hint = f": `tui-tasks status {shlex.quote(references[0])} {status} REASON` logs a reason"
+        raise NotFound("task", missing.data["id"], hint) from None
     blocked = [] if as_json or status != "done" else [task for task in before.values() if task.blocked]
     waited_for = [(task, _after_text(session, task)) for task in blocked]
     made = request(session, "shell:status", uids=list(before), status=status, reason=reason)
