@@ -28,9 +28,11 @@ class Place(NamedTuple):
     tree: Path
 
 
-def git(folder: Path, *words: str) -> str:
+def git(folder: Path, *words: str, date: str = "") -> str:
     identity = {f"GIT_{who}_{what}": "x@y" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"} | identity
+    if date:
+        environment |= {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
     done = subprocess.run(["git", *words], cwd=folder, env=environment, check=True, capture_output=True, text=True)
     return done.stdout.rstrip("\n")
 
@@ -42,10 +44,10 @@ def write(folder: Path, **files: str) -> None:
         path.write_text(text)
 
 
-def commit(folder: Path, message: str, **files: str) -> str:
+def commit(folder: Path, message: str, date: str = "", **files: str) -> str:
     write(folder, **files)
     git(folder, "add", "-A")
-    git(folder, "commit", "-qm", message)
+    git(folder, "commit", "-qm", message, date=date)
     return git(folder, "rev-parse", "HEAD")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.driving import said, settle, shown, until
 from tests.tui.plan import at
-from tests.tui.work.reviewing import begin
+from tests.tui.work.reviewing import COMMITTED, begin
 from tests.tui.work.test_work_screen import begun
 from tests.work.repositories import git
 from tui_tasks.core.agent_snapshots import Check
@@ -24,6 +24,7 @@ from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.agent_screens import TranscriptScreen
 from tui_tasks.work import agent_terminals, program_commands
 from tui_tasks.work.accepting import Acceptance
+from tui_tasks.work.git import merging
 
 RECORDED = Path(__file__).parents[2] / "hooks" / "recorded" / "claude-2.1.330-edits.jsonl"
 SIZES = ["120x40", "80x24", "40x12"]
@@ -175,6 +176,9 @@ def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, place, make_app, 
 @pictured("work-merged")
 def test_work_that_is_merged_leaves_a_task_that_is_done(plan, place, make_app, draw, monkeypatch, name):
     monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.0)
+    # The picture has the id of the merge, which depends on its time.
+    commit_tree, times = merging.commit_tree, dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), COMMITTED)
+    monkeypatch.setattr(merging, "commit_tree", lambda *given: commit_tree(*given[:5], times))
     git(place.root, "config", "user.name", "Ada")
     git(place.root, "config", "user.email", "ada@example.org")
     app = make_app(plan.path, list_name=plan.list_uid)

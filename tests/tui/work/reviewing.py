@@ -48,6 +48,8 @@ def state_of(plan: Plan, work: Work) -> str:
         return work_queries.find(store.db, work.uid).state
 
 
+# All commits are of one time: their ids are always the same.
+COMMITTED = "2026-11-21T17:00:00Z"
 KEYS = """\
 import store
 
@@ -69,11 +71,11 @@ def make_keys_repository(folder: Path, branch: str) -> Place:
     git(root, "init", "-q", "-b", "main")
     (root / "tests").mkdir()
     (root / "tests" / "test_keys.py").write_text("from src import keys\n")
-    commit(root, "First", src__keys_py=KEYS)
+    commit(root, "First", COMMITTED, src__keys_py=KEYS)
     git(root, "worktree", "add", "-q", "-b", branch, str(tree))
     fresh = "    fresh = key.new()\n    store.put(fresh)  # before the old one goes\n    return fresh\n"
-    commit(tree, "Keep the fresh key", src__keys_py=KEYS.replace("    return key.new()\n", fresh))
+    commit(tree, "Keep the fresh key", COMMITTED, src__keys_py=KEYS.replace("    return key.new()\n", fresh))
     test = "def test_rotate():\n    assert keys.rotate\n"
     (tree / "tests" / "test_keys.py").write_text(f"from src import keys\n\n\n{test}")
-    commit(tree, "Test it")
+    commit(tree, "Test it", COMMITTED)
     return Place(root, tree)
