@@ -155,4 +155,4 @@ def _schedule(url: str, folder: Path, number: int) -> None:
             # The time was set meanwhile: it is asked for in each turn.
             store.db._time_seen = -math.inf
             service._guarded(store, service.turn)
-            time.sleep(random.random() / 200)  # the processes meet in any order
+            time.sleep(random.random() / 50)  # they meet in any order, and leave the server time to work
