@@ -55,7 +55,7 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
         assert re.match(f"─ [?] 2 {words} +✗ 2 failed +▲ 0 stuck +◷ 1 late ─+ • [^─]* ─$", counts)
         assert "19:58" in counts or size[0] < 80
         digest = found[PLACES.index("D")]
-        assert digest[1] == agents and re.match("─ [?] 2 questions .*─$", digest[2]), "it counts its rows"
+        assert digest[1] == agents and re.match(f"─ [?] 2 {words} .*─$", digest[2]), "it counts its rows"
         assert agents.startswith(" ? claude-2 waiting #7") and " ◐ claude-1 #5 " in agents
         for head in found:
             assert "next #8" in head[0] and "late 25m" not in head[0]

@@ -184,11 +184,11 @@ class DigestRows(RowDrawing[DigestRow]):
         head = f"{self.context.clock.time_of(entry.at)}  {fit(who_of(entry), _WHO, ascii_only=ascii_only)} "
         return [(" " * (self.longest_word + 2), ""), (f"{mark} ", style), (head, "$muted"), (text, "$muted")]
 
-    def counts(self, lines: Sequence[DigestLine], before: int, width: int) -> list[Group]:
+    def counts(self, lines: Sequence[DigestLine], before: int, width: int, *, is_wide: bool = True) -> list[Group]:
         """Return `? 3 questions`, `✗ 2 failed`, and so on, as far as it fits: what needs the human as above every pane,
         then how much there is of each other part.
 
-        `before`: how much needs the human since before.
+        `before`: how much needs the human since before. `is_wide`: whether the screen is.
         """
         needs = counted_by_word((line.counted_as, line.who, line.things) for line in lines if line.counted_as)
         others: Counter[Look] = Counter()
@@ -198,8 +198,8 @@ class DigestRows(RowDrawing[DigestRow]):
         if "agent failed" not in failed:
             failed = {"failed": 0, **failed}
         trouble: dict[str, int] = {word: needs.pop(word) for word in TROUBLE if word in needs}
-        shown = [(LOOKS["needs_you"], number := needs.pop("question", 0), counted(number, "question"))]
-        shown += [(LOOKS["failed"], number, counted(number, word)) for word, number in failed.items()]
+        shown = [(LOOKS["needs_you"], number := needs.pop("question", 0), counted(number, "question", is_wide=is_wide))]
+        shown += [(LOOKS["failed"], number, counted(number, word, is_wide=is_wide)) for word, number in failed.items()]
         shown += [(_STUCK, sum(trouble.values()), trouble_text(trouble))]
         shown += [(LOOKS[_WAITING[word]], number, counted(number, word)) for word, number in needs.items()]
         groups = [self._count(look, number, text) for look, number, text in shown]

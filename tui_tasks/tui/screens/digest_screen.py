@@ -112,7 +112,8 @@ class DigestScreen(Overlay):
         if self._digest is None:
             return ()
         lines = [row.line for row in self.listed.rows if row.entry is None]
-        return self._drawing.counts(lines, self._digest.needed_before, width)
+        is_wide = self.app.size.width >= WIDE
+        return self._drawing.counts(lines, self._digest.needed_before, width, is_wide=is_wide)
 
     def _kinds_above(self) -> Sequence[int]:
         """Return what stands above: nothing that has failed or is late where the lines have room for all of it."""

@@ -158,8 +158,7 @@ class Counts:
     def _counts(self, found: Sequence[Need]) -> Iterator[Count]:
         of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
         if any(of[kind] for kind in _WAITING):
-            number = len(of[open_needs.ASKS])
-            yield self._count(number, "question", "needs_you")._replace(narrow=counted(number, "ask"))
+            yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
         else:
             yield Count(("", ""), _NOTHING, _NOTHING, self._act("asks"))
         agents = tally(of[open_needs.AGENTS])
@@ -168,9 +167,10 @@ class Counts:
             yield self._failed(tasks_and_jobs)
         if failed:
             count = self._count(failed, _AGENT_FAILED, "failed")
-            yield self._without_failed(count)._replace(act=self._act("agents"))
+            yield count._replace(short=count.narrow, act=self._act("agents"))
         if checks := len(of[open_needs.CHECKS]):
-            yield self._without_failed(self._count(checks, "check failed", "failed"))
+            count = self._count(checks, "check failed", "failed")
+            yield count._replace(short=count.narrow)
         if self._context.state.members:
             yield self._stuck(agents)
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
@@ -180,19 +180,14 @@ class Counts:
             for word, number in tally(of[kind]).items():
                 yield self._count(number, word, state)
 
-    @staticmethod
-    def _without_failed(count: Count) -> Count:
-        """Return it with `✗ 1 check` as its shorter words: its mark says the rest."""
-        words = count.text.removesuffix(" failed")
-        return count._replace(short=words, narrow=words)
-
     def _visit(self, found: Sequence[Need]) -> Act:
         return lambda: visit(self._context, found[0])
 
     def _count(self, number: int, word: str, kind: str) -> Count:
         looks = look(kind)
         mark = self._mark(looks, looks.color if number else "$muted")
-        return Count(mark, counted(number, word), f"{number:,}", self._act("asks"))
+        words, narrow = (counted(number, word, is_wide=is_wide) for is_wide in (True, False))
+        return Count(mark, words, f"{number:,}", self._act("asks"), narrow)
 
     def _failed(self, found: Sequence[Need]) -> Count:
         """Return how many tasks and jobs failed, or that those that did are put away: lists count them all the same."""

@@ -259,12 +259,17 @@ _PLURALS: Final = {
     "question": "questions",
     "ask": "asks",
     "check failed": "checks failed",
+    "check": "checks",
     "agent failed": "agents failed",
+    "agent": "agents",
 }
+# On a screen that is not wide; the mark beside it says the rest.
+_SHORT: Final = {"question": "ask", "check failed": "check", "agent failed": "agent"}
 
 
-def counted(number: int, word: str) -> str:
-    """Return `2 failed`, `1 question`, `2 agents failed`."""
+def counted(number: int, word: str, *, is_wide: bool = True) -> str:
+    """Return `2 failed`, `1 question`, `2 agents failed`; for a screen that is not wide `1 ask`, `2 agents`."""
+    word = word if is_wide else _SHORT.get(word, word)
     return f"{number:,} {word if number == 1 else _PLURALS.get(word, word)}"
 
 
