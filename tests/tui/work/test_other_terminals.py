@@ -77,7 +77,11 @@ def test_a_screen_in_the_same_tmux_switches_to_it_and_another_attaches_in_its_pl
     ("tty", "settings", "told"),
     [
         ("?", "", "The agent runs without a terminal."),
-        ("pts/77", "", "it is in another terminal (/dev/pts/77): a command in `attach` of [work] could show it"),
+        (
+            "pts/77",
+            "",
+            "The agent is in another terminal (/dev/pts/77): a command in `attach` of [work] could show it.",
+        ),
         ("pts/77", 'attach = ["show", "{tty}", "{pid}", "{agent}"]', ("show", "/dev/pts/77", "PID", "claude-1")),
     ],
 )

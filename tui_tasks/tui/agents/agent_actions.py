@@ -196,7 +196,7 @@ class AgentActions(Controller):
         shown = agent_text.who(agent, 30)
         if is_ours:
             return f"The program of {shown} keeps no record."
-        return f"{shown} was not started here, so it has no terminal and no record to show"
+        return f"{shown} was not started here, so it has no terminal and no record to show."
 
     def do_agent_peek(self) -> None:
         """Show the agent's last lines; of one that was started elsewhere, its record."""

@@ -153,7 +153,7 @@ class Peek(Overlay):
 
         why = attaching.why_not(self.context, self._agent)
         if why is not None:
-            self.context.say(f"{agent_text.who(self._agent, 30)}: {why}")
+            self.context.say(why)
         else:
             attaching.attach(self.context, self._agent)
 

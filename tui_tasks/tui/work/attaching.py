@@ -131,12 +131,13 @@ def find(db: Database, agent: str) -> Place | str:
     """Return where the terminal of an agent is, or why there is no way to it."""
     session = session_queries.find(db, agent)
     if session is None or not session.pid:
-        return "its program has named no process: its terminal is not known"
+        return "The agent's terminal is not known: its program has named no process."
     is_alive = processes.is_alive(
         ProcessIdentity(session.boot, session.namespace, session.pid, session.born), db.machine
     )
     if not is_alive:
-        return "its process has ended" if is_alive is False else "it runs on another machine, or in a container"
+        runs = "has ended" if is_alive is False else "runs on another machine, or in a container"
+        return f"The agent's process {runs}."
     tty = _tty(session.pid)
     if tty is None:
         return "The agent runs without a terminal."
@@ -144,7 +145,7 @@ def find(db: Database, agent: str) -> Place | str:
         return Place(pane)
     words = starting.settings().attach
     if not words:
-        return f"it is in another terminal ({tty}): a command in `attach` of [work] could show it"
+        return f"The agent is in another terminal ({tty}): a command in `attach` of [work] could show it."
     return Place(None, tuple(expand(word, tty=tty, pid=session.pid, agent=agent) for word in words))
 
 
