@@ -170,7 +170,7 @@ async def test_the_row_that_enter_chooses_has_a_sign_and_no_move_leaves_the_menu
         await settle(pilot, "up", "up", "up")
         assert " > p  ○ pending" in shown(app)
         await settle(pilot, "enter")
-        assert said(app) == "○ pending: it is already"
+        assert said(app) == "It is pending already."
         await settle(pilot, *["down"] * 9)
         assert " > c  – cancelled" in shown(app)
         await settle(pilot, "escape")

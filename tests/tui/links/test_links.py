@@ -160,7 +160,7 @@ async def test_an_address_is_opened_only_after_it_was_shown(app, agent, plan, mo
 
 
 @pytest.mark.parametrize(
-    ("target", "why"), [("../a.py", "it is not in"), ("b.py", "there is no such file"), ("/etc/passwd", "it is not in")]
+    ("target", "why"), [("../a.py", "It is not in"), ("b.py", "There is no such file"), ("/etc/passwd", "It is not in")]
 )
 async def test_a_file_elsewhere_is_not_opened(app, agent, plan, repository, monkeypatch, target, why):
     monkeypatch.chdir(repository)

@@ -366,7 +366,7 @@ async def test_the_list_of_a_dialect_says_why_it_stays(plan, make_app):
         for key in ("r", "d"):
             await pilot.press(key)
             await pilot.pause()
-            assert "agents' tools know it by this name" in said(app)
+            assert "The tools of agents know this list by its name." in said(app)
         await press(app, pilot, "escape")
 
 

@@ -114,7 +114,7 @@ class ListActions(Controller):
         context, home = self._context, self._context.state.current_list
         if home is None:
             return
-        why_not = "agents' tools know it by this name" if is_dialects_own(home) else ""
+        why_not = "The tools of agents know this list by its name." if is_dialects_own(home) else ""
         choices = [
             Choice("r", "rename", why_not=why_not),
             Choice(

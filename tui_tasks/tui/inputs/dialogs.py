@@ -226,7 +226,7 @@ class Menu(Dialog[str | None]):
 
     def _choose(self, choice: Choice) -> None:
         if choice.why_not:
-            self.context.say(f"{choice.word}: {choice.why_not}")
+            self.context.say(choice.why_not)
         else:
             self.dismiss(choice.key)
 

@@ -173,9 +173,9 @@ class LinkActions(Controller):
 
         context = self._context
         file = (folder / name).resolve()
-        why_not = "" if file.is_file() else "there is no such file"
+        why_not = "" if file.is_file() else "There is no such file."
         if not file.is_relative_to(folder.resolve()):
-            why_not = f"it is not in {folder}"
+            why_not = f"It is not in {folder}."
         choices = [Choice("e", "open in $EDITOR", why_not=why_not), Choice("y", "copy the path")]
         key = await context.ask(Menu(context, safe_line(str(file), 400), choices))
         if key == "y":

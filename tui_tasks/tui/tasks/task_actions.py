@@ -101,7 +101,7 @@ class TaskActions(Controller):
             shown = LOOKS[status]
             already = all(task.status == status for task in tasks)
             word = f"{shown.mark(ascii_only=self._context.ascii_only)} {shown.word}"
-            choices.append(Choice(letter, word, shown.color, "it is already" if already else ""))
+            choices.append(Choice(letter, word, shown.color, f"It is {shown.word} already." if already else ""))
         key = await self._context.ask(Menu(self._context, f"Status of {self._named(tasks)}", choices))
         if key is None or self._have_changed(tasks, "Not set"):
             return
