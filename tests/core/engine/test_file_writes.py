@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import fork_server
 from tests.soak import disk
 from tests.soak.disk import Disk, Record
 from tests.soak.native import NotHere, preloaded
@@ -25,13 +26,20 @@ for theme in ("nord", "gruvbox"):
 FILE = Path("new/config.toml")
 
 
-@pytest.fixture
-def calls(tmp_path: Path) -> list[Record]:
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder on which the recorder looks."""
+    made = tmp_path_factory.mktemp("recorded") / "disk"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def calls(root: Path) -> list[Record]:
     """What is done to the disk when a theme is chosen, and then another, where there were no settings."""
-    root, log = tmp_path / "disk", tmp_path / "log"
-    root.mkdir()
+    log = root.with_name("log")
     try:
-        env = preloaded(tmp_path, root, log=log)
+        env = preloaded(root.parent, root, log=log)
     except NotHere as why:
         pytest.skip(str(why))
     subprocess.run([sys.executable, "-c", TWICE, str(root / FILE)], env=env, check=True, timeout=DEADLINE)
@@ -51,8 +59,8 @@ def test_a_settings_file_is_synced_before_it_has_its_name_and_its_folder_after(c
 
 
 @pytest.mark.parametrize("way", sorted(set(disk.WAYS)))
-def test_a_power_cut_leaves_the_old_settings_or_the_new_whole(calls: list[Record], tmp_path: Path, way: str) -> None:
-    now, chance = Disk(tmp_path / "disk"), random.Random(3)
+def test_a_power_cut_leaves_the_old_settings_or_the_new_whole(calls: list[Record], root: Path, way: str) -> None:
+    now, chance = Disk(root), random.Random(3)
     begun = [at for at, record in enumerate(calls) if record.op == "create"]
     for at, record in enumerate(calls):
         now.do(record)
@@ -67,7 +75,7 @@ def test_a_power_cut_leaves_the_old_settings_or_the_new_whole(calls: list[Record
 def test_settings_that_a_theme_is_written_into_are_the_users_own(tmp_path: Path, umask: str) -> None:
     file = tmp_path / "deep" / FILE
     command = [sys.executable, "-c", f"import os; os.umask(0o{umask})\n{TWICE}", str(file)]
-    subprocess.run(command, check=True, timeout=DEADLINE)
+    fork_server.run(command, check=True, timeout=DEADLINE)
     assert file.stat().st_mode & 0o777 == 0o600
     for folder in (file.parent, tmp_path / "deep"):
         assert folder.stat().st_mode & 0o777 == 0o700
