@@ -14,9 +14,11 @@ from unittest import mock
 
 import pytest
 
+from tests import fork_server
 from tests.core.engine.databases import NOW, add, begun, contents, foreign, made_database
 from tests.entries import all_entries
-from tests.started import DEADLINE, Started
+from tests.fork_server import Forked
+from tests.started import DEADLINE
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine import database, driver, open_checks
 from tui_tasks.core.engine.commit_watch import Watch
@@ -73,7 +75,7 @@ print(*(f"{name}:{os.stat(os.path.join(os.path.dirname(sys.argv[1]), name)).st_m
 @pytest.mark.parametrize("umask", ["000", "022", "077", "277", "777"])
 def test_file_and_folders_are_made_private_under_any_umask(tmp_path, umask):
     path = tmp_path / "one" / "two" / "tasks.db"
-    run = subprocess.run(
+    run = fork_server.run(
         [sys.executable, "-c", UNDER_A_UMASK, str(path), umask], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
@@ -184,7 +186,7 @@ def test_a_reader_that_waits_does_not_hold_the_log_back(path):
 
 def test_many_processes_may_make_the_same_database_at_once(path):
     processes = [
-        Started(
+        Forked(
             [sys.executable, "-c", MAKE_AT_ONCE, str(path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +9,7 @@ from unittest import mock
 
 import pytest
 
+from tests import fork_server
 from tests.core.engine.databases import UNFIT, add, contents, damaged, foreign, made_database, newer
 from tui_tasks.cli.main import main
 from tui_tasks.core.engine import open_checks
@@ -60,7 +60,7 @@ def test_what_is_refused_keeps_the_log_that_a_crash_has_left(tmp_path, what):
         "db = connect(sys.argv[1])\ndb.execute('PRAGMA journal_mode = wal')\n"
         "db.execute('CREATE TABLE late (text)')\nos._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", crashed, str(path)], check=True)
+    fork_server.run([sys.executable, "-c", crashed, str(path)], check=True)
     before = contents(tmp_path)
     assert len(before) == (4 if what == "a newer version" else 3)  # ours has a lock file
     for read_only in (False, True):
@@ -85,7 +85,7 @@ os._exit(0)
 
 def logged(path: Path, rows: int = 3) -> Path:
     """Another program's database of which all but an empty first page is in the log that a crash has left."""
-    subprocess.run([sys.executable, "-c", LOGGED, str(path), str(rows)], check=True)
+    fork_server.run([sys.executable, "-c", LOGGED, str(path), str(rows)], check=True)
     return path
 
 
@@ -108,7 +108,7 @@ def test_one_of_ours_that_is_in_its_log_alone_is_opened(path):
         "import os, sys\nfrom tui_tasks.core.store import Store\nstore = Store(sys.argv[1])\n"
         "print(store.db.scalar('SELECT count(*) FROM list'), flush=True)\nos._exit(0)"
     )
-    done = subprocess.run([sys.executable, "-c", begun, str(path)], check=True, capture_output=True, text=True)
+    done = fork_server.run([sys.executable, "-c", begun, str(path)], check=True, capture_output=True, text=True)
     assert path.stat().st_size == 4096
     with Store(str(path)) as store:
         assert store.db.scalar("SELECT count(*) FROM list") == int(done.stdout)

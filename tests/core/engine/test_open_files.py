@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import fork_server
 from tests.core.engine.databases import NOW, add, made_database
 from tui_tasks.core.engine.open_files import FileState, OpenFiles
 from tui_tasks.core.errors import StorageFailed
@@ -58,7 +58,7 @@ def test_a_descriptor_that_is_of_another_file_by_now_is_looked_for_again(path, f
 def elsewhere(path: Path, *command: str) -> str:
     """Run a command in a process of its own: two connections of one process have the same index."""
     words = [sys.executable, "-m", "tui_tasks", "--db", path, *command]
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return fork_server.run(words, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize("way", ["removed", "replaced"])
