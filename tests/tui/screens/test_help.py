@@ -92,6 +92,11 @@ def test_the_legend_has_every_glyph_and_every_colour_of_a_state(ascii_only):
     assert all(line.words for line in legend(ascii_only=ascii_only))
 
 
+def test_the_legend_shows_an_agent_that_left_something_undone_as_its_row_does():
+    (line,) = (line for line in legend(ascii_only=False) if line.words.startswith("agent gone"))
+    assert (line.mark, line.color) == (AGENT_LOOKS["left"].glyph, AGENT_LOOKS["left"].color)
+
+
 def test_the_legend_has_every_glyph_that_the_screen_draws():
     marks = {char for line in legend(ascii_only=False) for char in line.mark}
     # A line over whole widths, and characters that are replaced, are no glyphs with a meaning.

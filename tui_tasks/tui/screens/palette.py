@@ -247,8 +247,9 @@ _COLORS: Final = (
 def legend(*, ascii_only: bool) -> list[LegendLine]:
     """Return all lines: a glyph with several meanings has one line for each colour."""
     words: dict[tuple[str, str], list[str]] = {}
-    agents = {look.word: look for look in AGENT_LOOKS.values()}
-    looks = (look for state, look in LOOKS.items() if state not in ("stuck", "quiet", "stopped"))
+    # The worst of a word comes first: one that is gone with something left undone.
+    agents = {look.word: look for look in reversed(AGENT_LOOKS.values())}
+    looks = (look for state, look in LOOKS.items() if state not in ("stuck", "quiet", "left", "stopped"))
     for look in (*looks, *PROOF_LOOKS.values()):
         meanings = words.setdefault((look.mark(ascii_only=ascii_only), look.color), [])
         if look.word not in meanings:
