@@ -147,7 +147,7 @@ def set_status(session: Session, references: Sequence[str], status: str, reason:
     try:
         before = {uid: _task(session, uid) for uid in _uids(session, references)}
     except NotFound as missing:
-        if len(references) == 1:
+        if len(references) == 1 or missing.data["id"].startswith("#"):
             raise
         hint = f": `tui-tasks status {shlex.quote(references[0])} {status} REASON` logs a reason"
         raise NotFound("task", missing.data["id"], hint) from None
