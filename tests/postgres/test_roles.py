@@ -1,7 +1,9 @@
 """What the roles that `tui-tasks admin roles` prints may do, tried as those roles."""
 
+import contextlib
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -45,24 +47,31 @@ FORBIDDEN = (
 
 
 class Roles:
-    """The three roles of a test, made by the printed statements, and a connection of each."""
+    """The roles of a test, made by the printed statements, and a connection of each that is used."""
 
     def __init__(self, cluster, database):
+        self._connect = partial(cluster.connect, database)
+        self._connections = contextlib.ExitStack()
         self.names = {kind: f"{database}_{kind}" for kind in ("monitor", "agent", "human", "team")}
-        self.owner = cluster.connect(database)
+        self.owner = self._connect()
         prepare(self.owner)
         self.owner.execute(self.script().encode())
-        self.monitor, self.agent, self.human, self.team = (
-            cluster.connect(database, self.names[kind]) for kind in ("monitor", "agent", "human", "team")
-        )
+
+    def __getattr__(self, kind):
+        """Connect as the role of that kind, at the first use."""
+        self.__dict__[kind] = self._connections.enter_context(contextlib.closing(self._connect(self.names[kind])))
+        return self.__dict__[kind]
 
     def script(self):
         agents = [AgentRole(self.names["agent"], "robin"), AgentRole(self.names["team"], "it's-*")]
         return script([self.names["monitor"]], agents, [self.names["human"]])
 
     def close(self):
-        for connection in (self.monitor, self.agent, self.human, self.team, self.owner):
-            connection.close()
+        """End the connections, and drop the roles."""
+        self._connections.close()
+        listed = ", ".join(f'"{name}"' for name in self.names.values())
+        self.owner.execute(f"DROP OWNED BY {listed}; DROP ROLE {listed}".encode())
+        self.owner.close()
 
 
 @pytest.fixture
@@ -70,8 +79,6 @@ def roles(cluster, database):
     made = Roles(cluster, database)
     yield made
     made.close()
-    for name in made.names.values():
-        cluster.sql(database, f'DROP OWNED BY "{name}"; DROP ROLE "{name}"')
 
 
 def test_every_role_reads_the_journal_and_all_that_a_replica_is_made_of(roles):

@@ -57,9 +57,10 @@ def team(store_on, cluster, database, machine, capsys):
         setattr(made, who, Store(replica_of(url)))
         getattr(made, who).db.catch_up()
     yield made
-    for who, role in roles.items():
+    for who in roles:
         getattr(made, who).close()
-        cluster.sql(database, f'DROP OWNED BY "{role}"; DROP ROLE "{role}"')
+    listed = ", ".join(f'"{role}"' for role in roles.values())
+    cluster.sql(database, f"DROP OWNED BY {listed}; DROP ROLE {listed}")
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in PAYLOADS.glob("claude-*.jsonl")))
