@@ -17,7 +17,7 @@ from tui_tasks.core.operations.sessions import (
     UsageReported,
 )
 from tui_tasks.core.operations.work import CountWork, ReportWork, RunWork, StartWork
-from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read import ask_queries, work_counts, work_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
@@ -94,7 +94,7 @@ def test_work_that_came_to_conflict_with_its_base_says_so_in_the_files_until_it_
 
     def obstacle() -> str:
         work_outcomes.look(store, clock.forward(1))
-        return work_queries.obstacle(store.db, work_queries.find(store.db, work.uid))
+        return work_counts.obstacle(store.db, work_queries.find(store.db, work.uid))
 
     assert obstacle() == ""
     (repo / "a.txt").write_text("theirs\n")
@@ -119,7 +119,7 @@ def test_a_limit_stands_in_no_way_of_a_review_and_a_conflict_is_no_limit_of_its_
     store.commit(*ready, actor="human", now=clock())
     found = work_queries.find(store.db, work.uid)
     assert work_queries.near_limits(store.db).get(found.agent) == limit
-    assert work_queries.obstacle(store.db, found) == obstacle
+    assert work_counts.obstacle(store.db, found) == obstacle
 
 
 def test_the_name_of_a_file_in_conflict_stays_in_one_line_and_a_merge_that_git_cannot_try_conflicts_in_nothing(

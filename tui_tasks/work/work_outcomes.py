@@ -17,7 +17,7 @@ from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Work
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, LimitWork, WorkReady
-from tui_tasks.core.read import work_queries
+from tui_tasks.core.read import work_counts, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession, Seen
 from tui_tasks.core.rules import budget_rules
@@ -91,7 +91,7 @@ def _conflicts(work: Work) -> str | None:
     # An agent names files: a line break in a name would begin a line of its own.
     named = ", ".join(safe_ends(path.replace("\n", "␤"), _MAX_PATH) for path in files[:_MAX_FILES])
     more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
-    return f"{work_queries.CONFLICTS}{work.base}: {named}{more}" if files else None
+    return f"{work_counts.CONFLICTS}{work.base}: {named}{more}" if files else None
 
 
 @lru_cache(64)
@@ -158,7 +158,7 @@ def look_at(
             operations.append(stop)
     elif work.state == "ready" and counts["ahead"] and counts["behind"]:
         counts["near"] = _conflicts(work)
-    known = work_queries.counts(store.db, work.uid)
+    known = work_counts.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))
     if work.state == "working" and budget_rules.of(work).ask is None and comments.wake(store, work, now):

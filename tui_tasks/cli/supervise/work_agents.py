@@ -22,7 +22,7 @@ from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.read import work_queries
+from tui_tasks.core.read import work_counts, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
@@ -80,7 +80,7 @@ def work_json(store: Store, work: Work) -> dict[str, Any]:
         "number": task.number if task is not None else None,
         "machine": work.machine or None,
     }
-    return {**named, **work.to_json(work_queries.counts_json(store.db, work.uid))}
+    return {**named, **work.to_json(work_counts.counts_json(store.db, work.uid))}
 
 
 def refresh(store: Store) -> None:
@@ -209,7 +209,7 @@ def _line(store: Store, work: Work, why: str | None) -> str:
         title,
         work.state,
         f"{work.agent} on {host}" if host is not None else work.agent,
-        work_queries.counts_text(store.db, work.uid),
+        work_counts.counts_text(store.db, work.uid),
         work.branch or work.worktree,
     ]
     last = why or work.message or _limit_or_conflicts(store, work) or ""
@@ -217,7 +217,7 @@ def _line(store: Store, work: Work, why: str | None) -> str:
 
 
 def _limit_or_conflicts(store: Store, work: Work) -> str | None:
-    known = work_queries.counts(store.db, work.uid)
+    known = work_counts.counts(store.db, work.uid)
     return (known.limit or known.conflicts) if known is not None else None
 
 
@@ -245,7 +245,7 @@ def _show(options: argparse.Namespace) -> None:
         near = _limit_or_conflicts(store, work)
         if near is None and work_queries.is_silent(store.db, work, clock.now()):
             near = _SILENT
-        for text in (work_queries.counts_text(store.db, work.uid), near, work.message, work.summary):
+        for text in (work_counts.counts_text(store.db, work.uid), near, work.message, work.summary):
             if text:
                 print(safe_line(text))
         if lines:

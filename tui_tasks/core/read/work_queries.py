@@ -10,17 +10,19 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.agent_names import display_name
-from tui_tasks.core.agent_snapshots import KEPT_COUNTS, WORK_COUNTS, Auto, Work
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.schema.work_tables import AutoRow, WorkRow
+from tui_tasks.core.read.work_counts import CONFLICTS, counts_json
+from tui_tasks.core.schema.work_tables import WorkRow
 from tui_tasks.core.snapshots import Task, reader
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
 SILENT_AFTER: Final = 5_000_000
 """Microseconds after which a program that has reported nothing may ask something at its terminal."""
-_LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
+LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
+"""The states of works that go on, as SQL has them."""
 _read = reader(Work, WorkRow)
 # A work that failed beside one that goes on leaves the task in progress. What its agent made of the task before it
 # failed is its own word; afterwards, anybody may speak by its name.
@@ -28,7 +30,7 @@ _FAILED: Final = f"""\
 WITH ended AS MATERIALIZED (
     SELECT work.id, work.uid, work.agent, work.task_uid, work.message, work.started_at,
         CASE WHEN task.deleted THEN 'deleted' WHEN task.status = 'pending' OR task.status = 'in_progress'
-            AND EXISTS (SELECT 1 FROM work AS other WHERE other.task_uid = work.task_uid AND other.state IN ({_LIVE}))
+            AND EXISTS (SELECT 1 FROM work AS other WHERE other.task_uid = work.task_uid AND other.state IN ({LIVE}))
             THEN '' ELSE task.status END AS become,
         CASE WHEN task.deleted THEN (
             SELECT coalesce(json_extract(iif(json_valid(new), new, NULL), '$.status_by'), actor) FROM journal
@@ -69,37 +71,6 @@ class FailedWork(msgspec.Struct, frozen=True, gc=False):
         if not self.become:
             return why
         return f"{why}; {_BECOME.get(self.become, self.become)} by {display_name(self.by or '')}"
-
-
-CONFLICTS: Final = "conflicts with "
-"""How the text begins that says in which files a work does not merge."""
-
-
-class Counts(msgspec.Struct, frozen=True, gc=False):
-    """What git counted of a work, at an instant. None: unknown.
-
-    `near` is read by the two properties: one column holds what is near for its agent, or the conflicts.
-    """
-
-    head: str | None
-    ahead: int | None
-    behind: int | None
-    files: int | None
-    insertions: int | None
-    deletions: int | None
-    dirty: bool | None
-    near: str | None
-    at: int
-
-    @property
-    def limit(self) -> str | None:
-        """The limit that its agent is near to, or what its program asks first."""
-        return None if self.conflicts is not None else self.near
-
-    @property
-    def conflicts(self) -> str | None:
-        """In which files it does not merge."""
-        return self.near if self.near is not None and self.near.startswith(CONFLICTS) else None
 
 
 def find(db: Database, uid: str) -> Work:
@@ -145,14 +116,14 @@ def owner(db: Database, work: Work) -> Work | None:
 
 def live(db: Database) -> list[Work]:
     """Return the works that were neither merged, discarded nor failed, oldest first."""
-    return _where(db, f"state IN ({_LIVE})")
+    return _where(db, f"state IN ({LIVE})")
 
 
 def races(db: Database) -> dict[str, list[Work]]:
     """Return the works of each task that has several such ones, oldest first, by the uid of the task."""
-    several = f"SELECT task_uid FROM work WHERE state IN ({_LIVE}) GROUP BY task_uid HAVING count(*) > 1"
+    several = f"SELECT task_uid FROM work WHERE state IN ({LIVE}) GROUP BY task_uid HAVING count(*) > 1"
     found: dict[str, list[Work]] = {}
-    for work in _where(db, f"state IN ({_LIVE}) AND task_uid IN ({several})"):
+    for work in _where(db, f"state IN ({LIVE}) AND task_uid IN ({several})"):
         found.setdefault(work.task_uid, []).append(work)
     return found
 
@@ -173,7 +144,7 @@ def agents_text(works: Sequence[Work]) -> str:
 
 def live_here(db: Database) -> list[Work]:
     """Return those of them whose worktrees this machine has."""
-    return _where(db, f"state IN ({_LIVE}) AND machine = ?", (db.machine,))
+    return _where(db, f"state IN ({LIVE}) AND machine = ?", (db.machine,))
 
 
 def begun(db: Database) -> list[Work]:
@@ -236,7 +207,7 @@ def count_running(db: Database) -> int:
     """Return how many agents of unfinished work run on this machine, also those that have nothing to do."""
     counted = db.sql(
         "SELECT count(*) FROM work JOIN session ON session.uid = work.agent"
-        f" WHERE work.state IN ({_LIVE}) AND work.machine = ? AND session.state <> 'gone'",
+        f" WHERE work.state IN ({LIVE}) AND work.machine = ? AND session.state <> 'gone'",
         (db.machine,),
     )
     return int(counted.fetchone()[0])
@@ -270,64 +241,11 @@ def _where(db: Database, condition: str, values: Sequence[Any] = ()) -> list[Wor
     return [_read(row) for row in rows.fetchall()]
 
 
-def counts(db: Database, uid: str) -> Counts | None:
-    """Return what git last counted of a work; None if it never has."""
-    return _counts_where(db, "uid = ?", (uid,)).get(uid)
-
-
-def _counts_where(db: Database, condition: str, values: Sequence[Any] = ()) -> dict[str, Counts]:
-    """Return what git last counted of some works, by their uids."""
-    rows = db.sql(f"SELECT uid, {', '.join(KEPT_COUNTS)}, at FROM work_count WHERE {condition}", tuple(values))
-    return {uid: _to_counts(row) for uid, *row in rows.fetchall()}
-
-
-def _to_counts(row: Sequence[Any]) -> Counts:
-    named = dict(zip((*KEPT_COUNTS, "at"), row, strict=True))
-    return Counts(**named | {"dirty": None if named["dirty"] is None else bool(named["dirty"])})
-
-
-def counts_json(db: Database, uid: str) -> dict[str, Any]:
-    """Return the same by name; empty if git never has counted."""
-    counted = counts(db, uid)
-    return {} if counted is None else {name: getattr(counted, name) for name in (*WORK_COUNTS, "dirty")}
-
-
-def counts_text(db: Database, uid: str) -> str:
-    """Return what git last counted of a work, for people: `3 files +41 -7, uncommitted`; empty if it never has."""
-    return _counts_text(counts(db, uid))
-
-
-def _counts_text(counted: Counts | None) -> str:
-    if counted is None or counted.files is None:
-        return ""
-    if not counted.files and counted.dirty:
-        return "nothing committed yet"
-    lines = f"{counted.files} file{'s' * (counted.files != 1)} +{counted.insertions} -{counted.deletions}"
-    return f"{lines}, uncommitted" if counted.dirty else lines
-
-
-def obstacle(db: Database, work: Work) -> str:
-    """Return what stands in the way of a work that waits for review, for people: why it was not merged, or that it
-    conflicts with its base branch; empty if nothing is known to.
-    """
-    return _obstacle(work, counts(db, work.uid))
-
-
-def _obstacle(work: Work, counted: Counts | None) -> str:
-    return work.message or (counted.conflicts if counted is not None else None) or ""
-
-
-def review_texts(db: Database, works: Iterable[Work]) -> list[str]:
-    """Return, for people, of each work that waits for review what stands in its way, else what git counted of it."""
-    counted = _counts_where(db, "uid IN (SELECT uid FROM work WHERE state IN ('ready', 'conflict'))")
-    return [_obstacle(work, counted.get(work.uid)) or _counts_text(counted.get(work.uid)) for work in works]
-
-
 def near_limits(db: Database) -> dict[str, str]:
     """Return the limits that agents at work are near to, as `Counts` has them, by the agents' names."""
     rows = db.sql(
         f"SELECT agent, near FROM work JOIN work_count USING (uid) WHERE near NOT LIKE '{CONFLICTS}%'"
-        f" AND state IN ({_LIVE})"
+        f" AND state IN ({LIVE})"
     )
     return dict(rows.fetchall())
 
@@ -433,7 +351,7 @@ def done_and_not_merged(db: Database) -> dict[int, int]:
     """Return how many tasks are done in every dialect while their work is not merged, by the ids of their lists."""
     rows = db.sql(
         "SELECT task.list_id, count(DISTINCT task.uid) FROM work JOIN task ON task.uid = work.task_uid"
-        f" WHERE work.state IN ({_LIVE}) AND task.status = 'done' AND NOT task.deleted GROUP BY task.list_id"
+        f" WHERE work.state IN ({LIVE}) AND task.status = 'done' AND NOT task.deleted GROUP BY task.list_id"
     )
     return dict(rows.fetchall())
 
@@ -443,98 +361,6 @@ def ready(db: Database) -> list[Work]:
     return _where(db, "state IN ('ready', 'conflict')")
 
 
-_AUTO_COLUMNS: Final = ", ".join(Auto.__struct_fields__)
-_read_auto = reader(Auto, AutoRow)
-
-
-def auto_of(db: Database, list_uid: str) -> Auto | None:
-    """Return whether and how a list works itself off; None if it never did."""
-    return next(iter(_autos_where(db, "uid = ?", (list_uid,))), None)
-
-
-def find_auto(db: Database, list_uid: str) -> Auto:
-    """Return the same.
-
-    Raises:
-        NotFound: it never did.
-    """
-    auto = auto_of(db, list_uid)
-    if auto is None:
-        raise NotFound("auto", list_uid)
-    return auto
-
-
-def switched_on_autos(db: Database) -> list[Auto]:
-    """Return the lists that work themselves off by agents of this machine."""
-    return _autos_where(db, "is_on = 1 AND machine = ?", (db.machine,))
-
-
-def all_autos(db: Database) -> list[Auto]:
-    """Return the lists that work themselves off, or did."""
-    return _autos_where(db, "1")
-
-
-def auto_set_at(db: Database, auto: Auto) -> int | None:
-    """Return the instant at which it was last turned on or changed; None where the journal has it no more."""
-    row = db.sql("SELECT max(at) FROM journal WHERE uid = ? AND kind = 'list.auto'", (auto.uid,)).fetchone()
-    return None if row is None or row[0] is None else int(row[0])
-
-
-def auto_json(auto: Auto) -> dict[str, Any]:
-    """Return it as the shell shows it."""
-    return {name: getattr(auto, name) for name in ("program", "at_once", "failures", "stays", "is_on", "message")}
-
-
-def auto_text(auto: Auto) -> str:
-    """Return it for people: `auto 2 claude`, or why it stopped; empty if the human turned it off."""
-    if auto.is_on:
-        return f"auto {auto.at_once}{f' {auto.program}' if auto.program else ''}"
-    return f"auto is off: {auto.message}" if auto.message is not None else ""
-
-
-def _autos_where(db: Database, condition: str, values: Sequence[Any] = ()) -> list[Auto]:
-    rows = db.sql(f"SELECT {_AUTO_COLUMNS} FROM auto WHERE {condition} ORDER BY uid", tuple(values))
-    return [_read_auto(row) for row in rows.fetchall()]
-
-
 def last_work(db: Database) -> int:
     """Return the id of the newest work; 0 without any."""
     return int(db.sql("SELECT coalesce(max(id), 0) FROM work").fetchone()[0])
-
-
-def next_task(db: Database, auto: Auto) -> str | None:
-    """Return the uid of the task to start next, or None: ready, unassigned, not tried since it was turned on, and with
-    all work on its dependencies merged; most urgent first, then oldest.
-    """
-    row = db.sql(
-        "SELECT task.uid FROM task JOIN list ON list.id = task.list_id"
-        " WHERE list.uid = ? AND list.deleted = 0 AND task.deleted = 0 AND task.status = 'pending'"
-        " AND 0 == (task.waiting_on > 0) AND task.held = 0 AND task.agent IS NULL"
-        " AND NOT EXISTS (SELECT 1 FROM work WHERE work.task_uid = task.uid AND work.id > ?)"
-        " AND NOT EXISTS (SELECT 1 FROM edge JOIN work ON work.task_uid = edge.on_uid"
-        f" WHERE edge.task_uid = task.uid AND work.state IN ({_LIVE}))"
-        " ORDER BY task.priority, task.id LIMIT 1",
-        (auto.uid, auto.after),
-    ).fetchone()
-    return None if row is None else str(row[0])
-
-
-def busy(db: Database, auto: Auto) -> int:
-    """Return how many agents are at work on tasks of the list."""
-    return sum(state in ("starting", "working") for state in _states(db, auto.uid, 0))
-
-
-def failed_in_a_row(db: Database, auto: Auto) -> int:
-    """Return how many of the list's agents have failed since the last that did not, since it was turned on."""
-    ended = [state for state in _states(db, auto.uid, auto.after) if state not in ("starting", "working")]
-    return next((at for at, state in enumerate(ended) if state != "failed"), len(ended))
-
-
-def _states(db: Database, list_uid: str, after: int) -> list[str]:
-    """Return the states of the works on tasks of a list, newest first."""
-    rows = db.sql(
-        "SELECT work.state FROM work JOIN task ON task.uid = work.task_uid JOIN list ON list.id = task.list_id"
-        " WHERE list.uid = ? AND work.id > ? ORDER BY work.id DESC",
-        (list_uid, after),
-    )
-    return [state for (state,) in rows.fetchall()]

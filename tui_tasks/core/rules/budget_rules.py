@@ -16,7 +16,7 @@ from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.operations.asks import OpenAsk, SendMessage
 from tui_tasks.core.operations.work import HostAuto, LimitWork, SetAuto, StopAuto
-from tui_tasks.core.read import work_queries
+from tui_tasks.core.read import auto_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents.agent_rules import send_message
@@ -127,7 +127,7 @@ def set_auto(tx: Transaction, op: SetAuto) -> Auto:
     for name in ("at_once", "failures"):
         if getattr(op, name) < 1:
             raise InvalidArgument(name, f"{name} is 1 or more")
-    known = work_queries.auto_of(tx.db, home.uid)
+    known = auto_queries.auto_of(tx.db, home.uid)
     after = known.after if known is not None and known.is_on else work_queries.last_work(tx.db)
     fields = {name: getattr(op, name) for name in ("program", "folder", "at_once", "failures", "stays", "host")}
     return _set(tx, known, Auto(uid=home.uid, is_on=True, after=after, machine=tx.db.machine, **fields))
@@ -137,7 +137,7 @@ def set_auto(tx: Transaction, op: SetAuto) -> Auto:
 def host_auto(tx: Transaction, op: HostAuto) -> Auto:
     """Record the process that starts its agents from now on."""
     require_human(tx)
-    known = work_queries.find_auto(tx.db, op.list_uid)
+    known = auto_queries.find_auto(tx.db, op.list_uid)
     return _set(tx, known, msgspec.structs.replace(known, host=op.host))
 
 
@@ -145,7 +145,7 @@ def host_auto(tx: Transaction, op: HostAuto) -> Auto:
 def stop_auto(tx: Transaction, op: StopAuto) -> Auto:
     """Turn it off. The agents that are at work continue."""
     require_human(tx)
-    known = work_queries.find_auto(tx.db, op.list_uid)
+    known = auto_queries.find_auto(tx.db, op.list_uid)
     return _set(tx, known, msgspec.structs.replace(known, is_on=False, message=op.message))
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
+from tui_tasks.core.read import ask_queries, auto_queries, check_queries, job_lines, overview, work_counts, work_queries
 from tui_tasks.core.read.agents import activity, agent_states, fleet
 from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
 from tui_tasks.core.read.agents.fleet import Member
@@ -363,7 +363,7 @@ class AppState:
         self.not_merged = work_queries.done_and_not_merged(self._db) if self.has_work else {}
         self.work_failed = {one.task: one for one in work_queries.failed(self._db)} if self.has_work else {}
         self.to_review = work_queries.to_review(self._db)
-        texts = work_queries.review_texts(self._db, (work for work, _ in self.to_review))
+        texts = work_counts.review_texts(self._db, (work for work, _ in self.to_review))
         self.reviews = {work.agent: text for (work, _), text in zip(self.to_review, texts, strict=True)}
         self.races = work_queries.races(self._db) if self.has_work else {}
         of_races = {uid: work_queries.agents_text(works) for uid, works in self.races.items()}
@@ -373,7 +373,7 @@ class AppState:
         }
 
     def _read_autos(self) -> None:
-        self.autos = {auto.uid: auto for auto in work_queries.all_autos(self._db)}
+        self.autos = {auto.uid: auto for auto in auto_queries.all_autos(self._db)}
 
     def _read_jobs(self) -> None:
         self.next_jobs = job_lines.next_jobs(self._db, MAX_NEXT_JOBS)
