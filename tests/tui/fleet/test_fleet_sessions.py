@@ -716,6 +716,19 @@ async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_p
         assert (last.kind, last.new["text"]) == ("message.sent", "hello")
 
 
+async def test_the_line_of_a_program_without_hooks_names_the_key_that_shows_its_terminal(plan, make_app):
+    with Store(plan.path) as store:
+        (work,) = store.commit(StartWork(plan[9], "robot", "/repo", "/trees/9"), actor="human", now=NOW)
+        process = Process("b", "n", 4, "7")
+        store.commit(RunWork(work.uid, process, prompt="Work on task #9."), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert "working" in row_of(app, work.agent)
+        at = next(at for at, line in enumerate(lines(app)) if "reports nothing: Space shows its" in line)
+        assert lines(app)[at + 1].strip() == "terminal"
+
+
 async def test_a_program_that_was_started_and_has_reported_nothing_is_said_to_ask_at_its_terminal(plan, make_app):
     with Store(plan.path) as store:
         started = StartWork(plan[9], "codex", "/repo", "/trees/9")

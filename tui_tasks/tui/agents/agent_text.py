@@ -17,7 +17,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
+from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -289,6 +289,8 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return f'"{said}"', ""
     if state == "working" and (prompt := asked_for(session)):
         return prompt, "$muted"
+    if state == "working" and not last and session is not None and session.session.startswith(PLACEHOLDER):
+        return f"reports nothing: {context.keymap.key_of('agent_peek')} shows its terminal", "$muted"
     if state == "idle" and session is not None and agent_states.is_silent(session, now):
         return "not reported yet: its terminal may ask something", "$state-needs-you"
     if member.word is not None and member.word.kind == "asked" and last == latest_words(member.word, context):
