@@ -7,7 +7,7 @@ import pytest
 from tests.tui.driving import below, lines, named, opened, order, press, said, settle, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteList, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteList, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.read import auto_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -465,6 +465,16 @@ async def test_a_task_is_moved_to_another_list_and_back_by_undo(app, plan):
         assert app.pane.row_list.cursor == plan[3]
         await press(app, pilot, "u")
         assert task(app, plan[2]).list_id == app.state.list_id
+
+
+async def test_the_keys_of_a_task_are_at_the_foot_again_once_a_filter_that_found_none_is_cleared(tmp_path, make_app):
+    with Store(str(tmp_path / "tasks.db")) as store:
+        (home,) = store.commit(EnsureList("Plan", "tasklist"), actor="human", now=NOW)
+        store.commit(AddTask("One", home.uid), actor="human", now=NOW)
+    app = make_app(str(tmp_path / "tasks.db"))
+    async with opened(app) as pilot:
+        await settle(pilot, "slash", *"zzz", "enter", "d", "escape")
+        assert "s Status" in lines(app)[-1]
 
 
 async def test_a_list_is_held_to_one_task_in_progress(app, plan):

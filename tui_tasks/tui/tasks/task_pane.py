@@ -143,8 +143,9 @@ class TaskPane(Pane):
         return self.target() in self.context.state.reviewable
 
     def focus_rows(self) -> None:
-        """Focus the rows, before the next key is handled."""
+        """Focus the rows, before the next key is handled; the foot shows their keys."""
         self.screen.set_focus(self.focus_target())
+        self.context.redraw_feet()
 
     @override
     def lay_way_back(self, go: Callable[[], None]) -> None:
