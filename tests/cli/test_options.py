@@ -131,13 +131,13 @@ def test_the_examples_in_the_help_of_a_command_can_be_typed(name: str) -> None:
         parse(parser(name), words)
 
 
-def test_the_help_has_the_twelve_commands_of_a_day_and_names_the_page_with_all(capsys) -> None:
+def test_the_help_has_the_ten_commands_of_a_day_and_names_the_page_with_all(capsys) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     listed = capsys.readouterr().out.partition("COMMAND\n")[2]
     named = [line.split()[0] for line in listed.splitlines() if re.match(r"    [a-z]", line)]
     assert named == [name for name in COMMANDS if name in DAILY]
-    assert len(named) == 12
+    assert len(named) == 10
     assert "tui-tasks help commands" in listed
 
 

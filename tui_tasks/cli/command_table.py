@@ -247,7 +247,7 @@ HEADINGS: Final = {
 }
 """The titles of the groups of commands, by the first command of each."""
 
-DAILY: Final = ("add", "ls", "show", "done", "undo", "asks", "agents", "work", "digest", "demo", "setup", "init")
+DAILY: Final = ("add", "ls", "show", "done", "undo", "asks", "agents", "digest", "setup", "init")
 """The commands that `tui-tasks --help` lists. `tui-tasks help commands` lists all."""
 
 EXAMPLES: Final = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shlex
 import sys
@@ -304,7 +303,7 @@ def test_what_a_person_says_from_a_shell_is_given_by_the_next_hook_though_nothin
 
 
 def test_what_an_agent_did_since_a_moment_is_taken_back_and_what_others_changed_since_is_left(
-    run: Run, database: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, database: Path
 ) -> None:
     with Store(str(database)) as store:
         home = task_queries.find_list(store.db, "work")
@@ -317,13 +316,6 @@ def test_what_an_agent_did_since_a_moment_is_taken_back_and_what_others_changed_
     assert run("agents undo robin --since someday") == (1, run("agents undo robin --since someday")[1])
     assert "--since: someday is not an instant" in run("agents undo robin --since someday")[1]
     assert "nobody has changed nothing" in run("agents undo nobody --since 2020-01-01")[1]
-    with monkeypatch.context() as at_terminal:
-        keyboard = io.StringIO("n\n")
-        keyboard.isatty = lambda: True
-        at_terminal.setattr("sys.stdin", keyboard)
-        at_terminal.setattr("sys.stderr.isatty", lambda: True, raising=False)
-        asked = "robin: Revert 4 changes to 2 tasks? Two, anew, One [y/N] nothing was undone\n"
-        assert run("agents undo robin --since 2020-01-01") == (0, asked)
     status, text = run("agents undo robin --since 2020-01-01")
     assert status == 0
     assert text.startswith("undone: 4 changes: ")

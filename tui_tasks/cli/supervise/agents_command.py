@@ -19,7 +19,6 @@ from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read.agents import fleet
 from tui_tasks.core.read.agents.session_queries import own_words
 from tui_tasks.core.read.pages import change_summaries
-from tui_tasks.core.read.pages.change_summaries import Summary
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects import control_agents
@@ -156,7 +155,6 @@ def _declare_undo(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--since", metavar="WHEN", required=True, help="2h, 18:00, `yesterday 18:00` or a date: its changes since then"
     )
-    command.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def _undo(options: argparse.Namespace) -> None:
@@ -169,9 +167,6 @@ def _undo(options: argparse.Namespace) -> None:
         if not made:
             raise Conflict(f"{options.name} has changed nothing since then")
         summary = change_summaries.summary(store.db, made)
-        if not (options.yes or options.json or _agrees(options.name, summary)):
-            print("nothing was undone", file=sys.stderr)
-            return
         ((taken, left),) = person_rights.commit(options, store, TakeBack(tuple(made)))
     if options.json:
         kept = [{"change": change, "why": why} for change, why in left]
@@ -183,14 +178,6 @@ def _undo(options: argparse.Namespace) -> None:
         print(f"made by {made_by}; u on the screen takes this undo back", file=sys.stderr)
     for change, why in left:
         print(f"left: change {change}: {safe_line(why)}")
-
-
-def _agrees(name: str, summary: Summary) -> bool:
-    """Ask the person at the terminal whether to undo what an agent did."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return True
-    print(f"{agent_names.display_name(name)}: {summary.question}", "[y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 _MESSAGES: Final = frozenset({"message", "stop"})
