@@ -20,7 +20,7 @@ from tui_tasks import clock
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import fleet
+from tui_tasks.core.read.agents import agent_views
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.follower import following
 
@@ -96,7 +96,7 @@ def test_an_agent_whose_process_is_suspended_is_stopped_whatever_it_was_doing(db
             os.waitid(os.P_PID, process.pid, os.WSTOPPED)
         assert {name: agent["state"] for name, agent in agents(db).items()} == dict.fromkeys(states, "stopped")
         with Store(str(db)) as store:
-            seen = {member.name: member for member in fleet.everyone(store.db, 0)}
+            seen = {member.name: member for member in agent_views.everyone(store.db, 0)}
             assert {name: member.state for name, member in seen.items()} == dict.fromkeys(states, "stopped")
             assert all((member.since or 0) >= member.newest.at for member in seen.values())
         for process in everyone.values():

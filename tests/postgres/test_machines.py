@@ -19,7 +19,7 @@ from tui_tasks import clock
 from tui_tasks.channel.presence import Presence
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import fleet, session_queries
+from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects import control_agents
 from tui_tasks.hooks import hooks_folder, intake, screen_presence, session_processes
@@ -273,6 +273,6 @@ def test_the_agents_pane_names_the_host_of_an_agent_elsewhere_alone(store_on):
     state_of(there)
     # Both machines are of one host, which would not tell them apart.
     for store, expected in ((here, "web"), (there, f"web@{here.db.machine}")):
-        [member] = fleet.everyone(store.db, 0)
+        [member] = agent_views.everyone(store.db, 0)
         context = SimpleNamespace(db=store.db, state=SimpleNamespace(projects=SimpleNamespace(of_member=lambda _: ())))
         assert agent_text.where(member, context) == expected

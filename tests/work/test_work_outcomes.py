@@ -1,4 +1,4 @@
-"""Agents are stopped at the limits of the settings or of their own, and the fleet shows who is near to one."""
+"""Agents are stopped at the limits of the settings or of their own, and Agents shows who is near to one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.core.operations.work import CountWork, ReportWork, RunWork, StartWork
 from tui_tasks.core.read import ask_queries, work_counts, work_queries
-from tui_tasks.core.read.agents import fleet, session_queries
+from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import LimitSettings
@@ -53,7 +53,7 @@ def report(store: Store, clock, *events) -> None:
 
 
 def shown(store: Store, clock) -> str | None:
-    return next(one.near for one in fleet.everyone(store.db, 0) if one.name == "claude-1")
+    return next(one.near for one in agent_views.everyone(store.db, 0) if one.name == "claude-1")
 
 
 def test_a_reviewer_that_reports_in_the_worktree_of_another_is_not_ready_before_it_commits(store, clock, repo, task):
@@ -146,7 +146,7 @@ def test_the_name_of_a_file_in_conflict_stays_in_one_line_and_a_merge_that_git_c
     assert len(tried) == 1 and tried[0][-1] <= 5
 
 
-def test_near_a_limit_the_fleet_shows_it_and_at_the_limit_the_human_is_asked(store, clock, work):
+def test_near_a_limit_agents_shows_it_and_at_the_limit_the_human_is_asked(store, clock, work):
     found = work()
     limits = LimitSettings(tokens=1_000)
     for tokens, near, asked in (

@@ -5,7 +5,7 @@ Its life is that of every run (`runner.run_supervisor`).
 Its conversation with the program connects a driver, the database and the run's output.
 
 The program's messages become the same operations as reports of its hooks (`core.rules.agents.session_rules`), so that
-fleet, inbox and journal make no difference. What the human decides is read from the database and given to the driver.
+Agents, inbox and journal make no difference. What the human decides is read from the database and given to the driver.
 """
 
 from __future__ import annotations

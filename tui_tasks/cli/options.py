@@ -256,9 +256,9 @@ def open_store(options: argparse.Namespace) -> Iterator[Store]:
 
 def left_now(db: Database, now: int) -> dict[str, LeftTask]:
     """Return the tasks that agents have left, by uid, as the screen shows them."""
-    from tui_tasks.core.read.agents import fleet
+    from tui_tasks.core.read.agents import agent_views
 
-    return fleet.left_now(db, now, quiet_after_microseconds())
+    return agent_views.left_now(db, now, quiet_after_microseconds())
 
 
 def quiet_after_microseconds() -> int:

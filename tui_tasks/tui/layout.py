@@ -22,7 +22,7 @@ _CLASSES: Final = {
     "log": "log.log_pane.LogPane",
     "schedule": "schedule.schedule_pane.SchedulePane",
     "asks": "inbox.inbox_screen.Inbox",
-    "agents": "agents.fleet_screen.Fleet",
+    "agents": "agents.agents_screen.AgentsScreen",
     "digest": "screens.digest_screen.DigestScreen",
     "stats": "screens.stats_screen.Stats",
 }

@@ -25,7 +25,7 @@ from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, DisableJob
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeletePlan, EditTask, EnsureList, SetListRule
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.read.agents import activity, fleet
+from tui_tasks.core.read.agents import activity, agent_views
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Task
@@ -628,7 +628,7 @@ def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) 
     db = shell.store.db
     assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
     assert activity.speakers(db) == []
-    assert fleet.everyone(db, 0) == []
+    assert agent_views.everyone(db, 0) == []
     assert activity.working(db) == {}
 
 

@@ -11,9 +11,9 @@ from tests.talking import add
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims
-from tui_tasks.core.read.agents import agent_states, fleet
+from tui_tasks.core.read.agents import agent_states, agent_views
 from tui_tasks.core.read.agents.agent_states import MOST, LeftTask
-from tui_tasks.core.read.agents.fleet import DAY, Member
+from tui_tasks.core.read.agents.agent_views import DAY, AgentView
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.hooks import intake, session_processes
@@ -47,10 +47,10 @@ class Scene:
         self.talk.session.settle()
 
     def left(self) -> dict[str, LeftTask]:
-        return fleet.left_now(self.store.db, self.clock(), GRACE)
+        return agent_views.left_now(self.store.db, self.clock(), GRACE)
 
-    def member(self, agent: str = "alpha") -> Member:
-        members = fleet.everyone(self.store.db, self.clock() - DAY, seen_at=local_values.seen_at(self.store.db))
+    def member(self, agent: str = "alpha") -> AgentView:
+        members = agent_views.everyone(self.store.db, self.clock() - DAY, seen_at=local_values.seen_at(self.store.db))
         return next(one for one in members if one.name == agent)
 
     def state(self, agent: str = "alpha") -> str:
@@ -298,10 +298,10 @@ def test_thousands_of_claims_of_another_agent_that_lapse_hide_none(scene):
 
 
 def test_what_lapses_between_two_looks_is_found_by_the_second_and_what_was_found_stays(scene):
-    last = fleet.LastLook()
+    last = agent_views.LastLook()
 
     def found() -> set[str]:
-        members = fleet.everyone(scene.store.db, scene.clock() - DAY, last=last)
+        members = agent_views.everyone(scene.store.db, scene.clock() - DAY, last=last)
         return {claim.task.uid for member in members for claim in member.lapsed if claim.is_open}
 
     first = scene.claim()
@@ -326,7 +326,7 @@ def _of_single_calls(scene: Scene, agent: str) -> None:
 
 
 def test_what_is_read_since_the_last_look_is_what_a_new_look_reads(scene):
-    last, known = fleet.LastLook(), []
+    last, known = agent_views.LastLook(), []
     steps: list[Callable[[], object]] = [
         lambda: [_of_single_calls(scene, name) for name in ("alpha", "beta", "gamma")],
         lambda: scene.later(5),
@@ -346,5 +346,5 @@ def test_what_is_read_since_the_last_look_is_what_a_new_look_reads(scene):
     for step in steps:
         step()
         since = scene.clock() - DAY
-        known = fleet.everyone(scene.store.db, since, known, last=last)
-        assert known == fleet.everyone(scene.store.db, since)
+        known = agent_views.everyone(scene.store.db, since, known, last=last)
+        assert known == agent_views.everyone(scene.store.db, since)

@@ -10,8 +10,8 @@ from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import agent_states, fleet, stuck_agents, stuck_signs
-from tui_tasks.core.read.agents.fleet import DAY
+from tui_tasks.core.read.agents import agent_states, agent_views, stuck_agents, stuck_signs
+from tui_tasks.core.read.agents.agent_views import DAY
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.dialects.requests.identity import Identity
@@ -47,7 +47,7 @@ class Serving:
     @property
     def state(self) -> str:
         """The state as the screen shows it."""
-        (member,) = fleet.everyone(self.store.db, self.clock() - DAY)
+        (member,) = agent_views.everyone(self.store.db, self.clock() - DAY)
         state = agent_states.state_of(member, self.clock(), QUIET_AFTER)
         return AGENT_LOOKS[state].word
 

@@ -16,7 +16,7 @@ from tui_tasks.core.store import Store
 # Only keys, other panes and settings of one's own need these.
 NEEDLESS = (
     {f"tui_tasks.hooks.replies.{name}" for name in ("answer_pipes", "message_folders", "reply_sender")}
-    | {f"tui_tasks.tui.{name}" for name in ("board", "schedule", "log", "inbox", "asks", "agents.fleet_screen")}
+    | {f"tui_tasks.tui.{name}" for name in ("board", "schedule", "log", "inbox", "asks", "agents.agents_screen")}
     | {"tui_tasks.tui.inputs.dialogs", "tui_tasks.core.rules.agents.request_text", "tui_tasks.core.decided_text"}
     | {"tui_tasks.channel.session", "tui_tasks.dialects.tool_table", "tui_tasks.core.schedule"}
     | {f"tui_tasks.runner.{name}" for name in ("scheduler_service", "git", "processes")}

@@ -41,7 +41,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.app.past_actions import past_app
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.inbox.inbox_screen import Inbox
@@ -208,7 +208,7 @@ async def test_who_was_there_is_told_by_what_each_had_open_and_by_no_process_of_
         assert "agents" not in head(app)
         await press(app, pilot, "A")
         screen = app.screen
-        assert isinstance(screen, Fleet)
+        assert isinstance(screen, AgentsScreen)
         states = {member.name: member.state for member in screen.listed.rows}
         assert states["claude-1"] in ("waiting", "working")
         assert "gone" not in states.values()

@@ -15,7 +15,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import fleet
+from tui_tasks.core.read.agents import agent_views
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.tasks import task_queries
@@ -161,7 +161,7 @@ async def test_the_task_of_an_agent_that_is_stuck_says_so_in_its_row_and_is_give
 def test_a_row_says_once_that_an_agent_is_at_work_on_its_task(plan):
     by_agent(plan, "robin", EditTask(plan[8], {"status": "in_progress"}))
     with Store(plan.path) as store:
-        (robin,) = (one for one in fleet.everyone(store.db, 0) if one.name == "robin")
+        (robin,) = (one for one in agent_views.everyone(store.db, 0) if one.name == "robin")
     source = cast(row_sources.StuckAgents, SimpleNamespace(context=SimpleNamespace(db=None)))
     assert row_sources.StuckAgents.more(source, robin) == [("at work on Backup restore drill", "$muted")]
 

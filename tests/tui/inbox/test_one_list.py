@@ -31,7 +31,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.schedule.run_view import RunView
 from tui_tasks.tui.widgets import open_needs
@@ -233,7 +233,7 @@ async def test_enter_shows_a_row_in_full_and_esc_leads_back_to_it_from_every_pan
             if what in ("job", "late job"):
                 assert isinstance(app.screen, RunView)
             elif what == "stuck":
-                assert isinstance(app.screen, Fleet) and app.screen.window.cursor == "claude-1"
+                assert isinstance(app.screen, AgentsScreen) and app.screen.window.cursor == "claude-1"
             else:
                 assert len(app.screen_stack) == 1
                 assert app.pane.is_inside or (app.pane.NAME == "board" and app.pane.is_open)

@@ -271,7 +271,7 @@ async def the_inbox_is_left_and_opened_anew(stage: Stage) -> None:
 
 
 @trick(QUESTIONS)
-async def the_fleet_and_back(stage: Stage) -> None:
+async def agents_and_back(stage: Stage) -> None:
     stage.asks()
     await stage.opens()
     await stage.press("escape", "A")

@@ -36,7 +36,7 @@ from tui_tasks.core.read.pages.task_filter import Filter
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.filter_syntax import parse
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_pane import OF_LOG
 from tui_tasks.tui.log.log_rows import when
@@ -709,9 +709,9 @@ async def test_esc_from_the_log_of_an_agent_leads_back_to_its_line_once_its_entr
         await settle(pilot, "enter", "escape")
         assert app.pane.NAME == "log" and not app.pane.is_open
         await settle(pilot, "escape")
-        assert isinstance(app.screen, Fleet) and app.screen.window.cursor == cursor
+        assert isinstance(app.screen, AgentsScreen) and app.screen.window.cursor == cursor
         await settle(pilot, "enter", "q")
-        assert isinstance(app.screen, Fleet)
+        assert isinstance(app.screen, AgentsScreen)
         await settle(pilot, "escape", "3")
         assert "who:" not in shown(app)
         await settle(pilot, "escape")

@@ -22,7 +22,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.dialects import control_agents
 from tui_tasks.hooks import intake
-from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.app.task_app import TaskApp
 
 PROJECTS = ("web", "api", "infra")
@@ -146,7 +146,7 @@ async def test_nobody_writes_into_anothers_list_and_one_screen_shows_all_six(
                 assert f"gemini-{number}" in shown(app)
             lines = [line for line in shown(app).splitlines() if f" {project} " in line and "as " in line]
             assert len(lines) >= 2, shown(app)
-        assert isinstance(app.screen, Fleet)
+        assert isinstance(app.screen, AgentsScreen)
         assert {member.name for member in app.screen.listed.rows} == six
         await press(app, pilot, "escape", *named("projects"))
         assert all(f"{project} " in shown(app) for project in PROJECTS)

@@ -50,7 +50,7 @@ def test_the_form_of_a_job_shows_the_next_five_times(
     draw(make_app(evening.path, pane="schedule"), press=["j", "e", "tab"], run_before=settled)
 
 
-@at_each_size("fleet")
+@at_each_size("many-agents")
 def test_every_agent_has_a_line_the_worst_first(plan: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
     with hook_waits(with_sessions(plan)):
         draw(make_app(plan.path), press=["A", "j", "j"], run_before=settled)

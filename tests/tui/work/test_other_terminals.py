@@ -15,7 +15,7 @@ from tests.started import until
 from tests.tui.driving import said, settle
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.runner import processes
-from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.work import attaching
 from tui_tasks.tui.work.attaching import Pane, Place
 from tui_tasks.work import agent_terminals
@@ -105,7 +105,7 @@ async def test_enter_on_an_agent_to_whose_terminal_there_is_no_way_shows_its_log
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert isinstance(app.screen, Fleet)
+        assert isinstance(app.screen, AgentsScreen)
         while app.screen.agent_here() != "claude-1":
             await settle(pilot, "j")
         await settle(pilot, "enter")

@@ -24,7 +24,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.agents import agent_actions
-from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.widgets.open_needs import Needs, visit
@@ -520,7 +520,7 @@ async def test_space_peeks_at_the_last_lines_and_enter_goes_to_the_terminal(plan
         await settle(pilot, "space")
         assert not isinstance(app.screen, Peek)
         await settle(pilot, "A")
-        assert isinstance(app.screen, Fleet)
+        assert isinstance(app.screen, AgentsScreen)
         while app.screen.agent_here() != "robot-1":
             await settle(pilot, "j")
         await settle(pilot, "enter")

@@ -16,7 +16,7 @@ from tui_tasks.core import agent_names
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation, TakeBack
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.read.agents import fleet
+from tui_tasks.core.read.agents import agent_views
 from tui_tasks.core.read.agents.session_queries import own_words
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.tasks import task_queries
@@ -75,7 +75,7 @@ def _states(store: Store) -> dict[str, tuple[str, str]]:
         what = f"its claim on #{number} lapsed" if task.has_lapsed else f"left #{number} in progress"
         left.setdefault(task.agent, []).append(f"{what} {times.ago(task.at, now)}")
     states = {}
-    for member in fleet.everyone(store.db, 0, seen_at=local_values.seen_at(store.db)):
+    for member in agent_views.everyone(store.db, 0, seen_at=local_values.seen_at(store.db)):
         state = agent_states.state_of(member, now, quiet_after)
         more = [member.message] if member.paused else left.get(member.name, [])
         if state == "stuck" and not more and (lapsed := agent_states.lapsed_text(member, now)):

@@ -41,7 +41,7 @@ _NEAR: Final = 10_000
 def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine]:
     """Yield a line for each question, held task, held job, failed check, task left, work to review, stuck agent.
 
-    `left`: as `fleet.left_now` returns it. A task with a question or a failed check has no second line for it.
+    `left`: as `agent_views.left_now` returns it. A task with a question or a failed check has no second line for it.
     """
     asks = ask_queries.open_asks(db)
     about = ask_queries.asked_about(db, asks, activity.working(db))

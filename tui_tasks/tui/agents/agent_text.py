@@ -16,7 +16,7 @@ from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.activity import Word
-from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.pages import list_pages
@@ -232,7 +232,7 @@ def quoted_words(word: Word | None, context: Context) -> str:
     return f'"{text}"' if text and word is not None and word.kind in ("logged", "asked") else text
 
 
-def where(member: Member, context: Context) -> str:
+def where(member: AgentView, context: Context) -> str:
     """Return where an agent works: its projects, else the name of its folder, and the host if it is another one."""
     machine = process(member.session).machine if member.session is not None else ""
     host = ""
@@ -243,12 +243,12 @@ def where(member: Member, context: Context) -> str:
     return f"{_place(member, context)}{host}"
 
 
-def _place(member: Member, context: Context) -> str:
+def _place(member: AgentView, context: Context) -> str:
     folder = PurePath(member.session.cwd or "").name if member.session is not None else ""
     return " ".join(context.state.projects.of_member(member)) or folder
 
 
-def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
+def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
     """Return what matters most about an agent now, and its colour: what it waits for, a failure, its tool, its
     words.
     """
@@ -306,14 +306,14 @@ def _on_task(word: Word | None, context: Context) -> str:
     return f" #{task.number}" if task is not None else ""
 
 
-def _said_since(member: Member) -> str:
+def _said_since(member: AgentView) -> str:
     """Return what an agent said last about its task in this turn."""
     word = member.word
     is_new = word is not None and word.kind == "logged" and word.at >= (member.since or 0)
     return word.text if is_new and word is not None else ""
 
 
-def _question(member: Member, ask: Ask, context: Context, state: str) -> str:
+def _question(member: AgentView, ask: Ask, context: Context, state: str) -> str:
     """Return what an agent asks; of one that works on, with the mark, since when, and about which task."""
     many = f"{member.questions} questions: " if member.questions > 1 else ""
     verb = "asks: " if state == "paused" and not many else ""
@@ -329,7 +329,7 @@ def asks_since(ask: Ask, context: Context) -> str:
     return f"{look('needs_you').mark(ascii_only=context.ascii_only)} {age(ask.opened_at, context.clock.now())}"
 
 
-def besides(member: Member, context: Context, primary: str, state: str) -> list[tuple[str, str]]:
+def besides(member: AgentView, context: Context, primary: str, state: str) -> list[tuple[str, str]]:
     """Return what else matters about an agent, with its colours: the task that it goes on with while it asks about
     another, a limit that it is near to, and what it said last.
     """
@@ -357,12 +357,12 @@ def _lost(context: Context, agent: str) -> str:
     return work.message or "" if work is not None and work.state == "discarded" else ""
 
 
-def _suspended(member: Member) -> str:
+def _suspended(member: AgentView) -> str:
     pid = member.session.pid if member.session is not None else 0
     return "its process is suspended: fg" + (f", or kill -CONT {pid}" if pid else "")
 
 
-def spent_by_all(members: Sequence[Member]) -> str:
+def spent_by_all(members: Sequence[AgentView]) -> str:
     """Return what all agents that report it have spent; empty when none does."""
     sessions = [member.session for member in members if member.session is not None]
     tokens = [one.tokens for one in sessions if one.tokens is not None]

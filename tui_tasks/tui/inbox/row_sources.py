@@ -20,7 +20,7 @@ from tui_tasks.core.operations.jobs import RequestChecks, WaiveChecks
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries, work_counts, work_queries
 from tui_tasks.core.read.agents import stuck_signs
-from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.check_queries import FailedTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -178,7 +178,7 @@ class LeftTasks(RowSource[TaskLine]):
             self.open_task(row.uid)
 
 
-class StuckAgents(RowSource[Member]):
+class StuckAgents(RowSource[AgentView]):
     """Lists the agents that are there and do not go on, and those that failed."""
 
     KIND = "stuck"
@@ -188,7 +188,7 @@ class StuckAgents(RowSource[Member]):
     FOOT = ("stuck_start", "stuck_give_back", "agent_message", "agent_pause", "agent_peek", "stuck_open", "hide")
 
     @override
-    def foot(self, row: Member) -> Sequence[str]:
+    def foot(self, row: AgentView) -> Sequence[str]:
         """Leave out what this agent cannot do, or has no task for."""
         without = {"agent_message", "agent_pause"} if row.failed_work is not None else {"stuck_start"}
         without |= set() if row.last_task is not None else {"stuck_give_back"}
@@ -203,18 +203,18 @@ class StuckAgents(RowSource[Member]):
                 yield InboxItem(need, self.KIND, entry.member, need.word, entry.reason, entry.number, need.agent)
 
     @override
-    def more(self, row: Member) -> list[Part]:
+    def more(self, row: AgentView) -> list[Part]:
         about = f"at work on {row.task.name}" if row.task is not None else ""
         if failed := stuck_signs.repeated_failures(self.context.db, row.stuck):
             return [*([(about, "$muted")] if about else []), (agent_text.failure(failed[-1], self.context), _FAILED)]
         return [(text, "$muted") for text in (about, _last_words(row, self.context)) if text]
 
     @override
-    def name(self, row: Member) -> str:
+    def name(self, row: AgentView) -> str:
         return row.last_task.name if row.last_task is not None else agent_text.who(row.name, 40)
 
     @override
-    def lines(self, row: Member, room: int, is_named: bool) -> list[Drawn]:
+    def lines(self, row: AgentView, room: int, is_named: bool) -> list[Drawn]:
         """Return its name, why it does not go on, its task, and its failures, else its last words."""
         why, color = agent_text.matter(row, self.context, row.state)
         lines = [] if is_named else block(agent_text.who(row.name, 40), room, "bold")
@@ -256,18 +256,18 @@ class StuckAgents(RowSource[Member]):
 
     def do_stuck_open(self) -> None:
         """Show the agent among the others, from where Back leads to the row."""
-        from tui_tasks.tui.agents.fleet_screen import Fleet
+        from tui_tasks.tui.agents.agents_screen import AgentsScreen
 
         if (row := self.row) is not None:
             self.context.link.check()
-            self.context.push(Fleet(self.context, row.name))
+            self.context.push(AgentsScreen(self.context, row.name))
 
 
 _MAX_FILES: Final = 30
 _GAP: Final = "   "
 
 
-def _last_words(row: Member, context: Context) -> str:
+def _last_words(row: AgentView, context: Context) -> str:
     """Return the last words of an agent in trouble; that it has begun a task or ended it is none of them."""
     is_status = row.word is not None and row.word.kind == "status"
     return "" if is_status else agent_text.quoted_words(row.word, context)

@@ -240,7 +240,7 @@ class JobDetail(TextDrawing):
     def _why(self, line: JobLine, now: int) -> str:
         """Return why nothing has started it, or its run; or what keeps the agent of its run from it."""
         # Imported here, as most jobs are on time.
-        from tui_tasks.core.read.agents import fleet
+        from tui_tasks.core.read.agents import agent_views
         from tui_tasks.runner import holder_check
 
         run, db, is_past = line.running, self.context.db, self.context.link.as_of is not None
@@ -248,7 +248,7 @@ class JobDetail(TextDrawing):
             return "not started" if is_past else holder_check.why_late(db)
         if run.state == "running":
             asked = line.job.created_by
-            return f"{agent_text.who(asked)} is paused" if not run.dedicated and asked in fleet.paused(db) else ""
+            return f"{agent_text.who(asked)} is paused" if not run.dedicated and asked in agent_views.paused(db) else ""
         if run.not_before is not None and run.not_before > now:
             return run.why or "later, as its settings say"
         return "not started" if is_past else holder_check.why_waits(db, run)

@@ -9,9 +9,9 @@ from typing import Final
 from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, auto_queries, check_queries, job_lines, overview, work_counts, work_queries
-from tui_tasks.core.read.agents import activity, agent_states, fleet
+from tui_tasks.core.read.agents import activity, agent_states, agent_views
 from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
-from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
 from tui_tasks.core.read.overview import MAX_NEW, Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -86,7 +86,7 @@ class AppState:
         """Read the state.
 
         `is_past`: the past is shown, where nothing is new, and who was connected is not known. `grace`: see
-        `fleet.Member.has_left`.
+        `agent_views.AgentView.has_left`.
         """
         self._db = db
         self._is_past = is_past
@@ -104,11 +104,11 @@ class AppState:
         self.asking: set[str] = set()
         self.held = 0
         self.held_first: list[HeldTask] = []
-        self.members: list[Member] = []
-        self.present: list[Member] = []
+        self.members: list[AgentView] = []
+        self.present: list[AgentView] = []
         self.left: dict[str, LeftTask] = {}
         self.lapsed: dict[str, LeftTask] = {}
-        self._last_look = fleet.LastLook()
+        self._last_look = agent_views.LastLook()
         self.stuck: dict[str, StuckTask] = {}
         self.failing_checks: dict[str, int] = {}
         self.reviewable: dict[str, str] = {}
@@ -211,7 +211,7 @@ class AppState:
         """Read what agents do, and who is there, which leaves no journal entries; return whether it has changed."""
         was = self.members, self.left, self.asked_about
         known = () if self._is_past else self.members
-        self.members = fleet.everyone(
+        self.members = agent_views.everyone(
             self._db,
             now - DAY,
             known,
@@ -325,7 +325,7 @@ class AppState:
 
     def _read_all(self, now: int) -> None:
         self._about = {}
-        self._last_look = fleet.LastLook()
+        self._last_look = agent_views.LastLook()
         self._read_number_width()
         self.lists = {home.id: home for home in task_queries.lists(self._db)}
         self._read_asks()

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.safe import safe_line
@@ -114,11 +114,11 @@ class Projects:
             self._of_asks[ask.uid] = ask.project or self.of_agent(ask.agent) or self.of_task(ask.task_uid)
         return self._of_asks[ask.uid]
 
-    def of_member(self, member: Member) -> tuple[str, ...]:
+    def of_member(self, member: AgentView) -> tuple[str, ...]:
         """Return the projects of an agent, else that of the task it works on; empty when there is none."""
         of_task = self.of_list(member.task.list_id) if member.task is not None else ""
         return member.projects or ((of_task,) if of_task else ())
 
-    def shows_member(self, member: Member) -> bool:
+    def shows_member(self, member: AgentView) -> bool:
         """Return whether the agents' screen shows an agent."""
         return any(map(self.shows, self.of_member(member) or ("",)))

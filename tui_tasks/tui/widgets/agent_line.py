@@ -10,7 +10,7 @@ import msgspec
 
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import agent_states
-from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
@@ -48,7 +48,7 @@ class AgentEntry(msgspec.Struct, frozen=True):
     """
 
     state: str
-    member: Member
+    member: AgentView
     mark: str
     color: str
     act: Callable[[], None]
@@ -134,7 +134,7 @@ class AgentEntries:
             if entry := self._in_trouble(member, shown, now):
                 yield entry
 
-    def _states(self, now: int) -> Iterator[tuple[Member, str]]:
+    def _states(self, now: int) -> Iterator[tuple[AgentView, str]]:
         quiet_after = self.context.config.quiet_after * SECOND
         for member in self.context.state.present:
             shown = agent_states.state_of(member, now, quiet_after)
@@ -142,7 +142,7 @@ class AgentEntries:
                 self.lasts(max(1, member.last_seen + quiet_after + 1 - now))
             yield member, shown
 
-    def said(self, member: Member) -> str:
+    def said(self, member: AgentView) -> str:
         """Return the last word of an agent at work: its tool, else what it said, about its task if it has one."""
         session, word, task = member.session, member.word, member.task
         if session is not None:
@@ -152,7 +152,7 @@ class AgentEntries:
             return _quoted(task_records.last_said(self.context.db, task.uid, member.name))
         return _quoted(word.text) if word is not None and word.kind in ("logged", "asked", "ran") else ""
 
-    def _in_trouble(self, member: Member, shown: str, now: int) -> AgentEntry | None:
+    def _in_trouble(self, member: AgentView, shown: str, now: int) -> AgentEntry | None:
         if shown == "left":
             self.lasts(age_lasts(member.left_at, now, MINUTE))
             word = f"gone {age(member.left_at, now, MINUTE)}"
@@ -182,14 +182,14 @@ class AgentEntries:
             return self._at_prompt(member, member.session, now)
         return None
 
-    def _not_started(self, member: Member, session: AgentSession, now: int) -> AgentEntry | None:
+    def _not_started(self, member: AgentView, session: AgentSession, now: int) -> AgentEntry | None:
         """Return the entry of an agent that was started here and has reported nothing for long."""
         if not agent_states.is_silent(session, now):
             return None
         word = one_line(member.near or "may ask something in its terminal")
         return self._entry(member, "quiet", said=word, has_task=False, reason=word)
 
-    def _at_prompt(self, member: Member, session: AgentSession, now: int) -> AgentEntry | None:
+    def _at_prompt(self, member: AgentView, session: AgentSession, now: int) -> AgentEntry | None:
         """Return the entry of an agent that was started here and has ended its turn with nothing to review."""
         work = work_queries.of_agent(self.context.db, member.name)
         if work is None or work.state != "working":
@@ -202,7 +202,7 @@ class AgentEntries:
         words = "waits at its prompt"
         return self._entry(member, "quiet", words, said=said, reason=" ".join(filter(None, (words, said))))
 
-    def _calm(self, member: Member, shown: str, now: int) -> AgentEntry | None:
+    def _calm(self, member: AgentView, shown: str, now: int) -> AgentEntry | None:
         """Return the entry of an agent that works, waits or does nothing; None of one that is not there."""
         if shown == "idle" and agent_states.is_starting(member.session):
             assert member.session is not None
@@ -225,7 +225,7 @@ class AgentEntries:
             return self._entry(member, "ready", "to review")
         return self._entry(member, "idle", "idle", has_task=False)
 
-    def _at_work(self, member: Member) -> AgentEntry:
+    def _at_work(self, member: AgentView) -> AgentEntry:
         said = self.said(member)
         if member.task is not None:
             return self._entry(member, "working", said=said)
@@ -234,7 +234,7 @@ class AgentEntries:
 
     def _entry(
         self,
-        member: Member,
+        member: AgentView,
         state: str,
         word: str = "",
         *,
@@ -262,7 +262,7 @@ class AgentEntries:
         return lambda: go_to(self.context, uid)
 
 
-def _left(member: Member) -> str:
+def _left(member: AgentView) -> str:
     """Return the name of the task of an agent that does not go on, and whether its claim has lapsed."""
     about = "".join(_about(member.last_task)[1:])
     return about + ", its claim lapsed" * (member.lapsed_task is not None and member.task is None)

@@ -27,7 +27,7 @@ from tui_tasks.core.snapshots import Claim
 from tui_tasks.text.times import age, ago
 
 if TYPE_CHECKING:
-    from tui_tasks.core.read.agents.fleet import Member
+    from tui_tasks.core.read.agents.agent_views import AgentView
 
 MOST: Final = 1_000
 """How many of one agent's claims are looked at, the newest ones."""
@@ -130,14 +130,16 @@ def _is_free(db: Database, claim: Claim, task: TaskLine) -> bool:
     return is_last and task.status == "pending" and not task.deleted and task.agent == claim.was_agent
 
 
-def of_gone_agents(db: Database, members: Iterable[Member], now: int, grace: int) -> dict[str, LeftTask]:
-    """Return the tasks in progress whose agent is gone, by uid; for `grace` see `Member.has_left`."""
+def of_gone_agents(db: Database, members: Iterable[AgentView], now: int, grace: int) -> dict[str, LeftTask]:
+    """Return the tasks in progress whose agent is gone, by uid; for `grace` see `AgentView.has_left`."""
     gone = {one.name: one for one in members if one.task is not None and one.has_left(now, grace)}
     return {uid: LeftTask(agent, gone[agent].left_at) for uid, agent in _tasks_of(db, gone.keys()).items()}
 
 
-def of_lapsed_claims(members: Iterable[Member], now: int, grace: int) -> dict[str, LeftTask]:
-    """Return the tasks that are pending again since a claim on them lapsed, by uid; `grace`: see `Member.is_quiet`."""
+def of_lapsed_claims(members: Iterable[AgentView], now: int, grace: int) -> dict[str, LeftTask]:
+    """Return the tasks that are pending again since a claim on them lapsed, by uid. For `grace` see
+    `AgentView.is_quiet`.
+    """
     return {
         claim.task.uid: _lapsed(member, claim, is_quiet=member.is_quiet(now, grace) or member.state == STOPPED)
         for member in members
@@ -146,20 +148,20 @@ def of_lapsed_claims(members: Iterable[Member], now: int, grace: int) -> dict[st
     }
 
 
-def _lapsed(member: Member, claim: LapsedClaim, *, is_quiet: bool) -> LeftTask:
+def _lapsed(member: AgentView, claim: LapsedClaim, *, is_quiet: bool) -> LeftTask:
     is_gone = not member.is_there
     at = member.left_at if is_gone or is_quiet else claim.at
     return LeftTask(member.name, at, is_gone=is_gone, has_lapsed=True, is_quiet=is_quiet and not is_gone)
 
 
-def of_stuck_agents(db: Database, members: Iterable[Member]) -> dict[str, StuckTask]:
+def of_stuck_agents(db: Database, members: Iterable[AgentView]) -> dict[str, StuckTask]:
     """Return the tasks in progress whose agent is stuck, or whose agent's process is suspended, by uid."""
     why = {member.name: _why_stuck(member) for member in members if member.task is not None and not member.paused}
     stuck = {name: text for name, text in why.items() if text}
     return {uid: StuckTask(agent, stuck[agent]) for uid, agent in _tasks_of(db, stuck.keys()).items()}
 
 
-def _why_stuck(member: Member) -> str:
+def _why_stuck(member: AgentView) -> str:
     """Return why an agent that is there does not go on; empty where it does, or waits for the human."""
     if member.state == STOPPED:
         return "suspended"
@@ -172,7 +174,7 @@ def _tasks_of(db: Database, agents: Collection[str]) -> dict[str, str]:
     return {task.uid: task.who for task in activity.in_progress(db) if task.who in agents} if agents else {}
 
 
-def state_of(member: Member, now: int, quiet_after: int) -> str:
+def state_of(member: AgentView, now: int, quiet_after: int) -> str:
     """Return an agent's state now, a key of `AGENT_LOOKS` of `text.glyphs`.
 
     Args:
@@ -201,13 +203,13 @@ def left_text(left: LeftTask, who: str, now: int) -> str:
     return f"claim of {who} lapsed {ago(left.at, now)}"
 
 
-def lapsed_text(member: Member, now: int) -> str:
+def lapsed_text(member: AgentView, now: int) -> str:
     """Return `its claim on #8 lapsed 5m ago`; empty where none has."""
     claim = member.refused_claim or member.lapsed_claim
     return f"its claim on #{claim.task.number} lapsed {ago(claim.at, now)}" if claim is not None else ""
 
 
-def reported_state(member: Member, now: int, quiet_after: int) -> str:
+def reported_state(member: AgentView, now: int, quiet_after: int) -> str:
     """Return an agent's state without regard to its silence.
 
     One that asked about something else than its task, and has done something since, is `asking`: it works on. An agent
@@ -223,7 +225,7 @@ def reported_state(member: Member, now: int, quiet_after: int) -> str:
     return "asking" if state == "waiting" and member.goes_on else state
 
 
-def has_finished(member: Member) -> bool:
+def has_finished(member: AgentView) -> bool:
     """Return whether an agent that is gone has ended as it should: with no task, claim or question, none taken from it
     since, and not by the end of its machine, or of its process where its program reports its end.
     """
@@ -234,7 +236,7 @@ def has_finished(member: Member) -> bool:
     return member.state == "gone" and not has_open and not is_lost
 
 
-def is_over(member: Member, now: int, seen_at: int) -> bool:
+def is_over(member: AgentView, now: int, seen_at: int) -> bool:
     """Return whether an agent needs nobody any more: it is gone, and the human has seen its failure, or an hour passed.
 
     `seen_at`: when the human said last that all was seen.

@@ -1,4 +1,4 @@
-"""The note on the agent under the cursor of the fleet: its session, its question, messages to it, and what it said."""
+"""The note on the agent under the cursor of Agents: its session, its question, messages to it, and what it said."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from tui_tasks.core.read.agents import stuck_signs
 from tui_tasks.core.read.agents.activity import Word
-from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.ask_queries import Sent
@@ -34,17 +34,17 @@ _DESCRIPTION: Final = 4
 _SIGNS: Final = {"status": "status", "ran": "scheduled"}
 
 
-class FleetNote(TextDrawing):
+class AgentNote(TextDrawing):
     """Draws the note.
 
-    `room` returns how many lines it may have. For `quiet_after` see `FleetRows`.
+    `room` returns how many lines it may have. For `quiet_after` see `AgentsRows`.
     """
 
     def __init__(self, context: Context, room: Callable[[], int], quiet_after: int) -> None:
         super().__init__(context)
         self._room = room
         self._quiet_after = quiet_after
-        self._member: Member | None = None
+        self._member: AgentView | None = None
         self._words: Sequence[Word] = ()
         self._sent: Sequence[Sent] = ()
         # The failures because of which it is stuck, oldest first.
@@ -53,7 +53,7 @@ class FleetNote(TextDrawing):
         self._drawn: object = None
         self._whole: object = None
 
-    def put(self, member: Member | None, view: AskView | None, words: Sequence[Word], sent: Sequence[Sent]) -> None:
+    def put(self, member: AgentView | None, view: AskView | None, words: Sequence[Word], sent: Sequence[Sent]) -> None:
         """Set the agent to draw, its question, what it said, and the messages sent to it."""
         self._member, self._view, self._words, self._sent = member, view, words, sent
         stuck = member.stuck if member is not None else None
@@ -135,7 +135,7 @@ class FleetNote(TextDrawing):
                 yield word
             before = word.kind
 
-    def _trouble(self, member: Member, width: int) -> list[Drawn]:
+    def _trouble(self, member: AgentView, width: int) -> list[Drawn]:
         """Return why it does not go on, or has no task."""
         room = max(8, width - 14)
         lines: list[Drawn] = []
@@ -158,7 +158,7 @@ class FleetNote(TextDrawing):
             lines.append([(when, "$muted"), (safe_line(said, max(8, width - len(when) - 1)), "$state-failed")])
         return lines
 
-    def _session(self, member: Member, width: int) -> list[Drawn]:
+    def _session(self, member: AgentView, width: int) -> list[Drawn]:
         """Return what it was asked for and said last, and its tool."""
         now, room = self.context.clock.now(), max(8, width - 14)
         session = member.session
@@ -172,7 +172,7 @@ class FleetNote(TextDrawing):
             lines.append([(" tool       ", "$muted"), (f"{safe_line(member.tool, 40)}, {self._for(member)}", "")])
         return lines
 
-    def _for(self, member: Member) -> str:
+    def _for(self, member: AgentView) -> str:
         assert member.tool_since is not None
         return f"for {age(member.tool_since, self.context.clock.now())}"
 

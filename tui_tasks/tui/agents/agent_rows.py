@@ -1,4 +1,4 @@
-"""The lines of the fleet.
+"""The lines of Agents.
 
 An agent's first line has name, state and since when, what matters most, place, what it works on, how active it was,
 and what it has spent.
@@ -14,7 +14,7 @@ import msgspec
 from typing_extensions import override
 
 from tui_tasks.core.read.agents import agent_states
-from tui_tasks.core.read.agents.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
+from tui_tasks.core.read.agents.agent_views import MINUTE, PULSE_MINUTES, AgentView, pulse_at
 from tui_tasks.core.read.agents.session_queries import asked_for
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
@@ -123,10 +123,10 @@ class GoneAgents(msgspec.Struct, frozen=True):
     name: ClassVar[str] = ""
 
 
-FleetRow = Member | GoneAgents
+AgentsRow = AgentView | GoneAgents
 
 
-class FleetRows(RowDrawing[FleetRow]):
+class AgentsRows(RowDrawing[AgentsRow]):
     """Draws agents, in the columns that some agent fills; below its line, where there is room, what else matters of it.
 
     An agent of the channel that has been silent for `quiet_after` microseconds is quiet.
@@ -145,13 +145,13 @@ class FleetRows(RowDrawing[FleetRow]):
         # The tasks that open questions are about, by the uid of the question.
         self._asked: dict[str, TaskLine] = {}
         # What a filter finds agents by that have nothing open, in their state then: there may be thousands.
-        self._said: dict[str, tuple[Member, str, str]] = {}
+        self._said: dict[str, tuple[AgentView, str, str]] = {}
 
-    def state_of(self, row: Member) -> str:
+    def state_of(self, row: AgentView) -> str:
         """Return an agent's state now."""
         return agent_states.state_of(row, self.context.clock.now(), self._quiet_after)
 
-    def fit(self, members: Sequence[Member]) -> bool:
+    def fit(self, members: Sequence[AgentView]) -> bool:
         """Make room for what these agents have, of very many for those that are there; return whether columns have
         moved.
         """
@@ -177,7 +177,7 @@ class FleetRows(RowDrawing[FleetRow]):
         spent = f"{'spent':>{sizes.spent - 1}}" if sizes.spent else ""
         return [(f"{' ' * _HEAD}{titled}{spent}", "$muted")]
 
-    def draw(self, row: FleetRow, look: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: AgentsRow, look: RowLook, line: int) -> Sequence[Part]:
         """Draw the line of an agent, or of several that are gone; below it, one of its other lines."""
         if isinstance(row, GoneAgents):
             return self._gone(row, look)
@@ -235,7 +235,7 @@ class FleetRows(RowDrawing[FleetRow]):
             head.append((pulse + " ", "$muted"))
         return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
 
-    def says(self, row: Member) -> str:
+    def says(self, row: AgentView) -> str:
         """Return what a filter finds an agent by: what its lines show."""
         state = self.state_of(row)
         if not row.is_plain:
@@ -246,7 +246,7 @@ class FleetRows(RowDrawing[FleetRow]):
             self._said[row.name] = row, state, text
         return text
 
-    def _says(self, row: Member, state: str) -> str:
+    def _says(self, row: AgentView, state: str) -> str:
         texts = [
             agent_text.who(row.name),
             self._look_of(row).word,
@@ -258,7 +258,7 @@ class FleetRows(RowDrawing[FleetRow]):
         texts += [text for text, _ in agent_text.besides(row, self.context, "", state)]
         return "\n".join(texts).casefold()
 
-    def others(self, row: FleetRow, width: int) -> list[list[Part]]:
+    def others(self, row: AgentsRow, width: int) -> list[list[Part]]:
         """Return the lines below that of an agent: its question, or the rest of it, and what else matters of it; on a
         small screen what it works on.
         """
@@ -293,7 +293,7 @@ class FleetRows(RowDrawing[FleetRow]):
         lines += [_question_parts(text) if at == 0 else [(text, "")] for at, text in enumerate(asked)]
         return [[(" " * indent, ""), *line] for line in (*lines, *([others] if others else []))]
 
-    def question(self, row: FleetRow) -> str:
+    def question(self, row: AgentsRow) -> str:
         """Return the question of an agent whose first line says something else; empty where it does not."""
         if isinstance(row, GoneAgents) or row.ask is None:
             return ""
@@ -302,7 +302,7 @@ class FleetRows(RowDrawing[FleetRow]):
             return f"asks: {agent_text.request_line(row.ask, ascii_only=self.context.ascii_only)}"
         return agent_text.matter(row, self.context, state)[0] if state == "asking" else ""
 
-    def _columns(self, row: Member, width: int) -> Columns:
+    def _columns(self, row: AgentView, width: int) -> Columns:
         """Return the columns of an agent's line: what matters most of it also has the room of those that are empty."""
         sizes = columns(width, self.filled)
         if sizes.where and not agent_text.where(row, self.context):
@@ -311,12 +311,12 @@ class FleetRows(RowDrawing[FleetRow]):
             sizes = sizes._replace(matter=sizes.matter + sizes.task, task=0)
         return sizes
 
-    def _task_lines(self, row: Member, sizes: Columns) -> list[str]:
+    def _task_lines(self, row: AgentView, sizes: Columns) -> list[str]:
         """Return what an agent works on, on two lines if need be."""
         first, *more = wrapped(self._task(row), sizes.task - 2) if sizes.task else [""]
         return [first, safe_line(" ".join(more), sizes.task - 2)] if more else [first]
 
-    def _matter(self, row: Member, state: str, sizes: Columns) -> Matter:
+    def _matter(self, row: AgentView, state: str, sizes: Columns) -> Matter:
         """Return what matters most of an agent: of those that need the human, on several lines if need be."""
         text, color = agent_text.matter(row, self.context, state)
         # Mark and state of the row have the colour.
@@ -351,31 +351,31 @@ class FleetRows(RowDrawing[FleetRow]):
             (fit(words, max(1, look.width - 3 - len(text))), "$muted"),
         ]
 
-    def _look_of(self, row: Member) -> Look:
+    def _look_of(self, row: AgentView) -> Look:
         """Return how an agent's state is shown."""
         return AGENT_LOOKS[self.state_of(row)]
 
-    def _flag(self, row: Member) -> str:
+    def _flag(self, row: AgentView) -> str:
         """Return the mark of an agent that has come to need the human since they looked: it asks, or is in trouble."""
         state = self.context.state
         has_asked = row.ask is not None and state.seen.is_new(row.ask.opened_at, row.ask.task_uid)
         is_new = has_asked or (self.state_of(row) in _TROUBLE and state.seen.is_new(_trouble_since(row)))
         return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
 
-    def _task(self, row: Member) -> str:
+    def _task(self, row: AgentView) -> str:
         """Return number and name of an agent's task; without a task, what it was asked for."""
         if (task := self._task_of(row)) is not None:
             return f"#{task.number} {task.name}"
         prompt = asked_for(row.session) if row.state != "gone" else ""
         return f'"{safe_line(prompt, _PURPOSE)}"' if prompt else ""
 
-    def _task_of(self, row: Member) -> TaskLine | None:
+    def _task_of(self, row: AgentView) -> TaskLine | None:
         """Return the task that an agent waits with, else that which it is at."""
         asked = self._asked.get(row.ask.uid) if row.ask is not None and row.state in ("waiting", "paused") else None
         is_at_its_own = self.state_of(row) in ("stuck", "asking")
         return row.last_task or asked if is_at_its_own else asked or row.last_task
 
-    def _began(self, row: Member, state: str) -> int | None:
+    def _began(self, row: AgentView, state: str) -> int | None:
         """Return since when an agent is in its state; the question of one that works on has an age of its own."""
         if state == "stuck" and row.stuck is not None:
             return row.stuck.since
@@ -385,7 +385,7 @@ class FleetRows(RowDrawing[FleetRow]):
             return next((since for work, since in self.context.state.to_review if work.agent == row.name), row.since)
         return row.task.started_at if state == "asking" and row.task is not None else row.since
 
-    def _tick(self, row: Member, state: str, now: int) -> None:
+    def _tick(self, row: AgentView, state: str, now: int) -> None:
         """Set how long the line stays true: until an age, the pulse or the quiet state changes."""
         seen = row.last_seen if state == "asking" else None
         for then in (
@@ -413,7 +413,7 @@ class FleetRows(RowDrawing[FleetRow]):
         return [(text[line - 1], "$muted" if line > 1 else "")] if 0 < line <= len(text) else ()
 
 
-def _trouble_since(row: Member) -> int | None:
+def _trouble_since(row: AgentView) -> int | None:
     """Return since when an agent is stuck, has failed or is gone."""
     if row.stuck is not None and row.stuck.since is not None:
         return row.stuck.since
@@ -422,25 +422,25 @@ def _trouble_since(row: Member) -> int | None:
     return row.since if row.state == "failed" else row.left_at
 
 
-def _spent(row: Member) -> str:
+def _spent(row: AgentView) -> str:
     return times.spent(row.session.tokens, row.session.cost_usd) if row.session is not None else ""
 
 
-class FleetList(VirtualList[FleetRow]):
+class AgentsList(VirtualList[AgentsRow]):
     """The agents, each with lines below its own as far as all fit."""
 
-    def __init__(self, context: Context, drawing: FleetRows) -> None:
+    def __init__(self, context: Context, drawing: AgentsRows) -> None:
         super().__init__(context, drawing, id="people")
-        self._fleet_rows = drawing
+        self._agent_rows = drawing
 
-    def lines_of(self, row: FleetRow) -> int:
+    def lines_of(self, row: AgentsRow) -> int:
         """Return how many lines all that is said of an agent takes."""
-        return 1 + len(self._fleet_rows.others(row, self.size.width or self.app.size.width))
+        return 1 + len(self._agent_rows.others(row, self.size.width or self.app.size.width))
 
     @override
     def row_heights(self) -> Sequence[int] | None:
         """Each question has a line before any text has more than one; those that wait for the human come first."""
-        drawing = self._fleet_rows
+        drawing = self._agent_rows
         drawing.heights, drawing.brief = {}, set()
         rows, size = self._cache.rows, self.size
         if not (self._cache.has_first and self._cache.has_last) or len(rows) >= size.height:

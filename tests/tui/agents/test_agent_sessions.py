@@ -1,4 +1,4 @@
-"""Sessions of agent programs in the fleet and in the inbox: their lines, their permissions, their turns."""
+"""Sessions of agent programs in Agents and in the inbox: their lines, their permissions, their turns."""
 
 import itertools
 import json
@@ -8,6 +8,7 @@ import pytest
 
 from tests.core.job_steps import Jobs
 from tests.started import DEADLINE
+from tests.tui.agents.test_agents import row_of
 from tests.tui.driving import (
     SIZES,
     agents_line,
@@ -23,7 +24,6 @@ from tests.tui.driving import (
     until,
 )
 from tests.tui.evening import with_agents
-from tests.tui.fleet.test_agents import row_of
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
 from tests.tui.work.test_work_screen import begun
@@ -41,15 +41,15 @@ from tui_tasks.core.operations.sessions import (
 from tui_tasks.core.operations.tasks import EditTask, EnsureList, SetListReview
 from tui_tasks.core.operations.work import CountWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import agent_states, fleet
+from tui_tasks.core.read.agents import agent_states, agent_views
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import intake
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.times import DAY, SECOND, age
-from tui_tasks.tui.agents import fleet_rows
-from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.agents import agent_rows
+from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.keys import key_queue
@@ -120,7 +120,7 @@ async def test_a_session_that_an_error_has_ended_stands_above_the_others_for_an_
 def test_every_state_fits_in_its_column_with_the_longest_age(width):
     ages = [age(0, span) for span in (0, 59 * SECOND, 300 * DAY, 3_000 * DAY)]
     longest = max(len(f"{shown.word} {each}") for shown in AGENT_LOOKS.values() for each in ages)
-    assert longest < fleet_rows.columns(width, fleet_rows.Filled(8)).state
+    assert longest < agent_rows.columns(width, agent_rows.Filled(8)).state
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ async def test_one_whose_hook_waits_no_more_takes_no_answer_and_says_where_it_is
         assert ask_of(app, name).state == "open"
 
 
-@pytest.mark.parametrize("screen", ["fleet", "inbox"])
+@pytest.mark.parametrize("screen", ["agents", "inbox"])
 async def test_allow_always_takes_what_its_program_suggests(people, make_app, screen):
     app = make_app(people.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -633,7 +633,7 @@ async def test_a_program_without_hooks_has_no_turn_to_end_and_finishes_with_its_
             await settle(pilot, "escape")
         store.commit(EditTask(plan[9], {"status": "done"}), actor="robot-1", now=NOW)
         store.commit(EndSession("robot-1", "its process has ended"), actor="system", now=NOW)
-        (robot,) = (one for one in fleet.everyone(store.db, 0) if one.name == "robot-1")
+        (robot,) = (one for one in agent_views.everyone(store.db, 0) if one.name == "robot-1")
     assert agent_states.has_finished(robot)
 
 
@@ -696,12 +696,12 @@ async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_p
         await go_to(pilot, idle.name)
         seq = journal.newest(app.link.db)
         await settle(pilot, "x", *"gemini-3", "space", "q", "enter")
-        assert isinstance(app.screen, Fleet)
+        assert isinstance(app.screen, AgentsScreen)
         assert journal.newest(app.link.db) == seq
         assert said(app).endswith(f"{idle.name} is idle: it has no turn to end. What you typed was dropped.")
         assert app.screen.agent_here() == idle.name
         await settle(pilot, "x", *"no", "escape")
-        assert not isinstance(app.screen, Fleet), "Esc closes what is open"
+        assert not isinstance(app.screen, AgentsScreen), "Esc closes what is open"
         await settle(pilot, "A")
         await go_to(pilot, idle.name)
         await settle(pilot, "x", "enter")

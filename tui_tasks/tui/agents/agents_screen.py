@@ -1,4 +1,4 @@
-"""The fleet's screen: all agents, those that need attention first, and below them a note on one."""
+"""The screen Agents: all agents, those that need attention first, and below them a note on one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from tui_tasks.core.agent_snapshots import Ask, Work
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import activity, agent_states
-from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.text.glyphs import AGENT_LOOKS
@@ -19,9 +19,9 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers, fleet_hints
-from tui_tasks.tui.agents.fleet_note import FleetNote
-from tui_tasks.tui.agents.fleet_rows import FleetList, FleetRow, FleetRows, GoneAgents
+from tui_tasks.tui.agents.agent_note import AgentNote
+from tui_tasks.tui.agents.agent_row_actions import AgentAnswers, AgentRowActions, agent_hints
+from tui_tasks.tui.agents.agent_rows import AgentsList, AgentsRow, AgentsRows, GoneAgents
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, OptionKeys, Reading
 from tui_tasks.tui.asks.ask_views import AskView
@@ -54,17 +54,18 @@ _AROUND: Final = 3
 _RANKS: Final = {state: rank for rank, state in enumerate(AGENT_LOOKS)}
 
 
-class Fleet(Overlay):
+class AgentsScreen(Overlay):
     """The screen. It leaves out agents that ended more than a day ago with nothing open."""
 
     NAME = "agents"
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "agents", "inbox")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
-    Fleet #people { height: 1fr; min-height: 3; }
-    Fleet #note { height: 1fr; }
-    Fleet.-narrow #titles, Fleet.-short #titles, Fleet.-narrow #note, Fleet.-short #note,
-    Fleet.-narrow #fleet-now, Fleet.-short #fleet-now, Fleet.-narrow #under, Fleet.-short #under { display: none; }
+    AgentsScreen #people { height: 1fr; min-height: 3; }
+    AgentsScreen #note { height: 1fr; }
+    AgentsScreen.-narrow, AgentsScreen.-short {
+        #titles, #note, #agents-now, #under { display: none; }
+    }
     """
 
     def __init__(self, context: Context, first: str | None = None) -> None:
@@ -72,34 +73,34 @@ class Fleet(Overlay):
         super().__init__(context)
         self._first = first
         self._quiet_after = context.config.quiet_after * SECOND
-        self._rows = FleetRows(context, self._quiet_after)
+        self._rows = AgentsRows(context, self._quiet_after)
         self._rows.no_match = self._no_match
-        self.window = FleetList(context, self._rows)
+        self.window = AgentsList(context, self._rows)
         kinds = (CHECKS, HELD, REVIEW, *FAILURES)
         self._head = ScreenHead(
             context,
             self._title,
-            id="fleet",
+            id="agents",
             kinds=lambda: kinds,
             below=ROWS_AND_DETAIL,
             note=self._waiting_out_of_sight,
         )
         self._titles = FrameLine(context, self._rows.titles, id="titles")
-        self._note_text = FleetNote(context, self._note_room, self._quiet_after)
+        self._note_text = AgentNote(context, self._note_room, self._quiet_after)
         self._note_title = FrameLine(context, self._note_text.title, id="under")
         self._note = TextLines(context, self._note_text, id="note")
-        answers = FleetAnswers(self)
+        answers = AgentAnswers(self)
         self.agent_actions = AgentActions(context, self.agent_here, self.has_stood, self._task_here)
         self.controllers = (
             RowMoves(lambda: self.window),
             answers,
             OptionKeys(context, lambda: self.view, answers),
-            FleetActions(self),
+            AgentRowActions(self),
             self.agent_actions,
             ProjectActions(context),
         )
-        self.listed: InMemorySource[FleetRow] = InMemorySource(lambda row: row.name, self._order)
-        self.members: list[Member] = []
+        self.listed: InMemorySource[AgentsRow] = InMemorySource(lambda row: row.name, self._order)
+        self.members: list[AgentView] = []
         self.reading = Reading(context)
         # What stands on screen: the agent under the cursor, and the order of the lines, by how often others moved them.
         self._agent_stands, self._rows_stand, self._row_moves = Reading(context), Reading(context), 0
@@ -142,7 +143,7 @@ class Fleet(Overlay):
         self.set_interval(LOOK_SECONDS, self._look_at_hook)
         self._show()
 
-    def _read(self, kept: str | None = None) -> list[FleetRow]:
+    def _read(self, kept: str | None = None) -> list[AgentsRow]:
         """Read the agents that are listed; that of the name `kept`, which is under the cursor, stays listed."""
         members = self.context.state.members
         # What the order of the rows follows from changes with them alone.
@@ -171,15 +172,15 @@ class Fleet(Overlay):
         folded = set() if self.shows_gone else {*fold.names}
         return [fold, *(one for one in self.members if one.name not in folded)]
 
-    def _replace(self, rows: Sequence[FleetRow]) -> set[str]:
+    def _replace(self, rows: Sequence[AgentsRow]) -> set[str]:
         """List these agents; return the names of those that changed."""
         changed = self.listed.replace(rows)
         self._needing = [number for number, row in enumerate(self.listed.rows) if self._needs_you(row)]
         return changed
 
-    def made_again(self) -> Fleet:
+    def made_again(self) -> AgentsScreen:
         """Return a screen that shows the same, with the cursor on the same line."""
-        made = Fleet(self.context, self.window.cursor)
+        made = AgentsScreen(self.context, self.window.cursor)
         made.shows_gone, made.filter = self.shows_gone, self.filter
         return made
 
@@ -194,7 +195,7 @@ class Fleet(Overlay):
         """Whether the cursor is on the line of the agents that are gone."""
         return isinstance(self.window.row, GoneAgents)
 
-    def _order(self, member: FleetRow) -> tuple[Any, ...]:
+    def _order(self, member: AgentsRow) -> tuple[Any, ...]:
         if isinstance(member, GoneAgents):
             return (_RANKS["gone"], 0, "", "")
         if self._answered is not None and self._answered[0] == member.name:
@@ -236,10 +237,10 @@ class Fleet(Overlay):
     # State
 
     @property
-    def member(self) -> Member | None:
+    def member(self) -> AgentView | None:
         """The agent that keys act on."""
         row = self.listed.get(self.window.cursor)
-        return row if isinstance(row, Member) else None
+        return row if isinstance(row, AgentView) else None
 
     @property
     def to_review(self) -> Work | None:
@@ -352,7 +353,7 @@ class Fleet(Overlay):
     @property
     def states(self) -> list[str]:
         """The states of all agents, in the order of the lines."""
-        rows = (row for row in self.listed.rows if isinstance(row, Member))
+        rows = (row for row in self.listed.rows if isinstance(row, AgentView))
         texts = [self._rows.state_of(row) for row in rows]
         return [*texts, *["gone"] * (len(self.members) - len(texts))]
 
@@ -387,8 +388,8 @@ class Fleet(Overlay):
         where = "" if self.size.width < NARROW else " above" if above else " below"
         return f"{'↑' if above else '↓'} {number}{where} need{'s' if number == 1 else ''} you  {key}"
 
-    def _needs_you(self, row: FleetRow) -> bool:
-        if not isinstance(row, Member) or (row.state == "failed" and row.name in self._over):
+    def _needs_you(self, row: AgentsRow) -> bool:
+        if not isinstance(row, AgentView) or (row.state == "failed" and row.name in self._over):
             return False
         has_stopped = self._rows.state_of(row) in ("stuck", "stopped", "failed", "left")
         return has_stopped or row.state == "waiting" or row.ask is not None or row.name in self.have_left
@@ -467,4 +468,4 @@ class Fleet(Overlay):
 
     def _show_keys(self) -> None:
         self.offers_to_open = self._must_be_opened(self.shown_view)
-        self.hint(*fleet_hints(self))
+        self.hint(*agent_hints(self))

@@ -54,7 +54,7 @@ class NewestEntries(msgspec.Struct, frozen=True, gc=False):
     has_steps: bool = False
 
 
-class Member(msgspec.Struct, frozen=True, gc=False):
+class AgentView(msgspec.Struct, frozen=True, gc=False):
     """An agent and what it is doing.
 
     `state` is `waiting`, `failed`, `stuck`, `stopped`, `interrupted`, `paused`, `working`, `idle` or `gone`; `since` is
@@ -187,12 +187,12 @@ def paused(db: Database) -> dict[str, str]:
 def everyone(
     db: Database,
     since: int,
-    known: Iterable[Member] = (),
+    known: Iterable[AgentView] = (),
     *,
     last: LastLook | None = None,
     seen_at: int = 0,
     past: int | None = None,
-) -> list[Member]:
+) -> list[AgentView]:
     """Return every agent, except those last heard before an instant that are gone and have left nothing open.
 
     Of the agents in `known`, and since the `last` look, only what is new is read. `seen_at`: when the human said last
@@ -273,7 +273,7 @@ class _Found:
             if is_open or is_there or self._last_seen(name) >= since:
                 yield name
 
-    def is_past(self, was: Member) -> bool:
+    def is_past(self, was: AgentView) -> bool:
         """Return whether an agent has made single calls alone, and has done nothing since it was read."""
         return (
             was.is_plain
@@ -305,7 +305,7 @@ class _Found:
         written = self.speakers.get(name, (0, 0))[1]
         return max(written, self._connected.get(name) or 0, sign.at if sign is not None else 0)
 
-    def member(self, name: str, newest: NewestEntries) -> Member:
+    def member(self, name: str, newest: NewestEntries) -> AgentView:
         seen = self._sessions.get(name)
         ask, task = self._asks.get(name), self._tasks.get(name)
         stuck = self._stuck.get(name)
@@ -320,7 +320,7 @@ class _Found:
         elif state in ("working", "idle") and stuck is not None and stuck.cause != "human":
             state = "stuck"
         waits = seen.waiting_for if seen is not None else "question" if ask is not None else None
-        return Member(
+        return AgentView(
             name=name,
             state=state,
             since=self._since(state, name, newest),
@@ -424,7 +424,7 @@ def _read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
     return NewestEntries(seq, at, word, began, tuple(counts), acted_at, has_steps)
 
 
-def pulse_at(member: Member, now: int, minutes: int) -> list[int]:
+def pulse_at(member: AgentView, now: int, minutes: int) -> list[int]:
     """Return how often an agent was heard in each of the last minutes, oldest first, the current one included."""
     later = now // MINUTE - member.last_seen // MINUTE
     counts = [*member.pulse, *[0] * max(0, min(later, minutes))]

@@ -32,7 +32,7 @@ from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask, LapseClaims, LogTask
 from tui_tasks.core.read import ask_queries, job_queries
-from tui_tasks.core.read.agents import activity, fleet
+from tui_tasks.core.read.agents import activity, agent_views
 from tui_tasks.core.read.agents.agent_states import state_of
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.read.pages import list_pages
@@ -42,15 +42,15 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.runner import processes
 from tui_tasks.runner.scheduler_service import StuckWatch
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.agents.fleet_rows import Filled, FleetRows, columns
-from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.agents.agent_rows import AgentsRows, Filled, columns
+from tui_tasks.tui.agents.agents_screen import AgentsScreen
 
 QUIET = 600_000_000
 
 
 def states(plan, now: int = NOW) -> dict[str, str]:
     with Store(plan.path) as store:
-        return {member.name: state_of(member, now, QUIET) for member in fleet.everyone(store.db, 0)}
+        return {member.name: state_of(member, now, QUIET) for member in agent_views.everyone(store.db, 0)}
 
 
 def row_of(app, name: str) -> str:
@@ -100,7 +100,7 @@ def test_one_that_left_a_day_ago_is_not_told_of_unless_it_left_something_open(pl
     by_agent(answered(plan), "old", LogTask(plan[8], "bye"), now=at(1, 0))
     by_agent(plan, "older", EditTask(plan[8], {"status": "in_progress", "agent": "older"}), now=at(0, 30))
     with Store(plan.path) as store:
-        found = {member.name: member.state for member in fleet.everyone(store.db, at(12, 0))}
+        found = {member.name: member.state for member in agent_views.everyone(store.db, at(12, 0))}
     assert "old" not in found
     assert found["older"] == "gone"
 
@@ -108,7 +108,7 @@ def test_one_that_left_a_day_ago_is_not_told_of_unless_it_left_something_open(pl
 def test_a_paused_agent_is_paused_even_where_it_never_spoke(plan):
     by_agent(plan, "human", PauseAgent("codex-9", "not today"))
     with Store(plan.path) as store:
-        (found,) = (member for member in fleet.everyone(store.db, 0) if member.name == "codex-9")
+        (found,) = (member for member in agent_views.everyone(store.db, 0) if member.name == "codex-9")
     assert (found.state, found.message, found.word) == ("paused", "not today", None)
 
 
@@ -117,9 +117,9 @@ def test_the_pulse_counts_by_the_minute_up_to_now(plan):
         by_agent(plan, "codex-1", LogTask(plan[8], "copied"), now=at(20, 12, second))
     by_agent(plan, "codex-1", LogTask(plan[8], "copied"), now=at(20, 14))
     with Store(plan.path) as store:
-        (found,) = (member for member in fleet.everyone(store.db, 0) if member.name == "codex-1")
-    assert fleet.pulse_at(found, at(20, 15, 59), 5) == [0, 3, 0, 1, 0]
-    assert fleet.pulse_at(found, at(22, 0), 5) == [0] * 5
+        (found,) = (member for member in agent_views.everyone(store.db, 0) if member.name == "codex-1")
+    assert agent_views.pulse_at(found, at(20, 15, 59), 5) == [0, 3, 0, 1, 0]
+    assert agent_views.pulse_at(found, at(22, 0), 5) == [0] * 5
 
 
 def test_the_last_word_is_what_was_said_and_not_what_was_moved_since(plan):
@@ -159,13 +159,13 @@ async def test_the_note_on_an_agent_names_the_job_of_what_it_ran(plan, jobs, mak
 
 def test_known_people_are_read_anew_only_where_they_spoke(plan, monkeypatch):
     with Store(plan.path) as store:
-        known = fleet.everyone(store.db, 0)
+        known = agent_views.everyone(store.db, 0)
         asked = []
         monkeypatch.setattr(activity, "newest_entries", lambda db, name: asked.append(name) or [])
-        fleet.everyone(store.db, 0, known)
+        agent_views.everyone(store.db, 0, known)
         assert asked == []
         store.commit(LogTask(plan[5], "more"), actor="claude-1", now=NOW)
-        fleet.everyone(store.db, 0, known)
+        agent_views.everyone(store.db, 0, known)
         assert asked == ["claude-1"]
 
 
@@ -232,9 +232,9 @@ async def test_enter_shows_the_agents_log_and_esc_goes_back(plan, make_app):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "escape")
-        assert not isinstance(app.screen, Fleet)
+        assert not isinstance(app.screen, AgentsScreen)
         await settle(pilot, "A", "enter")
-        assert not isinstance(app.screen, Fleet)
+        assert not isinstance(app.screen, AgentsScreen)
         assert app.navigation.pane_name == "log"
 
 
@@ -495,7 +495,7 @@ async def test_a_text_has_all_its_lines_or_one(plan, make_app, height):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, height)) as pilot:
         await settle(pilot, "A")
-        drawing = app.screen.window._fleet_rows
+        drawing = app.screen.window._agent_rows
         for row in app.screen.listed.rows:
             assert drawing.heights.get(row.name, 1) in (1, 1 + len(drawing.others(row, 80)))
 
@@ -694,9 +694,9 @@ async def test_a_filter_keeps_the_agents_whose_lines_have_its_words_and_escape_l
         said_so = "Nothing matches “old propertyzebra”: Esc clears the filter."
         await until(pilot, lambda: said_so in " ".join(shown(app).split()))
         await settle(pilot, "escape")
-        assert len(app.screen.listed.rows) == everyone and isinstance(app.screen, Fleet)
+        assert len(app.screen.listed.rows) == everyone and isinstance(app.screen, AgentsScreen)
         await settle(pilot, "escape")
-        assert not isinstance(app.screen, Fleet)
+        assert not isinstance(app.screen, AgentsScreen)
 
 
 async def test_a_letter_of_a_filter_looks_at_each_agent_once_and_a_move_at_none(plan, make_app, monkeypatch):
@@ -706,8 +706,8 @@ async def test_a_letter_of_a_filter_looks_at_each_agent_once_and_a_move_at_none(
         call = getattr(of, name)
         monkeypatch.setattr(of, name, lambda self, row: [looked.update([name]), call(self, row)][1])
 
-    counted(FleetRows, "says")
-    counted(Fleet, "_needs_you")
+    counted(AgentsRows, "says")
+    counted(AgentsScreen, "_needs_you")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A", "slash")
         looked.clear()
@@ -724,9 +724,9 @@ async def test_what_agents_with_nothing_open_are_found_by_is_put_together_once(p
     for number in range(20):
         by_agent(plan, f"shell-{number}", LogTask(plan[8], f"note {number}"), now=at(16, 30))
     app, put_together = make_app(plan.path), []
-    says = FleetRows._says
+    says = AgentsRows._says
     monkeypatch.setattr(
-        FleetRows, "_says", lambda self, row, state: [put_together.append(row.name), says(self, row, state)][1]
+        AgentsRows, "_says", lambda self, row, state: [put_together.append(row.name), says(self, row, state)][1]
     )
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A", "slash", "n")

@@ -1,4 +1,4 @@
-"""The human's actions on the agent under the cursor in the fleet, answers to its question, and the keys at the foot."""
+"""The human's actions on the agent under the cursor in Agents, answers to its question, and the keys at the foot."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.work import attaching, work_actions
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.agents.fleet_screen import Fleet
+    from tui_tasks.tui.agents.agents_screen import AgentsScreen
 
 
 NO_TURN: Final = ("idle", "failed", "interrupted")
 """The states of agents that are there and do nothing that could be ended."""
 
 
-class FleetActions(Controller):
+class AgentRowActions(Controller):
     """The actions of the scope `agents`."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
-        self._context = fleet.context
+    def __init__(self, screen: AgentsScreen) -> None:
+        self._screen = screen
+        self._context = screen.context
 
     @override
     def why_not(self, action: Action) -> str | None:
         """Names what the agent under the cursor lacks or cannot do."""
-        member = self._fleet.member
+        member = self._screen.member
         if action.id in ("work_start", "work_end"):
             return self._why_no_work(action.id)
         if action.needs != "agent":
             return None
         if member is None:
-            return None if action.id == "agent_log" and self._fleet.is_on_gone else "No agent is under the cursor."
+            return None if action.id == "agent_log" and self._screen.is_on_gone else "No agent is under the cursor."
         name = agent_text.who(member.name, 30)
         if action.id == "agent_stop":
             if member.session is None:
@@ -70,10 +70,10 @@ class FleetActions(Controller):
                 return f"{name} has no hooks: it hears nothing.{end}"
         if action.id == "agent_give_back" and self._task_to_give_back() is None:
             return f"{name} has no task to give back."
-        return why_not_yet(member.name) if action.writes and not self._fleet.has_stood() else None
+        return why_not_yet(member.name) if action.writes and not self._screen.has_stood() else None
 
     def _why_no_work(self, action: str) -> str | None:
-        member = self._fleet.member
+        member = self._screen.member
         if member is None:
             return "No agent is under the cursor."
         name, task = agent_text.who(member.name, 30), self._task_to_give_back()
@@ -81,11 +81,11 @@ class FleetActions(Controller):
             return f"{name} is at no work that was started here."
         if action == "work_start" and (task is None or task.deleted):
             return f"{name} has no task: start an agent on a task in the list."
-        return None if self._fleet.has_stood() else why_not_yet(member.name)
+        return None if self._screen.has_stood() else why_not_yet(member.name)
 
     def _live_work(self) -> Work | None:
         """Return the work on which the agent under the cursor was started, unless it is over."""
-        member = self._fleet.member
+        member = self._screen.member
         work = work_queries.of_agent(self._context.db, member.name) if member is not None else None
         return work if work is not None and work.state in LIVE_WORK else None
 
@@ -97,7 +97,7 @@ class FleetActions(Controller):
     async def do_work_start(self) -> None:
         """Start another agent on the agent's task, or on the one at which it failed."""
         if (task := self._task_to_give_back()) is not None:
-            await work_actions.start(self._context, [task.uid], lambda: self._fleet.is_active)
+            await work_actions.start(self._context, [task.uid], lambda: self._screen.is_active)
 
     async def do_work_end(self) -> None:
         """Discard the agent's work, once confirmed; undo brings it back."""
@@ -110,7 +110,7 @@ class FleetActions(Controller):
 
     async def do_agent_stop(self) -> None:
         """End its turn, with a message of why."""
-        member = self._fleet.member
+        member = self._screen.member
         assert member is not None
         name = agent_text.who(member.name, 30)
         title, draft = f"End the turn of {name} with this message:", f"end {member.name}"
@@ -132,12 +132,12 @@ class FleetActions(Controller):
             await give_back(self._context, task)
 
     def _task_to_give_back(self) -> TaskLine | None:
-        member = self._fleet.member
+        member = self._screen.member
         return member.failed_task or member.task if member is not None else None
 
     async def do_agent_take_back(self) -> None:
         """Take back all that it did since a moment, which is asked for."""
-        member = self._fleet.member
+        member = self._screen.member
         assert member is not None
         clock, name = self._context.clock, agent_text.who(member.name, 30)
         title, hint = f"Revert what {name} did since:", "10m, 18:00, today, 2026-01-31, or all"
@@ -157,35 +157,35 @@ class FleetActions(Controller):
 
         On the line of those that are gone, show or fold them.
         """
-        member = self._fleet.member
+        member = self._screen.member
         if member is None:
-            self._fleet.turn_gone()
-        elif self._fleet.to_review is not None:
-            work_actions.review(self._context, self._fleet.to_review.task_uid, member.name)
+            self._screen.turn_gone()
+        elif self._screen.to_review is not None:
+            work_actions.review(self._context, self._screen.to_review.task_uid, member.name)
         elif attaching.why_not(self._context, member.name) is None:
             attaching.attach(self._context, member.name)
         else:
-            self._context.navigation.show_log(member.name, self._fleet.made_again)
+            self._context.navigation.show_log(member.name, self._screen.made_again)
             self._context.say("No terminal; showing its log.")
 
 
-class FleetAnswers(Controller):
+class AgentAnswers(Controller):
     """Answers the question of the agent under the cursor, also for `OptionKeys`."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
-        self._context = fleet.context
+    def __init__(self, screen: AgentsScreen) -> None:
+        self._screen = screen
+        self._context = screen.context
 
     @override
     def why_not(self, action: Action) -> str | None:
         """Answers need a question, and a program that waits for the answer here."""
         if action.needs != "ask":
             return None
-        ask = self._fleet.ask
-        if (answer := self._fleet.answered) is not None:
+        ask = self._screen.ask
+        if (answer := self._screen.answered) is not None:
             return f"Already answered: {safe_line(answer, 40)}."
         if ask is None:
-            member = self._fleet.member
+            member = self._screen.member
             if member is None:
                 return "No agent is under the cursor."
             return f"{agent_text.who(member.name, 30)} asks nothing."
@@ -196,26 +196,26 @@ class FleetAnswers(Controller):
         """The key that denies ends the turn where nothing can be denied, and the key that
         replies in the inbox writes a message here.
         """
-        view = self._fleet.view
+        view = self._screen.view
         if action.id not in ("ask_deny", "ask_reply"):
             return True
-        if self._fleet.answered is not None:
+        if self._screen.answered is not None:
             return action.id == "ask_deny"
         return action.id == "ask_deny" and view is not None and view.why_closed is None and view.denying is not None
 
     def give(self, view: AskView, answer: str) -> Any:
         """Answer a question that is shown to its end, and has stood there; else say where it can be read."""
-        if not self._fleet.shows_whole(view):
+        if not self._screen.shows_whole(view):
             self._say_where("Not answered")
             return None
-        if self._fleet.reading.has_stood(view.version, to_end=True):
+        if self._screen.reading.has_stood(view.version, to_end=True):
             return self._answer(view, answer)
         self._context.say(READ_FIRST)
         return None
 
     def do_ask_approve(self) -> Any:
         """Answer with the option that says yes, if there is one and no other can be chosen with it."""
-        view = self._fleet.view
+        view = self._screen.view
         assert view is not None
         if view.takes_several or view.approving is None:
             self._say_where("Yes does not answer this")
@@ -227,10 +227,10 @@ class FleetAnswers(Controller):
 
     async def do_ask_deny(self) -> None:
         """Ask for the reason, then answer with the option that says no."""
-        view = self._fleet.view
+        view = self._screen.view
         assert view is not None
         no = view.denying
-        if not self._fleet.shows(view):
+        if not self._screen.shows(view):
             self._say_where("Not answered")
             return
         if no is None:
@@ -243,9 +243,9 @@ class FleetAnswers(Controller):
 
     async def do_ask_reply(self) -> None:
         """Open the input for an answer in the human's words."""
-        view = self._fleet.view
+        view = self._screen.view
         assert view is not None
-        if not self._fleet.shows(view) or view.question is not None:
+        if not self._screen.shows(view) or view.question is not None:
             self.do_agent_ask()
             return
         title = f"Reply to {agent_text.who(view.ask.agent, 30)}"
@@ -261,8 +261,8 @@ class FleetAnswers(Controller):
         """Show the agent's question in the inbox; where it asks nothing, what others ask."""
         from tui_tasks.tui.inbox.inbox_screen import Inbox
 
-        self._fleet.release()
-        ask = self._fleet.ask
+        self._screen.release()
+        ask = self._screen.ask
         if ask is None:
             self._context.do("asks")
         else:
@@ -271,7 +271,7 @@ class FleetAnswers(Controller):
     async def _typed(self, view: AskView, title: str, done: str, *, draft: str) -> str | None:
         """Return what is typed about a question that had stood on screen by then; None where it is given up."""
         text: str | None = await self._context.ask(TextDialog(self._context, title, draft=draft, done=done))
-        while text is not None and not self._fleet.reading.has_stood(view.version):
+        while text is not None and not self._screen.reading.has_stood(view.version):
             again = f"It came up just now: read it first. {title}"
             text = await self._context.ask(TextDialog(self._context, again, text, draft=draft, done=done))
         return text.strip() if text is not None else None
@@ -281,29 +281,29 @@ class FleetAnswers(Controller):
         answered, agent = view.answered(answer), view.ask.agent
         if not isinstance(answered, AnswerAsk):
             return
-        self._fleet.hold(agent, answer)
+        self._screen.hold(agent, answer)
         is_sent = False
         try:
             is_sent = await send_answer(self._context, answered, view.ask)
         finally:
             if not is_sent:
-                self._fleet.release()
+                self._screen.release()
         if is_sent:
             self._context.say(f"Sent to {agent_text.who(agent, 30)}: {safe_line(answer, 60)}.")
 
 
-def fleet_hints(fleet: Fleet) -> Sequence[Hint]:
+def agent_hints(screen: AgentsScreen) -> Sequence[Hint]:
     """Return the hints at the foot for the agent under the cursor, in the order of use."""
-    hint, view, member = fleet.hint_of, fleet.shown_view, fleet.member
-    if fleet.is_on_gone:
-        return hint("agent_log", "Fold" if fleet.shows_gone else "Show them"), hint("back"), hint("help")
+    hint, view, member = screen.hint_of, screen.shown_view, screen.member
+    if screen.is_on_gone:
+        return hint("agent_log", "Fold" if screen.shows_gone else "Show them"), hint("back"), hint("help")
     answers = answer_keys(view) if view is not None else ()
-    hints = _answer_hints(fleet, view, answers) if view is not None else []
+    hints = _answer_hints(screen, view, answers) if view is not None else []
     if view is None and member is not None and member.ask is not None:
         hints = [hint("agent_ask", "Next question")]
-    if fleet.small:
+    if screen.small:
         return *hints, *map(hint, ("seen", "back", "agent_message", "help"))
-    is_stuck = member is not None and (member.stuck is not None or member.name in fleet.have_left)
+    is_stuck = member is not None and (member.stuck is not None or member.name in screen.have_left)
     has_task = member is not None and (member.failed_task is not None or (member.task is not None and is_stuck))
     back = ("agent_give_back",) if has_task else ()
     hears = member is not None and member.session is not None and agent_text.has_hooks(member.session)
@@ -311,22 +311,22 @@ def fleet_hints(fleet: Fleet) -> Sequence[Hint]:
     stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
     # One that has ended reads nothing.
     has_ended = member is not None and member.failed_work is not None
-    pause = [] if has_ended else [hint("agent_pause", "Resume" if fleet.agent_actions.is_paused else "")]
-    is_ours = member is not None and work_queries.of_agent(fleet.context.db, member.name) is not None
+    pause = [] if has_ended else [hint("agent_pause", "Resume" if screen.agent_actions.is_paused else "")]
+    is_ours = member is not None and work_queries.of_agent(screen.context.db, member.name) is not None
     peek = ("agent_peek",) if is_ours else ()
-    log = hint("agent_log", "Review" if fleet.to_review is not None else "Terminal" if is_ours else "")
+    log = hint("agent_log", "Review" if screen.to_review is not None else "Terminal" if is_ours else "")
     first = map(hint, ("seen", "back", *(() if has_ended else ("agent_message",))))
     start = ("work_start",) if has_ended else ()
     return *hints, *first, *pause, *map(hint, (*start, *back, *stop, *peek)), log, hint("help")
 
 
-def _answer_hints(fleet: Fleet, view: AskView, keys: Sequence[str]) -> Sequence[Hint]:
+def _answer_hints(screen: AgentsScreen, view: AskView, keys: Sequence[str]) -> Sequence[Hint]:
     """Return the keys that answer a question from here, as the inbox names them, then the key that opens it there: to
     choose an option, or as in the list.
     """
-    hint = fleet.hint_of
-    word = "Choose" if view.options and not fleet.offers_to_open else "Answer"
+    hint = screen.hint_of
+    word = "Choose" if view.options and not screen.offers_to_open else "Answer"
     answer = hint("agent_ask", word if view.why_closed is None else "")
-    if view.takes_several or fleet.offers_to_open:
+    if view.takes_several or screen.offers_to_open:
         return [answer]
     return [*(hint(each, answer_word(view, each)) for each in keys), answer]
