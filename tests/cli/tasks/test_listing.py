@@ -118,7 +118,7 @@ def test_a_task_whose_agent_asks_is_marked_though_the_question_does_not_name_it(
         store.commit(EditTask(task.uid, {"status": "in_progress", "agent": "a"}), actor="a", now=START)
         store.commit(OpenAsk("Which port?"), actor="a", now=START)
     assert main(["ls", "--db", str(path)]) == 0
-    assert capsys.readouterr().out.startswith("#1 ?  Ship it  [list, a ")
+    assert capsys.readouterr().out.startswith("#1 ▲  Ship it  [list, a ")
 
 
 def test_a_task_of_the_humans_that_an_agent_has_closed_is_shown_as_closed_by_that_agent(path, capsys):

@@ -196,7 +196,7 @@ def _why_needing(db: Database, now: int, asks: Sequence[Ask]) -> dict[str, _Why]
     who = {about[ask.uid]: _Why(f"{agent_names.display_name(ask.agent, 16)} asks") for ask in asked}
     left = left_now(db, now)
     texts = {
-        uid: _Why(left_text(one, now), is_for_you=not one.has_lapsed)
+        uid: _Why(left_text(one, now), is_for_you=not one.has_lapsed, look="left")
         for uid, one in left.items()
         if not (one.has_lapsed and uid in who)
     }
