@@ -109,6 +109,25 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
         assert above[len(rows)].startswith("─ no checks ")
 
 
+@pytest.mark.parametrize("size", SIZES[:2])
+async def test_only_the_side_with_the_keys_has_a_cursor(plan, place, make_app, size):
+    begin(plan, 9, place, branch=BRANCH)
+    async with make_app(plan.path).run_test(size=size) as pilot:
+        await review(pilot.app, pilot, plan)
+        screen = pilot.app.screen
+        await until(pilot, lambda: "store.put(fresh)" in shown(pilot.app))
+
+        def look(row_list):
+            strip = row_list.render_line(row_list.cursor_line)
+            return ">" in strip.text[:3], str(next(iter(strip)).style.bgcolor)
+
+        (has_sign, ground), (other_has_sign, faint) = look(screen.files), look(screen.diff)
+        assert has_sign and not other_has_sign and ground != faint
+        await settle(pilot, "enter")
+        await until(pilot, lambda: look(screen.diff)[0])
+        assert look(screen.files) == (False, faint) and look(screen.diff) == (True, ground)
+
+
 async def test_a_file_whose_name_is_no_utf_8_is_shown_commented_on_and_sent_back(plan, place, make_app):
     (place.tree / os.fsdecode(b"a\xff.py")).write_text("x = 1\n")
     work = begin(plan, 9, place, branch=BRANCH)

@@ -87,6 +87,11 @@ class LinePainter(ResilientMessages, PaintWhenVisible, NoRelayout):
             return Strip.blank(self.own_size.width, StyleCache.of(self.app).style(""))
 
 
+def on_panel(parts: Sequence[Part], width: int) -> list[Part]:
+    """Return a line of parts, filled to `width` cells, on the ground of a bar."""
+    return [(text, f"{style} ^panel") for text, style in [*parts, (" " * (width - _width(parts)), "")]]
+
+
 def strip_of(parts: Sequence[Part], width: int, styles: StyleCache, *, cursor: bool = False) -> Strip:
     """Return a line of parts from the left, blank behind them and cut off at `width` cells."""
     if not parts and not cursor:
@@ -287,7 +292,7 @@ class FrameLine(LinePainter):
         """Return a line of parts, on the ground of a bar where this is one."""
         width = self.own_size.width
         if self._is_bar:
-            parts = [(text, f"{style} ^panel") for text, style in [*parts, (" " * (width - _width(parts)), "")]]
+            parts = on_panel(parts, width)
         return strip_of(parts, width, StyleCache.of(self.app))
 
     @staticmethod

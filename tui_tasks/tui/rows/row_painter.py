@@ -17,7 +17,7 @@ from textual.strip import Strip
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import draw_again_in
-from tui_tasks.tui.painting.line_painter import Drawing, changed_span, strip_of, thumb, with_thumb
+from tui_tasks.tui.painting.line_painter import Drawing, changed_span, on_panel, strip_of, thumb, with_thumb
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import RowCache
@@ -49,6 +49,8 @@ class RowLook(NamedTuple):
     """Another row is being dragged, and this one is under the mouse."""
     width: int
     """Cells from the left edge to the right."""
+    faint: bool = False
+    """It has no cursor, as the keys go elsewhere, but its part of the screen continues here: its ground is fainter."""
 
     def cursor_sign(self, before: str = "", after: str = "") -> Part:
         """Return the sign of the cursor, bright where the keys go here; blank on other rows."""
@@ -217,6 +219,8 @@ class RowPainter(Generic[R]):
         drawing = self._drawing
         drawing.span_us = 0
         lines = [self._draw(row, look, line) for line in range(tall)]
+        if look.faint:
+            lines = [on_panel(parts, look.width) for parts in lines]
         expires = time.monotonic() + draw_again_in(drawing.span_us) if drawing.span_us else None
         drawn = DrawnRow(key, row, look, self._epoch, lines, expires)
         if old is not None and old.lines == lines and (old.look.width, old.look.cursor) == (look.width, look.cursor):

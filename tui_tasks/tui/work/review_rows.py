@@ -5,9 +5,10 @@ and what git has of them, read in threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
+from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.database import Database
@@ -17,6 +18,7 @@ from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.work import diff_lines
@@ -58,6 +60,19 @@ def file_rows(review: Review, comments: Sequence[Comment]) -> list[FileRow]:
     return rows + [FileRow(f"file:{one.path}", at, one, counts.get(one.name, 0)) for at, one in enumerate(review.files)]
 
 
+R = TypeVar("R")
+
+
+class ReviewList(VirtualList[R]):
+    """The rows of one side. Only the side with the keys has a cursor; the other keeps its row on a fainter ground."""
+
+    @override
+    def look_of(self, row: R, number: int) -> RowLook:
+        row_look = super().look_of(row, number)
+        is_faint = row_look.cursor and not row_look.focused
+        return row_look._replace(cursor=row_look.focused, faint=is_faint)
+
+
 class FileRows(RowDrawing[FileRow]):
     """Draws the files with their counts of lines."""
 
@@ -84,7 +99,7 @@ class FileRows(RowDrawing[FileRow]):
         return [
             *head,
             (f"{row.mark} ", _STYLES.get(row.mark, "")),
-            (fit_ends(name, room, ascii_only=self.context.ascii_only), ""),
+            (fit_ends(name, room, ascii_only=self.context.ascii_only), "bold" if look_.faint else ""),
             (rest, "$state-overdue"),
             (talk, "$changed"),
             (f" {counts} ", "$muted"),
@@ -134,7 +149,7 @@ class SideRows(RowDrawing[SideRow]):
 
     def draw(self, row: SideRow, look_: RowLook, line: int) -> Sequence[Part]:
         """Return the parts; the cursor is marked while the keys go there."""
-        if not look_.focused or not row.parts or not row.parts[0][0].startswith(" "):
+        if not look_.cursor or not row.parts or not row.parts[0][0].startswith(" "):
             return row.parts
         (text, style), *rest = row.parts
         return [look_.cursor_sign(), (text[1:], style), *rest]

@@ -45,6 +45,7 @@ from tui_tasks.tui.work.review_rows import (
     FileDiff,
     FileRow,
     FileRows,
+    ReviewList,
     SideRow,
     SideRows,
     read_diff,
@@ -110,8 +111,8 @@ class ReviewScreen(Overlay):
         first = first or next((work for work in works if work.state in ("ready", "conflict")), works[-1])
         self.facts = self._facts_of(first)
         self.comments = review_rows.kept(context.db, first.uid)
-        self.files = VirtualList(context, FileRows(context, lambda: review_text.whole_word(self.facts)), id="files")
-        self.diff = VirtualList(context, SideRows(context), id="diff")
+        self.files = ReviewList(context, FileRows(context, lambda: review_text.whole_word(self.facts)), id="files")
+        self.diff = ReviewList(context, SideRows(context), id="diff")
         self._file_rows: InMemorySource[FileRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
         self._side_rows: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
         self._head = ScreenHead(
