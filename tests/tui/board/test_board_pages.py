@@ -130,6 +130,13 @@ def test_a_reason_begins_behind_who_has_it_where_a_card_has_two_lines():
     assert lines_of(face, 30, 2)[1][-1] == ("expected 02:…", "red")
 
 
+def test_all_lines_of_a_card_begin_below_its_title():
+    laid = lines_of(CardContent("Audit CloudFlare WAF rules", (("you", ""),), marks=(("✓", ""),)), 16, 6)
+    assert ["".join(text for text, _ in line) for line in laid] == [
+        "✓ Audit", "  CloudFlare WAF", "  rules", "  you"
+    ]  # fmt: skip
+
+
 def test_a_title_that_fits_two_lines_shares_the_second_with_what_is_short():
     standing = (("⊘ after #5", ""),)
     face = CardContent("Write integration tests", standing)

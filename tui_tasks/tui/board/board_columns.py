@@ -67,7 +67,17 @@ WIDE: Final = (
     _of_part("Pending", "pending", 2, 11),
     _of_part("In progress", "in_progress", 4, 11),
     _of_part("Needs you", NEEDS_YOU, 4, 13),
-    ColumnSpec("Done", ("done", *_OVER), "done", 2, True, state="done", counts=("done",), apart=(("skipped", _OVER),)),
+    ColumnSpec(
+        "Done",
+        ("done", *_OVER),
+        "done",
+        2,
+        gap=True,
+        state="done",
+        counts=("done",),
+        apart=(("skipped", _OVER),),
+        share=11,
+    ),
     _of_part("Failed", "failed", 4, 12),
 )
 """From `layout.WIDE` cells."""

@@ -123,6 +123,12 @@ class CardDrawing(RowDrawing[Card]):
         ascii_only, digits = self.context.ascii_only, self.context.state.number_width
         most = self._most.get(row.uid, self.spec.lines)
         lines = self._laid_out(row, look.width, most)
+        more = "~" if ascii_only else "…"
+        whole = self._laid_out(row, look.width, MOST_LINES)
+        if len(whole) > len(lines) and not any(more in text for line in lines for text, _ in line):
+            # A line that fills its cells has it in the margin.
+            used = digits + 4 + sum(cell_len(text) for text, _ in lines[-1])
+            lines[-1] = [*lines[-1], (f" {more}" if used + 2 <= look.width else more, "$muted")]
         if look.dragged:
             lines = [[(text, "$muted italic") for text, _ in line] for line in lines]
         cursor = look if not look.drop else look._replace(cursor=True, focused=True)
@@ -244,10 +250,16 @@ class ColumnHead(FrameLine):
         parts.append((spec.name, style))
         total: Part = (f" {self._count(spec.counts)}", style or "$muted")
         counts: list[Part] = []
+        words = ""
         for other, members in spec.apart:
             number, shown = self._count(members), look(other)
             if number != "0":
                 counts.append((f"  {shown.mark(ascii_only=ascii_only)} {number}", shown.color))
+                last = [look(member) for member in members if self._count((member,)) != "0"]
+                words = f"  {number} {last[0].word}" if len(members) > 1 and len(last) == 1 else ""
+        used = sum(cell_len(text) for text, _ in [*parts, *([] if not spec.state else [total]), *counts[:-1]])
+        if words and used + cell_len(words) < width:
+            counts[-1] = words, counts[-1][1]
         left = width - sum(cell_len(text) for text, _ in parts)
         if not spec.state and counts and sum(cell_len(text) for text, _ in counts) <= left:
             return [*parts, *counts]

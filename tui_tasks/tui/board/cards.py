@@ -137,11 +137,18 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> 
 
 
 def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = False) -> list[list[Part]]:
-    """Return a card as at most `most` lines of `room` cells: its name, its standing, and the note.
+    """Return a card as at most `most` lines of `room` cells: its name, its standing, and the note, below each other
+    behind the marks.
 
     What matters more of the last two comes first, and is cut last.
     """
-    room = max(room, 6)
+    marks = [part for mark in content.marks for part in (mark, (" ", ""))]
+    indent = _width(marks)
+    first, *rest = _unmarked_lines(content, max(room - indent, 6), most, ascii_only)
+    return [[*marks, *first], *([(" " * indent, "")] * bool(indent) + line for line in rest)]
+
+
+def _unmarked_lines(content: CardContent, room: int, most: int, ascii_only: bool) -> list[list[Part]]:
     text, color = content.note
     first, is_small = bool(text) and content.note_first, most <= _FEW_LINES
     standing = _joined(content.standing, room, ascii_only)[: 1 if is_small else _STANDING_LINES]
@@ -181,13 +188,9 @@ def _fitted_question(text: str, room: int, most: int, ascii_only: bool) -> str:
 
 
 def _name(content: CardContent, room: int, most: int, ascii_only: bool) -> list[list[Part]]:
-    """Return the marks and the name on at most so many lines."""
-    indent = 2 * len(content.marks)
-    name = safe_line(content.name, room * (most + 1), ascii_only=ascii_only)
-    first, *rest = _cut(" " * indent + name, room, most, ascii_only)
+    """Return the name on at most so many lines."""
     color = "$muted" if content.is_quiet else ""
-    marks = [part for mark in content.marks for part in (mark, (" ", ""))]
-    return [[*marks, (first[indent:], color)], *([(line, color)] for line in rest)]
+    return [[(line, color)] for line in wrapped(content.name, room, most, ascii_only=ascii_only)]
 
 
 def _width(parts: Sequence[Part]) -> int:
@@ -223,15 +226,8 @@ def dot(ascii_only: bool) -> str:
 
 def wrapped(text: str, cells: int, most: int, *, ascii_only: bool = False) -> list[str]:
     """Return `text` made safe, broken between words into at most `most` lines; what is cut ends in `…`."""
-    return _cut(safe_line(text, cells * (most + 1), ascii_only=ascii_only), cells, most, ascii_only)
-
-
-def _cut(text: str, cells: int, most: int, ascii_only: bool) -> list[str]:
-    """Return a safe line broken into at most `most` lines."""
-    lines = text_lines.wrapped(text, cells)
+    lines = text_lines.wrapped(safe_line(text, cells * (most + 1), ascii_only=ascii_only), cells)
     if len(lines) <= most:
         return lines
     head, rest = lines[: most - 1], lines[most - 1 :]
-    indent = len(rest[0]) - len(rest[0].lstrip())
-    last = safe_line(" ".join(rest).lstrip(), cells - indent, ascii_only=ascii_only)
-    return [*head, " " * indent + last]
+    return [*head, safe_line(" ".join(rest).lstrip(), cells, ascii_only=ascii_only)]
