@@ -63,6 +63,7 @@ OF_THE_PROGRAM = (
         "4dmin",
         "Administrator",
     ),
+    *("ADMIN", "ADM1N", "admln", "Adm|n", "ADMINISTRATOR", "TUI-TASKS", "TUI_TASKS", "TUI Tasks", "tu1-tasks"),
     *("scheduler", "schedu1er", "\u0455cheduler", "s\u0441heduler", "scheduler.", "schedu\u0142er"),
 )
 OF_IMPORTS = (
@@ -86,6 +87,9 @@ FREE = (
         "\u05d0\u05d1\u05d2",
         "nutshell",
         "admin-1",
+        "ADMIN 1",
+        "administrator-bot",
+        "builder",
         "db-admin",
         "tasks",
     ),

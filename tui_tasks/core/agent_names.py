@@ -59,7 +59,7 @@ _RESERVED: Final = {
     "you": vocab.HUMAN,
     **dict.fromkeys(_OF_PROGRAM, vocab.SYSTEM),
 }
-_BESIDE: Final = frozenset({"a", "the", "real", "imported", "lmported"})
+_BESIDE: Final = frozenset({"a", "the", "real", "lmported"})
 
 
 @cache
@@ -131,14 +131,14 @@ def reserved(name: str) -> str | None:
     The human's name also counts beside other words, as in `claude (human)`, and before a number. Words that a hyphen, a
     dot or an underscore joins are one word: `human-in-the-loop` is free.
     """
-    seen = skeleton(name).casefold()
-    if re.match(r"[il]mported *:", seen):
+    seen = _reserved_form(name)
+    if re.match("lmported *:", seen):
         return IMPORT
     without_number: str = re.sub(r"[\W_]*\d+$", "", name)
     if without_number != name and reserved(without_number) == vocab.HUMAN:
         return vocab.HUMAN
-    near = seen if name.isascii() else skeleton("".join(map(_nearly, name))).casefold().translate(_NEAR)
-    for text in dict.fromkeys((seen, seen.translate(_LEET), near, skeleton(name.replace("|", " ")).casefold())):
+    near = seen if name.isascii() else _reserved_form("".join(map(_nearly, name))).translate(_NEAR)
+    for text in dict.fromkeys((seen, seen.translate(_LEET), near, _reserved_form(name.replace("|", " ")))):
         words = re.findall(r"[^\W_]+", text)
         joined = re.sub(r"[^\w ]|_", "", text)
         spelled = "".join(words) if all(len(word) == 1 for word in words) else ""
@@ -158,7 +158,12 @@ def _nearly(char: str) -> str:
     return match[1].lower() if match else char.translate(_NEAR)
 
 
-_RESERVED_FORMS: Final = {skeleton(name).casefold(): whose for name, whose in _RESERVED.items()}
+def _reserved_form(name: str) -> str:
+    """Return the skeleton of a name regardless of case: a capital I looks like an l, so an i is an l, too."""
+    return skeleton(name).casefold().replace("i", "l")
+
+
+_RESERVED_FORMS: Final = {_reserved_form(name): whose for name, whose in _RESERVED.items()}
 
 
 def mixed_letter(name: str) -> str | None:
