@@ -196,6 +196,9 @@ async def test_what_has_failed_in_the_list_does_not_deny_what_the_counts_above_s
         await settle(pilot, "S")
         await until(pilot, lambda: "failed tasks" in shown(app))
         assert re.search(r"failed tasks +no task finished", shown(app))
+        assert ("no task finished in this list" in shown(app)) is (size == (120, 40))
+        named = next(part for part in app.screen._title(80) if "Website" in part[0])
+        assert named == ("Website", "bold")
         assert re.search(r"other lists +✗ 1 failed", shown(app))
 
 

@@ -78,6 +78,7 @@ def test_the_stats_tell_how_it_went_these_last_days(
     tmp_path: Path, make_app: MakeApp, draw: Draw, picture: str
 ) -> None:
     week = BusyWeek(tmp_path / "auth.db")
+    with_scheduler(week)
     draw(make_app(week.path, list_name=week.other_uid), press=["S"], run_before=settled)
 
 

@@ -129,8 +129,8 @@ class Stats(Overlay):
     def _title(self, width: int) -> Sequence[Part]:
         """` Stats   Plan, last 7 days`."""
         home = self.context.state.current_list
-        name = f"{safe_line(home.name, max(4, width - 30))}, " if home is not None else ""
-        return [(" Stats", "bold"), (f"   {name}last {DAYS} days", "$muted")]
+        name = safe_line(home.name, max(4, width - 30)) if home is not None else ""
+        return [(" Stats   ", "bold"), (name, "bold"), (f"{', ' * bool(name)}last {DAYS} days", "$muted")]
 
     def _kinds_above(self) -> Sequence[int]:
         """Return what stands above: no failed tasks where the figures name all of them with the whole reason."""

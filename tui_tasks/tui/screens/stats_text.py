@@ -121,8 +121,8 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     finished = done + tally.failed
     change = f"{tally.open_at_start(figures.now_open)} {'->' if ascii_only else '→'} {figures.now_open} now"
     pace = f"{done / DAYS:.1f} a day"
-    failed = f"{tally.failed or 'none'} of {finished} finished" if finished else "no task finished"
-    failed += f" ({tally.failed / finished:.0%})" if tally.failed else ""
+    half = (width - _GAP - 2) // 2
+    failed = _failed(figures, finished, (width if width < _NARROW else half + _GAP) - _LABEL - 3)
     of_jobs = [
         *_counted(jobs.failing, "failed", "failed", ascii_only),
         *_counted(jobs.late, "overdue", "late", ascii_only),
@@ -133,7 +133,6 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
         checked = sum(figures.proven.values())
         left.append(_number("proven tasks", f"{figures.proven.get('passed', 0)} of {checked} with checks"))
     if figures.failed_elsewhere:
-        # The counts above the figures are of all lists; both add up.
         left.append(
             [*_number("other lists", ""), *_counted(figures.failed_elsewhere, "failed", "failed", ascii_only)[1:]]
         )
@@ -147,9 +146,18 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     if width < _NARROW:
         opened = _spark("open tasks", figures.open_by_day, change, "$primary", ascii_only)
         return [opened, _spark("done tasks", figures.done_by_day, pace, "$state-done", ascii_only), *left, *right]
-    half = (width - _GAP - 2) // 2
     done_text = f"{done}, {pace}" if done else "none"
     return _beside([_number("open tasks", change), _number("done tasks", done_text), *left], right, half)
+
+
+def _failed(figures: Figures, finished: int, room: int) -> str:
+    """Return `1 of 4 finished (25%)`, and that it is of this list where the counts above the figures include others."""
+    number = figures.tally.failed
+    share = f" ({number / finished:.0%})" if number else ""
+    shorter = f"{number or 'none'} of {finished}" if finished else "no task finished"
+    whole = f"{shorter} finished{share}" if finished else shorter
+    texts = [f"{whole} in this list", f"{shorter}{share} in this list", f"{shorter} in this list", whole]
+    return next((text for text in texts if cell_len(text) <= room), whole) if figures.failed_elsewhere else whole
 
 
 def whole_failures(figures: Figures, width: int) -> set[str]:
