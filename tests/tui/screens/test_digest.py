@@ -64,6 +64,7 @@ async def test_each_thing_is_told_whole_and_apart_from_what_matters_less(
         assert 'reported done, but check "tests" failed: assert 403 == 200' in said and "…" not in "".join(told)
         kinds = "\n".join(row[2:].rstrip() for row in told).strip().split("\n\n")
         assert [kind[0] for kind in kinds] == ["?", "✗", "·"]
+        assert told[at][2:].startswith("✗ check failed ")
 
 
 async def test_the_digest_gives_each_thing_one_line_where_all_have_no_room_for_more(

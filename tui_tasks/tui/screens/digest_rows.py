@@ -80,7 +80,7 @@ def _look(line: DigestLine) -> Look:
     if line.part == "needs_you" and line.kind in ("stuck", "left"):
         return _STUCK._replace(word=line.counted_as)
     if line.part == "needs_you" and line.kind == "check":
-        return LOOKS["failed"]
+        return _LOOKS["check_failed"]
     return _LOOKS[line.group]
 
 
