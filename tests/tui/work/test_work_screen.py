@@ -91,9 +91,9 @@ async def test_w_offers_the_programs_that_are_installed_first(plan, make_app, mo
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])
         await settle(pilot, "W", "tab")
-        assert "Program   gemini" in shown(app) and "not installed" not in shown(app)
+        assert "Program       gemini" in shown(app) and "not installed" not in shown(app)
         await settle(pilot, "right")
-        assert "Program   claude  not installed" in shown(app)
+        assert "Program       claude  not installed" in shown(app)
 
 
 async def test_w_on_a_task_that_somebody_has_claimed_says_so_before_the_form(plan, make_app):
@@ -172,9 +172,11 @@ async def test_a_branch_that_words_choose_is_shown_before_they_are_sent(plan, ma
         app.context.navigation.go_to(plan[9])
         await settle(pilot, "W")
         assert "Branch" not in shown(app)
+        *_, last, blank, _ = lines(app)
+        assert "> Instructions" in last and not blank.strip(), "the last field stands apart from the keys"
         app.post_message(events.Paste("See the notes base:next of it"))
         await settle(pilot)
-        assert "Branch     next, as the words say base:" in shown(app)
+        assert "Branch         next, as the instructions say base:" in shown(app)
         await settle(pilot, *["backspace"] * 15)
         assert "Branch" not in shown(app)
 
@@ -191,11 +193,11 @@ async def test_the_form_of_a_start_that_is_refused_stands_there_again_as_it_was_
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])
         await settle(pilot, "W")
-        assert "Program   codex  ✗ codex-2 ended with exit 3" in shown(app)
+        assert "Program       codex  ✗ codex-2 ended with exit 3" in shown(app)
         await settle(pilot, "tab", "c", "down", "left", "down", *"base:next now", "enter")
         await until(pilot, lambda: "in no git repository" in said(app))
         assert isinstance(app.screen, StartForm)
-        assert "Program   claude" in shown(app) and "this checkout" in shown(app) and "base:next now" in shown(app)
+        assert "Program       claude" in shown(app) and "this checkout" in shown(app) and "base:next now" in shown(app)
         await settle(pilot, "x")
         assert app.screen.query_one("#answer").value == "base:next nowx"
         await settle(pilot, "escape")

@@ -153,6 +153,8 @@ class _FootForm(Dialog[R | None], Generic[R]):
 class StartForm(_FootForm[StartAnswer]):
     """The form, at the foot. Result: the choice, or None."""
 
+    LABEL_CELLS = 14
+
     def __init__(
         self,
         context: Context,
@@ -182,12 +184,12 @@ class StartForm(_FootForm[StartAnswer]):
 
     def compose(self) -> ComposeResult:
         """Compose the choices and the line for words."""
-        with Vertical(classes="foot"):
+        with Vertical(classes="foot form"):
             yield rule(self.context)
             yield Static(plain(self._title, "bold"))
             yield self.line("Program", ChoiceLine(self._programs, self._first, id="program", keys=self.keys))
             yield self.line("Place", ChoiceLine(self._places, self._place, id="place", keys=self.keys))
-            yield self.line("Words", self.words)
+            yield self.line("Instructions", self.words)
             yield Static(id="base")
             yield FootLine(self.context, id="foot")
 
@@ -201,7 +203,7 @@ class StartForm(_FootForm[StartAnswer]):
         base, shown = self._answer.base, self.query_one("#base", Static)
         shown.display = bool(base)
         shown.update(
-            plain(f"   {'Branch':<{self.LABEL_CELLS}} {safe_line(base, 60)}, as the words say base:", "$changed")
+            plain(f"   {'Branch':<{self.LABEL_CELLS}} {safe_line(base, 60)}, as the instructions say base:", "$changed")
         )
 
     @property
@@ -268,7 +270,7 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         title = (
             f"Merge #{task.number} into {base}" if cells else f"Accept the work on #{task.number}: merge it into {base}"
         )
-        with Vertical(classes="foot"):
+        with Vertical(classes="foot form"):
             yield rule(self.context)
             yield Static(plain(safe_line(title, cells), "bold"))
             yield self.line("Method", ChoiceLine(methods, self._settings.merge, id="method", keys=self.keys))
