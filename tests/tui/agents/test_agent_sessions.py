@@ -143,7 +143,9 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert counts_line(app).startswith(" ? 3 asks  ✗ 1 failed  ✗ 1 agent  ▲ 0 stuck   • 6 changed since 19:58")
+        assert counts_line(app).startswith(
+            " ? 3 asks  ✗ 1 failed  ✗ 1 agent  ▲ 0 stuck   • since 19:58: 2 failed, 4 more"
+        )
         (rest,) = (line for line in lines(app) if line.startswith("•+"))
         assert re.match(r"•\+2  ✗ claude-5 .*overloaded.*   ✗ #3 test_dst_gap", rest)
         with Store(people.path) as store:
@@ -249,7 +251,7 @@ async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(
         await go_to(pilot, _waits_for_permission(app))
         text = shown(app)
         assert lines(app)[-1].startswith(" y Allow  x Deny  a Choose ")
-        assert "y Allow   · Allow always: Bash(make:*) (localSettings)   x Deny   a choose…" in text
+        assert "y Allow   Allow always: Bash(make:*) (localSettings)   x Deny   a choose…" in text
         assert text.count("Allow Bash?") == 1
 
 
@@ -285,7 +287,7 @@ async def test_seven_agents_have_lines_beside_a_permission_that_stands_there_who
         await go_to(pilot, name)
         assert len(app.screen.window.rows_on_screen) == 7
         drawn = [line.strip() for line in lines(app)]
-        assert "y Allow   · Allow always: Bash(make:*) (localSettings)   x Deny   a choose…" in drawn
+        assert "y Allow   Allow always: Bash(make:*) (localSettings)   x Deny   a choose…" in drawn
         for part in ("│ rm -rf build/⏎", "│ make all", "description: Clean the build"):
             assert part in drawn
         await settle(pilot, "y")

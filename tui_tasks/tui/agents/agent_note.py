@@ -14,7 +14,7 @@ from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts, duration
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.answer_keys import answer_keys
@@ -196,23 +196,28 @@ class AgentNote(TextDrawing):
         return [("  " + safe_line(facts, room), "$muted")]
 
     def _ask(self, view: AskView, width: int) -> list[Drawn]:
-        """Return the whole question and its options, on one line where they fit."""
+        """Return the whole question and its options, on one line where they fit; those without a key have no mark."""
         lines = request_lines(view, width - 2, ascii_only=self.context.ascii_only)
         if view.why_closed is not None:
             return [*lines, *block(view.why_closed, max(8, width - 2), "$state-needs-you")]
-        options: list[Drawn] = []
         texts = view.shown_options(ascii_only=self.context.ascii_only)
         keys = self._option_keys(view)
-        shown = [(keys.get(number, "·"), option) for number, option in enumerate(texts)]
+        shown = [(keys.get(number, ""), option) for number, option in enumerate(texts)]
         if len(keys) < len(texts):
             shown.append((self.context.keymap.key_of("agent_ask"), "choose…"))
-        for key, option in shown:
-            for at, line in enumerate(wrapped(option, max(8, width - 5 - cell_len(key)))):
-                options.append([(f"   {key if at == 0 else ' ' * cell_len(key)} ", "$key bold"), (line, "")])
-        in_one = [part for option in options for part in option]
-        # A text with such spaces could look like two options.
-        fits = sum(cell_len(text) for text, _ in in_one) < width and not any("  " in text for text in texts)
-        return [*lines, *([in_one] if fits else options)]
+        in_one: Drawn = [
+            part for key, text in shown for part in ((f"   {key} " if key else "   ", "$key bold"), (text, ""))
+        ]
+        # A text with such spaces could look like two options, and one that begins like `y Allow` has no key of its own.
+        is_plain = not any("  " in text for text in texts)
+        is_plain = is_plain and all(key or cell_len(text.partition(" ")[0]) > 1 for key, text in shown)
+        if is_plain and sum(cell_len(text) for text, _ in in_one) < width:
+            return [*lines, in_one]
+        room = max(cell_len(key) for key, _ in shown)
+        for key, text in shown:
+            for at, line in enumerate(wrapped(text, max(8, width - 5 - room))):
+                lines.append([(f"   {fit('' if at else key, room)} ", "$key bold"), (line, "")])
+        return lines
 
     def _fitted(self, view: AskView, lines: list[Drawn], width: int, room: int) -> list[Drawn]:
         """Return a question if it fits, else its beginning, and where it can be read."""
