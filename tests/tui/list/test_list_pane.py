@@ -400,14 +400,35 @@ async def test_a_row_with_a_question_says_how_long_it_waits_and_the_detail_below
         assert "claude-1 asks: jose is maintained" in shown(app)
 
 
-async def test_the_bar_shows_in_colours_how_many_tasks_are_done_skipped_and_failed_as_the_numbers_beside_it_do(app):
-    async with opened(app):
+@pytest.mark.parametrize(
+    ("has_checked", "text", "cells"),
+    [
+        (False, f"2/9 done · 1 skipped · 1 failed {'▰' * 8}{'▱' * 12}", (4, 2, 2)),
+        (True, f"3/9 done · 1 skipped · 1 failed · 1 check failed {'▰' * 10}{'▱' * 10}", (4, 2, 4)),
+    ],
+)
+async def test_the_bar_shows_in_colours_what_is_done_skipped_and_failed_as_the_numbers_beside_it_do(
+    app, plan, report, has_checked, text, cells
+):
+    if has_checked:
+        report(plan[5], "failed")
+    async with opened(app, (120, 40)):
         (line,) = (line for line in lines(app) if line.startswith("─ Plan"))
-        assert line.endswith(f"2/9 done · 1 skipped · 1 failed {'▰' * 8}{'▱' * 12} ─")
+        assert line.endswith(f"{text} ─")
         style = StyleCache.of(app).style
         rule = app.screen.query_one("#list-rule", FrameLine).render_line(0)
         bars = [(len(part.text), part.style.color) for part in rule if part.style and "▰" in part.text]
-        assert bars == [(4, style("$state-done").color), (2, style("$muted").color), (2, style("$state-failed").color)]
+        colors = ("$state-done", "$muted", "$state-failed")
+        assert bars == [(number, style(color).color) for number, color in zip(cells, colors, strict=True)]
+        reds = [part.text for part in rule if part.style and part.style.color == style("$state-failed").color]
+        assert reds[:-1] == ["1 failed", *(["1 check failed"] if has_checked else [])]
+
+
+async def test_the_bar_gets_shorter_where_the_numbers_beside_it_need_the_room(app, plan, report):
+    report(plan[5], "failed")
+    async with opened(app, (80, 24)):
+        (line,) = (line for line in lines(app) if line.startswith("─ Plan"))
+        assert "─ 3/9 done · 1 skipped · 1 failed · 1 check failed ▰" in line
 
 
 async def test_what_is_neither_done_nor_open_is_counted_beside_the_progress(app):

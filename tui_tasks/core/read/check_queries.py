@@ -233,6 +233,15 @@ def failing_since(db: Database, limit: int) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
+def statuses_in_list(db: Database, list_id: int, uids: Iterable[str]) -> dict[str, str]:
+    """Return the status of those of the tasks that are in a list, by uid."""
+    given = msgspec.json.encode([*uids]).decode()
+    rows = db.sql(
+        "SELECT uid, status FROM task WHERE list_id = ? AND uid IN (SELECT value FROM json_each(?))", (list_id, given)
+    )
+    return dict(rows.fetchall())
+
+
 def prunable(db: Database, check_uid: str, keep: int) -> int | None:
     """Return the number of the oldest run of a check to keep, if there is something older to delete; else None.
 

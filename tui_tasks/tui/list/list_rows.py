@@ -4,14 +4,14 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from textual.geometry import Size
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import auto_queries
+from tui_tasks.core.read import auto_queries, check_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine, TaskPage
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
@@ -44,11 +44,14 @@ from tui_tasks.tui.tasks.task_text import (
     standstill_lasts,
 )
 from tui_tasks.tui.widgets.agent_line import one_line
-from tui_tasks.tui.widgets.open_needs import FAILED, Needs
+from tui_tasks.tui.widgets.open_needs import FAILED, Needs, counted
 from tui_tasks.tui.widgets.screen_head import changed_parts, end_of_rows
 
-# In cells: the bar of what is done.
+# In cells: the bar of what is done, and the least of it that is shown.
 _BAR = 20
+_LEAST_BAR = 6
+# In cells: what stands around the words at both ends of a rule, with a little of the rule between them.
+_AROUND = 8
 # Other lists are counted up to this number.
 _MAX_OTHERS = 99
 # Columns of the terminal from which the detail stands beside the list; in cells, its least width, and the width with
@@ -188,7 +191,9 @@ class ListLines:
             return end_of_rows(context, width)
         side = side_width(home, self._size())
         room = width - side
-        above = rule_parts(context, room, self._name(home, room - 4), self._progress(home))
+        name = self._name(home, room - 4)
+        left = room - _AROUND - sum(cell_len(text) for text, _ in name)
+        above = rule_parts(context, room, name, self._progress(home, left))
         return [*above, (self._sign("tee") + self._sign("rule") * (side - 1), "$rule")] if side else above
 
     def _name(self, home: TaskList, width: int) -> Sequence[Part]:
@@ -219,30 +224,52 @@ class ListLines:
             parts += [(f"   {number}: ", "$muted"), (before, "$key"), (" or ", "$muted"), (after, "$key")]
         return parts
 
-    def _progress(self, home: TaskList) -> Sequence[Part]:
-        """`2/9 done · 1 skipped · 3 failed, 2 put away ▰▰▰▰▰▰▰▱▱▱▱▱`."""
+    def _progress(self, home: TaskList, room: int) -> Sequence[Part]:
+        """`2/9 done · 1 skipped · 3 failed, 2 put away · 1 check failed ▰▰▰▰▰▱▱▱▱`, with as much of a bar as fits."""
+        state, color = self._context.state, LOOKS["failed"].color
         # A task whose work is not merged is not done on the screen.
-        done = home.done - self._context.state.not_merged.get(home.id, 0)
-        dropped = (home.skipped, "skipped"), (home.cancelled, "cancelled"), (home.failed, self._failed(home))
-        words = [f"{done:,}/{home.total:,} done", *(f"{number:,} {word}" for number, word in dropped if number)]
-        return [(" · ".join(words), "$muted"), (" ", ""), *self._bar(home, done)]
+        done = home.done - state.not_merged.get(home.id, 0)
+        checked: Mapping[str, str] = {}
+        if state.failing_checks:
+            checked = check_queries.statuses_in_list(self._context.db, home.id, state.failing_checks)
+        failed, are_put_away = self._failed(home)
+        words: list[Part] = [(f"{done:,}/{home.total:,} done", "$muted")]
+        for number, text, style in (
+            (home.skipped, f"{home.skipped:,} skipped", "$muted"),
+            (home.cancelled, f"{home.cancelled:,} cancelled", "$muted"),
+            (home.failed, failed, "$muted" if are_put_away else color),
+            (len(checked), counted(len(checked), "check failed"), color),
+        ):
+            words += [(" · ", "$muted"), (text, style)] if number else []
+        left = min(_BAR, room - sum(cell_len(text) for text, _ in words) - 1)
+        return [*words, (" ", ""), *self._bar(home, done, checked, left)] if left >= _LEAST_BAR else words
 
-    def _bar(self, home: TaskList, done: int) -> Sequence[Part]:
-        """Return a bar: done, dropped and failed tasks in their colours, then those still open."""
-        numbers = {"done": done, "skipped": home.skipped + home.cancelled, "failed": home.failed}
-        *closed, left = shares((*numbers.values(), home.total - sum(numbers.values())), _BAR)
+    def _bar(self, home: TaskList, done: int, checked: Mapping[str, str], cells: int) -> Sequence[Part]:
+        """Return a bar: done, dropped and failed tasks in their colours, then those still open.
+
+        `checked`: the tasks of which a check has failed, with their status. They are in the colour of failed ones.
+        """
+        reviewable = self._context.state.reviewable
+        unproven = sum(status == "done" and uid not in reviewable for uid, status in checked.items())
+        numbers = {
+            "done": max(0, done - unproven),
+            "skipped": home.skipped + home.cancelled,
+            "failed": home.failed + len(checked),
+        }
+        *closed, left = shares((*numbers.values(), max(0, home.total - sum(numbers.values()))), cells)
         full, rest = BAR[self._context.ascii_only]
-        bars = [(full * cells, LOOKS[state].color) for state, cells in zip(numbers, closed, strict=True)]
+        bars = [(full * length, LOOKS[state].color) for state, length in zip(numbers, closed, strict=True)]
         return [*bars, (rest * left, "$rule")]
 
-    def _failed(self, home: TaskList) -> str:
-        """Return `failed`, with how many of these the human has put away: the counts above leave those out."""
+    def _failed(self, home: TaskList) -> tuple[str, bool]:
+        """Return `3 failed, 2 put away`, as the counts above leave those out, and whether all are put away."""
         failed = [need for need in Needs(self._context).all() if need.kind == FAILED]
-        counted = [need.count for need in failed if need.row is None or need.row.list_id == home.id]
-        away = home.failed - sum(counted) if not home.archived else 0
+        shown = [need.count for need in failed if need.row is None or need.row.list_id == home.id]
+        away = home.failed - sum(shown) if not home.archived else 0
+        words = f"{home.failed:,} failed"
         if away <= 0:
-            return "failed"
-        return f"failed, {f'{away:,} ' if counted else 'all ' if away > 1 else ''}put away"
+            return words, False
+        return f"{words}, {f'{away:,} ' if shown else 'all ' if away > 1 else ''}put away", not shown
 
     def _number(self, width: int) -> Sequence[Part]:
         """` 9 tasks, by age`: the foot of a small screen, whose rule has no words."""
