@@ -653,6 +653,24 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_and_co
 
 
 @pytest.mark.parametrize(
+    ("width", "says"),
+    [
+        (140, "• since 19:58: #3 failed, #5 check failed, #4 #7 asked, #6 commented"),
+        (128, "• since 19:58: #3 failed, #5 check failed, 2 asked, 1 commented"),
+        (120, "• since 19:58: #3 failed, #5 check failed, 3 more"),
+        (104, "• since 19:58: #3 failed, 4 more"),
+    ],
+)
+async def test_a_check_that_failed_is_named_before_questions_and_the_room_of_the_rule_is_used(
+    make_app, plan, report, width, says
+):
+    report(plan[5], "failed")
+    by_agent(plan, "codex-1", LogTask(plan[6], "listed the cases"))
+    async with opened(make_app(plan.path), (width, 40)) as pilot:
+        assert counts_line(pilot.app).endswith(says), counts_line(pilot.app)
+
+
+@pytest.mark.parametrize(
     ("width", "words"),
     [(80, "✗ 1 check  ▲ 0 stuck  ◷ 1 late   • 5 since 19:58"), (62, "✗ 1 check  ▲ 0 stuck  ◷ 1 late   • 5")],
 )
@@ -754,7 +772,7 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
         await press(app, pilot, *(["A"] if pane == "agents" else []))
         words = {
             120: "• since 19:58: #3 failed, #4 #7 asked, #5 started",
-            80: "• since 19:58: #3 failed, 3 more",
+            80: "• since 19:58: #3 failed, 2 asked, 1 more",
             40: "• 4 changed",
         }[size[0]]
         assert words in shown(app)

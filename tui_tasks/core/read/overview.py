@@ -305,11 +305,12 @@ _OF_KINDS: Final = {
 }
 _OF_GIT: Final = "work.updated"
 """What git or a forge says of a work, or the removal of its worktree: it changes nothing of its task."""
+FAILED_WORDS: Final = ("failed", "agent failed", "check failed")
 WORDS: Final = (
-    *("failed", "agent failed", "stuck", "gone", "quiet", "asked", "to review"),
+    *(*FAILED_WORDS, "stuck", "gone", "quiet", "asked", "to review"),
     *("done", "started", "reopened", "skipped", "cancelled", "checked", "new", "commented", "edited"),
 )
-"""What has happened to a task or its agent, in a word, the most important first. Of a task the last of its statuses
+"""What has happened to a task or its agent, in words, the most important first. Of a task the last of its statuses
 counts more than what is noted of it.
 """
 _RANKS: Final = {word: at for at, word in enumerate(WORDS) if word not in _OF_STATUSES.values()}

@@ -127,6 +127,10 @@ class Seen:
         """Yield the uid of each of these tasks with its word."""
         return ((uid, self._unseen.words[uid]) for uid in self.changed_tasks())
 
+    def word_of(self, uid: str) -> str:
+        """Return the word of one of these tasks."""
+        return self._unseen.words[uid]
+
     @property
     def has_changes(self) -> bool:
         """Whether there are such tasks, or deleted ones."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read import job_lines
-from tui_tasks.core.read.overview import MAX_NEW, WORDS
+from tui_tasks.core.read.overview import FAILED_WORDS, MAX_NEW, WORDS
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.widgets.agent_line import WHO
-from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, JOBS, Need, is_new
+from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, CHECKS, JOBS, Need, is_new
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -36,35 +36,52 @@ def changed_words(context: Context, *, is_long: bool) -> str:
     return ", ".join(words)
 
 
-def what_changed(context: Context, needs: Iterable[Need]) -> tuple[int, list[str]]:
+def what_changed(context: Context, needs: Sequence[Need]) -> tuple[int, list[str]]:
     """Return how many tasks, agents and jobs have something new, and what has happened, in shorter and shorter words:
     `#3 failed, #5 started, #6 #8 commented`, then `#3 failed, #5 started, 2 commented`, `#3 failed, #5 started, 2 more`
     and `#3 failed, 3 more`; no words where more than can be noted have changed.
 
-    `needs`: what needs the human, of which an agent or a job has new.
+    `needs`: what needs the human, of which an agent, a job or a failed check of a changed task is new.
     """
-    counts, others = context.state.seen.change_counts(), _others(context, needs)
-    deleted = len(context.state.seen.deleted)
+    seen = context.state.seen
+    counts, others = seen.change_counts(), _others(context, needs)
+    deleted = len(seen.deleted)
     total = counts.total() + sum(map(len, others.values()))
     if counts.total() >= MAX_NEW:
         return total + deleted, []
-    tasks = _numbers(context) if 0 < total <= _MAX_NAMED else {}
-    long, numbers = [], []
+    checked = {
+        need.task for need in needs if need.kind == CHECKS and need.task in seen.new and is_new(context.state, need)
+    }
+    counts.subtract(seen.word_of(uid) for uid in checked if uid is not None)
+    counts["check failed"] += len(checked)
+    tasks = _numbers(context, checked) if 0 < total <= _MAX_NAMED else {}
+    long, numbers, failed = [], [], 0
     for word in WORDS:
         if number := counts[word] + len(others.get(word, ())):
             numbers.append((number, word))
             names = " ".join((*others.get(word, ()), *_ranges(sorted(tasks.get(word, ())), _dash(context))))
             long.append(f"{names} {word}")
+            failed += word in FAILED_WORDS
     if deleted:
         numbers.append((deleted, "deleted"))
-    short = [f"{number:,} {word}" for number, word in numbers]
     if not 0 < total <= _MAX_NAMED:
-        long = []
-    ways = [[*long[:most], *short[most:]] for most in range(len(long), -1, -1)]
-    begun = long or short
-    rest = [sum(number for number, _ in numbers[most:]) for most in range(len(begun) + 1)]
-    ways += [[*begun[:most], f"{rest[most]:,} more"] for most in range(len(begun), 0, -1) if rest[most]]
-    return total + deleted, [", ".join(way) for way in ways if way]
+        long, failed = [], 0
+    return total + deleted, list(_ways(long, numbers, failed))
+
+
+def _ways(long: Sequence[str], numbers: Sequence[tuple[int, str]], failed: int) -> Iterator[str]:
+    """Yield the words with fewer and fewer names: all of `numbers`, then the first ones and how many more there are.
+    Names of what has `failed`, which are the first, give way last.
+    """
+    short, last = [f"{number:,} {word}" for number, word in numbers], len(numbers)
+    some = [
+        (named, shown)
+        for named in range(len(long), -1, -1)
+        for shown in range(last if named < failed else last - 1, max(named, 1) - 1, -1)
+    ]
+    for named, shown in [*((named, last) for named in range(len(long), failed - 1, -1)), *some]:
+        rest = sum(number for number, _ in numbers[shown:])
+        yield ", ".join((*long[:named], *short[named:shown], *([f"{rest:,} more"] if rest else [])))
 
 
 def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
@@ -82,12 +99,12 @@ def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
     return found
 
 
-def _numbers(context: Context) -> dict[str, list[int]]:
-    """Return the numbers of the changed tasks by what has happened to them."""
+def _numbers(context: Context, checked: Collection[str | None]) -> dict[str, list[int]]:
+    """Return the numbers of the changed tasks by what has happened to them; a check of those `checked` has failed."""
     numbers: dict[str, list[int]] = {}
     for uid, word in context.state.seen.named_changes():
         if (task := list_pages.line(context.db, uid)) is not None:
-            numbers.setdefault(word, []).append(task.number)
+            numbers.setdefault("check failed" if uid in checked else word, []).append(task.number)
     return numbers
 
 
