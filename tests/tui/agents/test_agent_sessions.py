@@ -120,7 +120,7 @@ async def test_a_session_that_an_error_has_ended_stands_above_the_others_for_an_
 def test_every_state_fits_in_its_column_with_the_longest_age(width):
     ages = [age(0, span) for span in (0, 59 * SECOND, 300 * DAY, 3_000 * DAY)]
     longest = max(len(f"{shown.word} {each}") for shown in AGENT_LOOKS.values() for each in ages)
-    assert longest < agent_rows.columns(width, agent_rows.Filled(8)).state
+    assert longest + 2 <= agent_rows.columns(width, agent_rows.Filled(8)).state
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ async def test_at_80_columns_a_question_never_takes_the_place_of_what_its_agent_
     app = make_app(with_agents(people).path)
     async with opened(app, (80, height)) as pilot:
         await settle(pilot, "A", "j", "j")
-        at = next(number for number, row in enumerate(lines(app)) if " claude-1 working " in row)
+        at = next(number for number, row in enumerate(lines(app)) if " claude-1  working " in row)
         line, beside = lines(app)[at : at + 2]
         assert doing in line and "#5 Ship auth flow" in line
         assert ("? 9m " in line) is not bool(question)
@@ -168,6 +168,8 @@ async def test_at_80_columns_a_line_says_in_which_folder_its_agent_is(people, ma
             row = row_of(app, agent)
             assert row[head.index("what") :].startswith(what)
             assert row[head.index("where") : head.index("task")].strip() == place
+            begins = [head.index(column) for column in ("state", "what", "where", "task")]
+            assert all(row[at - 2 : at] == "  " for at in begins), "or two columns read as one"
 
 
 async def test_what_is_unknown_of_what_it_spent_is_never_zero(people, make_app):
@@ -195,7 +197,7 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert "▲ claude-1 stuck 12m" in row_of(app, "claude-1") and "the same failure" in row_of(app, "claude-1")
+        assert "▲ claude-1  stuck 12m" in row_of(app, "claude-1") and "the same failure" in row_of(app, "claude-1")
         assert app.screen.agent_here() == "claude-1", "one that is stuck stands first"
         rows = "\n".join(below(app))
         rows = rows[rows.index("the same failure") :]
@@ -497,7 +499,7 @@ async def test_one_that_makes_single_calls_is_not_called_gone_while_its_line_say
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert "robin    working" in row_of(app, "robin")
+        assert "robin     working" in row_of(app, "robin")
         await go_to(pilot, "robin")
         await settle(pilot, "x")
         assert said(app).endswith("robin has no turn to end: pause it, or write to it.")

@@ -210,7 +210,7 @@ async def test_p_pauses_with_a_message_and_p_again_lets_it_go_on(plan, make_app)
         assert "paused" in row_of(app, "claude-1")
         await settle(pilot, "P")
         assert not ask_queries.agent(app.link.db, "claude-1").paused
-        assert "◐ claude-1 working" in row_of(app, "claude-1")
+        assert "◐ claude-1  working" in row_of(app, "claude-1")
 
 
 async def test_leaving_the_question_of_a_pause_pauses_nobody(plan, make_app):
@@ -472,6 +472,10 @@ async def test_what_an_agent_works_on_is_named_at_every_width(plan, make_app, wi
         assert "#5 Ship auth flow" in row_of(app, "claude-1")
         assert '"Port the API"' in row_of(app, "claude-3")
         assert ("last 12 min" in shown(app)) is (width == 120), "what has no room for its label is not drawn"
+        head = next(row for row in lines(app) if " who " in row)
+        assert width == 80 or len(head) == max(len(row_of(app, one.name)) for one in app.screen.members), (
+            "the title ends above the present minute"
+        )
 
 
 async def test_at_80_columns_question_and_task_stand_whole_in_their_columns(plan, make_app):
@@ -480,7 +484,7 @@ async def test_at_80_columns_question_and_task_stand_whole_in_their_columns(plan
         await settle(pilot, "A")
         rows = below(app)
         head = next(row for row in rows if " who " in row)
-        at = next(number for number, row in enumerate(rows) if "claude-2 waiting" in row)
+        at = next(number for number, row in enumerate(rows) if "claude-2  waiting" in row)
         for column, words in (
             ("what", "Approve: delete the old GA property"),
             ("task", "#7 Migrate analytics GA to Plausible"),
@@ -538,7 +542,7 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         assert [row.name for row in app.screen.listed.rows][:2] == ["claude-1", "claude-2"]
-        assert "▲ claude-1 gone" in row_of(app, "claude-1")
+        assert "▲ claude-1  gone" in row_of(app, "claude-1")
         assert " s Give back " in lines(app)[-1]
         assert counts_line(app).startswith(" ? 1 question   ✗ 1 failed   ▲ 1 gone ")
 
@@ -566,7 +570,7 @@ async def test_one_that_asks_and_works_on_is_at_work_here_and_above_and_shows_qu
         assert "◐ claude-1 #5" in agents_line(app)
         await settle(pilot, "A")
         row = row_of(app, "claude-1")
-        assert "◐ claude-1 working 14m" in row and '"tests 15/22"' in row and "#5 Ship" in row
+        assert "◐ claude-1  working 14m" in row and '"tests 15/22"' in row and "#5 Ship" in row
         at = lines(app).index(row)
         assert lines(app)[at + 1].strip().startswith("? 9m #4 jose")
         assert "waiting" in row_of(app, "claude-2")

@@ -30,8 +30,10 @@ from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 
-# As wide as `interrupted 40s`, and a space.
-_STATE: Final = 16
+# In cells: what stands between two columns, on a small screen less.
+_GAP: Final = 2
+# As wide as `interrupted 300d`, and the gap.
+_STATE: Final = 18
 # In cells: an age, and a space.
 _AGE: Final = 5
 # In cells: the most that is shown of a prompt as what an agent works on.
@@ -43,7 +45,7 @@ _LONG: Final = ("waiting", "asking", "failed", "stuck", "ready", "working")
 # In cells: what is before a name.
 _HEAD: Final = 4
 # In cells: the least that is left beside name and state where places have a column.
-_LEAST_REST: Final = 44
+_LEAST_REST: Final = 46
 # How many lines what matters most has below its first one, and in cells the least text that is worth showing.
 _REST: Final = 3
 _LEAST_TEXT: Final = 12
@@ -70,6 +72,16 @@ class Columns(NamedTuple):
     pulse: int
     spent: int
 
+    @property
+    def text(self) -> int:
+        """The width of what matters most without the space after it."""
+        return self.matter - (_GAP if self.where or self.task or self.pulse else 1)
+
+    @property
+    def name(self) -> int:
+        """The width of the task without the space after it."""
+        return self.task - (_GAP if self.pulse else 1)
+
 
 def columns(width: int, filled: Filled) -> Columns:
     """Divide a width into columns; those that no agent fills are left out."""
@@ -77,20 +89,21 @@ def columns(width: int, filled: Filled) -> Columns:
         who = min(max(filled.who, 6), 10) + 1
         return Columns(who, _AGE, max(1, width - _HEAD - who - 6), 0, 0, 0, 0)
     if width < WIDE:
-        who = min(max(filled.who, 8), 15) + 1
+        who = min(max(filled.who, 8), 15) + _GAP
         rest = width - _HEAD - who - filled.state
-        where = min(max(filled.where, len("where")), 8) + 2 if filled.where and rest >= _LEAST_REST else 0
+        where = min(max(filled.where, len("where")), 8) + _GAP if filled.where and rest >= _LEAST_REST else 0
         rest -= where
-        task = min(filled.task + 2, rest * 9 // 20) if filled.task else 0
+        task = min(filled.task + 1, rest * (8 if where else 9) // 20) if filled.task else 0
         return Columns(who, filled.state, max(1, rest - task), where, task, 0, 0)
     who, where, spent = (
-        min(max(filled.who, 8), 20) + 1,
-        min(max(filled.where, len("where")), 10) + 2 if filled.where else 0,
+        min(max(filled.who, 8), 20) + _GAP,
+        min(max(filled.where, len("where")), 10) + _GAP if filled.where else 0,
         _SPENT if filled.spent else 0,
     )
-    rest = width - _HEAD - who - _STATE - where - PULSE_MINUTES - 1 - spent
-    task = min(filled.task + 2, rest // 2) if filled.task else 0
-    return Columns(who, _STATE, rest - task, where, task, PULSE_MINUTES + 1, spent)
+    pulse = PULSE_MINUTES + (_GAP if spent else 1)
+    rest = width - _HEAD - who - filled.state - where - pulse - spent
+    task = min(filled.task + _GAP, rest // 2) if filled.task else 0
+    return Columns(who, filled.state, rest - task, where, task, pulse, spent)
 
 
 class Matter(NamedTuple):
@@ -165,14 +178,20 @@ class AgentsRows(RowDrawing[AgentsRow]):
             max((cell_len(agent_text.where(one, context)) for one in members), default=0),
             max((cell_len(safe_line(text, _WIDEST)) for text in map(self._task, members)), default=0),
             any(_spent(one) for one in members),
-            max((len(self._look_of(one).word) + 1 + _AGE for one in members), default=_STATE),
+            max(
+                (max(len(self._look_of(one).word) + _AGE - 1, len(self._state_text(one))) for one in members),
+                default=_STATE - _GAP,
+            )
+            + _GAP,
         )
         return before != self.filled
 
     def titles(self, width: int) -> list[Part]:
         """Return the titles of the columns."""
         sizes = columns(width, self.filled)
-        words = ("who", "state", "what", "where", "task", f"last {PULSE_MINUTES} min")
+        # The last of these minutes is the present one.
+        pulse = f"last {PULSE_MINUTES} min".rjust(PULSE_MINUTES)
+        words = ("who", "state", "what", "where", "task", pulse)
         titled = "".join(f"{word:<{size}}" for word, size in zip(words, sizes, strict=False) if size)
         spent = f"{'spent':>{sizes.spent - 1}}" if sizes.spent else ""
         return [(f"{' ' * _HEAD}{titled}{spent}", "$muted")]
@@ -189,15 +208,15 @@ class AgentsRows(RowDrawing[AgentsRow]):
         state = self.state_of(row)
         shown = self._look_of(row)
         self._tick(row, state, now)
-        is_small, old = look.width < NARROW, "$muted" if state in agent_text.ENDED else ""
+        is_small, gap = look.width < NARROW, 1 if look.width < NARROW else _GAP
+        old = "$muted" if state in agent_text.ENDED else ""
         head: list[Part] = [
             look.cursor_sign(),
             (self._flag(row), "$changed"),
             (shown.mark(ascii_only=context.ascii_only), shown.color),
-            (f" {fit_ends(agent_text.who(row.name), sizes.who - 1)} ", old),
+            (f" {fit_ends(agent_text.who(row.name), sizes.who - gap)}{' ' * gap}", old),
         ]
-        began = self._began(row, state)
-        since = age(began, now) if began is not None else ""
+        since = self._since(row, state)
         asks_below = self.heights.get(row.name, 1) > 1
         # Its question takes the place of what it does only where that is nothing.
         does = self._matter(row, "working", sizes) if state == "asking" and not is_small else None
@@ -209,7 +228,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
                 number = ""  # it names the task, or begins with that which is asked about
             what = fit(number + (matter.whole or shown.word), sizes.matter)
             return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, matter.style)]
-        what, named, room, asks = matter.first, task[0], sizes.matter - 1, ""
+        what, named, room, asks = matter.first, task[0], sizes.text, ""
         asks_unseen = not asks_below and row.name not in self.answered and (matter is does or state == "stuck")
         if asks_unseen and row.ask is not None:
             asks = f"  {agent_text.asks_since(row.ask, context)}"
@@ -222,17 +241,17 @@ class AgentsRows(RowDrawing[AgentsRow]):
             cut = safe_question if is_question and matter is not does else safe_line
             what = cut(matter.whole, room, ascii_only=context.ascii_only)
         head += [
-            (fit(f"{shown.word} {since}".rstrip(), sizes.state - 1) + " ", shown.color),
+            (fit(self._state_text(row), sizes.state - _GAP) + " " * _GAP, shown.color),
             (what, matter.style),
             (fit(asks, sizes.matter - cell_len(what)), "$state-needs-you"),
         ]
         if sizes.where:
-            head.append((fit(agent_text.where(row, context), sizes.where - 2) + "  ", "$muted"))
+            head.append((fit(agent_text.where(row, context), sizes.where - _GAP) + " " * _GAP, "$muted"))
         if sizes.task:
-            head.append((fit(named, sizes.task - 2) + "  ", old))
+            head.append((fit(named, sizes.name) + " " * (sizes.task - sizes.name), old))
         if sizes.pulse:
-            pulse = spark(pulse_at(row, now, sizes.pulse - 1), ascii_only=context.ascii_only)
-            head.append((pulse + " ", "$muted"))
+            pulse = spark(pulse_at(row, now, PULSE_MINUTES), ascii_only=context.ascii_only)
+            head.append((pulse + " " * (sizes.pulse - PULSE_MINUTES), "$muted"))
         return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
 
     def says(self, row: AgentView) -> str:
@@ -313,8 +332,8 @@ class AgentsRows(RowDrawing[AgentsRow]):
 
     def _task_lines(self, row: AgentView, sizes: Columns) -> list[str]:
         """Return what an agent works on, on two lines if need be."""
-        first, *more = wrapped(self._task(row), sizes.task - 2) if sizes.task else [""]
-        return [first, safe_line(" ".join(more), sizes.task - 2)] if more else [first]
+        first, *more = wrapped(self._task(row), sizes.name) if sizes.task else [""]
+        return [first, safe_line(" ".join(more), sizes.name)] if more else [first]
 
     def _matter(self, row: AgentView, state: str, sizes: Columns) -> Matter:
         """Return what matters most of an agent: of those that need the human, on several lines if need be."""
@@ -326,10 +345,10 @@ class AgentsRows(RowDrawing[AgentsRow]):
         is_small = sizes.state <= _AGE
         place = agent_text.where(row, self.context) if not is_small and not sizes.where else ""
         whole = safe_line(f"{place}: {text}" if place and text else place or text)
-        first, *more = wrapped(whole, sizes.matter - 1) or [""]
+        first, *more = wrapped(whole, sizes.text) or [""]
         if not more or state not in _LONG or is_small:
-            return Matter(whole, safe_line(whole, sizes.matter - 1), (), color)
-        return Matter(whole, first, tuple(self._wrapped(whole[len(first) :].strip(), sizes.matter - 1)), color)
+            return Matter(whole, safe_line(whole, sizes.text), (), color)
+        return Matter(whole, first, tuple(self._wrapped(whole[len(first) :].strip(), sizes.text)), color)
 
     @staticmethod
     def _wrapped(text: str, room: int) -> list[str]:
@@ -354,6 +373,14 @@ class AgentsRows(RowDrawing[AgentsRow]):
     def _look_of(self, row: AgentView) -> Look:
         """Return how an agent's state is shown."""
         return AGENT_LOOKS[self.state_of(row)]
+
+    def _since(self, row: AgentView, state: str) -> str:
+        began = self._began(row, state)
+        return age(began, self.context.clock.now()) if began is not None else ""
+
+    def _state_text(self, row: AgentView) -> str:
+        """Return `working 14m`."""
+        return f"{self._look_of(row).word} {self._since(row, self.state_of(row))}".rstrip()
 
     def _flag(self, row: AgentView) -> str:
         """Return the mark of an agent that has come to need the human since they looked: it asks, or is in trouble."""
