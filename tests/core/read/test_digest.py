@@ -54,6 +54,7 @@ from tui_tasks.core.operations.tasks import (
     SetListReview,
 )
 from tui_tasks.core.read import check_queries, job_queries, statistics
+from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.digest import digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
@@ -317,6 +318,19 @@ def test_a_task_that_failed_a_check_and_waits_for_the_human_is_named_once_with_w
         assert (line.part, line.who) == ("needs_you", "a")
         assert line.text == 'reported done, but check "tests" failed: assert 1 == 2'
         assert len(line.entries) == 1
+
+
+def test_a_question_of_another_agent_does_not_hide_that_its_agent_is_gone(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        for at, agent in enumerate(("a", "b")):
+            history.step("add", agent, 0, "pending")
+            history.step("set", agent, at, "in_progress")
+        of_a, of_b = history.tasks
+        history.commit("a", OpenAsk("Which port?", (), of_b))
+        left = {of_a: LeftTask("a", history.now), of_b: LeftTask("b", history.now)}
+        gone = [line for line in digest(store.db, 0, history.now, left).lines if line.counted_as == "gone"]
+        assert sorted((line.who, line.task) for line in gone) == [("a", of_a), ("b", of_b)]
 
 
 def test_what_a_clock_ahead_has_written_happened_by_now(path: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_row_says_once_that_an_agent_is_at_work_on_its_task(plan):
 def test_the_shell_says_which_task_was_left(plan, left, capsys):
     assert main(["ls", "--db", plan.path]) == 0
     (row,) = (row for row in capsys.readouterr().out.splitlines() if "Ship auth flow" in row)
-    assert row.startswith("#5 ?") and re.search(r"\[Plan, claude-1 gone \d+[wy], ", row)
+    assert row.startswith("#5 ▲") and re.search(r"\[Plan, claude-1 gone \d+[wy], ", row)
     assert main(["agents", "--db", plan.path, "--all"]) == 0
     (row,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith("claude-1"))
     assert "left #5 in progress" in row

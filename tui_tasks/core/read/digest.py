@@ -41,7 +41,8 @@ _NEAR: Final = 10_000
 def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine]:
     """Yield a line for each question, held task, held job, failed check, task left, work to review, stuck agent.
 
-    `left`: as `agent_views.left_now` returns it. A task with a question or a failed check has no second line for it.
+    `left`: as `agent_views.left_now` returns it. A task with a failed check, or a question of
+    the agent that left it, has no second line for it.
     """
     asks = ask_queries.open_asks(db)
     about = ask_queries.asked_about(db, asks, activity.working(db))
@@ -59,9 +60,10 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
     known = check_queries.definitions(db)
     for uid in failing:
         yield _failed_check(db, uid, known)
-    in_progress = {uid for uid, one in left.items() if not one.has_lapsed}
+    asked = {(about.get(ask.uid), ask.agent) for ask in asks}
+    in_progress = {uid for uid, one in left.items() if not one.has_lapsed and (uid, one.agent) not in asked}
     ready, races = work_queries.ready(db), work_queries.races(db)
-    for uid in in_progress - set(failing) - set(about.values()) - {work.task_uid for work in ready}:
+    for uid in in_progress - set(failing) - {work.task_uid for work in ready}:
         abandoned = task_queries.task(db, uid)
         entries = _entries_of_task(db, uid, "task.updated")[-1:]
         yield _line("left", uid, abandoned.name, left[uid].agent, "is gone", left[uid].at, entries, uid)
