@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from textual.app import App
 from textual.css.query import NoMatches
@@ -102,8 +102,16 @@ class Frame:
             self.say(f"Writing  {progress}  {writing.done:,} of {writing.total:,}")
 
 
+# The commands of a person that an undo takes back, each with its actions; "": without one.
+_UNDONE: Final = {
+    **dict.fromkeys(("accept", "decline", "join", "release"), ("",)),
+    "lists": ("new", "rename", "archive", "unarchive", "rm", "one-in-progress", "review"),
+    "work": ("merge", "discard"),
+}
+
+
 def _can_be_undone(command: str) -> bool:
     """Return whether a command at a terminal has done something that an undo takes back."""
     _, _, words = command.partition(" ")
     name, _, action = words.partition(" ")
-    return action in ("merge", "discard") if name == "work" else name not in ("answer", "asks", "check", "agents")
+    return action in _UNDONE.get(name, ())
