@@ -96,9 +96,15 @@ async def test_cards_have_the_same_height_where_not_all_fit_and_the_cursor_stays
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(80, 24)) as pilot:
         await at_card(pilot, plan[6])
-        await settle(pilot, "G")
-        assert "Task 39" in shown(app)
         cards = board_of(app).columns[0].cards
+
+        def marks():
+            ends = [cards.render_line(y).text[-1] for y in range(cards.size.height)]
+            return ends[0] != " ", ends[-1] != " "
+
+        assert marks() == (True, False), "more cards below"
+        await settle(pilot, "G")
+        assert "Task 39" in shown(app) and marks() == (False, True)
         by_agent(plan, "human", *(DeleteTask(card.uid) for card in cards.rows_held if card.name.startswith("Task")))
         await settle(pilot)
         await until(pilot, lambda: cards.cursor in cards.keys_on_screen)
