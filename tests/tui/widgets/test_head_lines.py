@@ -29,7 +29,7 @@ from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
-from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
+from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RecordSettings, RunJob
 from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import (
     AddTask,
@@ -724,6 +724,17 @@ async def test_the_last_status_of_a_task_says_more_than_a_note_and_what_was_seen
         await until(pilot, lambda: counts_line(app).endswith("• 0 changed"))
         agent(LogTask(plan[8], "again"))
         await until(pilot, lambda: counts_line(app).endswith(": #8 commented"))
+
+
+async def test_a_job_that_an_agent_files_for_review_is_counted_as_changed(plan, make_app):
+    by_agent(plan, "human", RecordSettings("/config.toml", jobs=True))
+    app = make_app(plan.path, pane="schedule")
+    async with opened(app, (160, 40)) as pilot:
+        await press(app, pilot, "full_stop")
+        await until(pilot, lambda: counts_line(app).endswith("• 0 changed"))
+        job = CreateJob(name="nightly", type="adhoc", system_prompt="", prompt="go", timezone="UTC")
+        by_agent(plan, "claude-1", job, now=NOW + SECOND)
+        await until(pilot, lambda: counts_line(app).endswith(": S1 new"))
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):

@@ -12,7 +12,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.widgets.agent_line import WHO
-from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, CHECKS, JOBS, Need, is_new
+from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, CHECKS, HELD, JOBS, Need, is_new
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -89,10 +89,11 @@ def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for need in needs:
         is_told = need.task in context.state.seen.new and (need.kind == ASKS or need.word == "failed")
-        if need.kind not in (ASKS, AGENTS, JOBS) or is_told or not is_new(context.state, need):
+        is_job = need.kind == JOBS or (need.kind == HELD and need.job is not None)
+        if not (is_job or need.kind in (ASKS, AGENTS)) or is_told or not is_new(context.state, need):
             continue
-        word = "asked" if need.kind == ASKS else need.word
-        place = f"S{job_lines.place(context.db, need.row.id)}" if need.kind == JOBS else agent_text.who(need.agent)
+        word = {ASKS: "asked", HELD: "new"}.get(need.kind, need.word)
+        place = f"S{job_lines.place(context.db, need.row.id)}" if is_job else agent_text.who(need.agent)
         names = found.setdefault(word, [])
         if (name := safe_ends(place, WHO)) not in names:
             names.append(name)

@@ -208,12 +208,15 @@ class Counts:
         that agents have done that the human has not seen.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
+        none = Changes((f"{mark} ", "$muted"), ("0 changed", "0"))
         if not state.seen.has_changes and not any(is_new(state, need) for need in found):
-            return Changes((f"{mark} ", "$muted"), ("0 changed", "0"))
+            return none
         # Imported here, as nothing may have changed when a screen begins.
         from tui_tasks.tui.widgets.changes_text import what_changed
 
         at, (total, ways) = self._looked_at(), what_changed(self._context, found)
+        if not total:
+            return none
         number = f"{total:,}{'+' * (total >= MAX_NEW)}"
         numbers = (f"{number} changed since {at}", f"{number} since {at}", f"{number} changed", number)
         return Changes((f"{mark} ", "$changed"), numbers, [f"since {at}: {way}" for way in ways])
