@@ -109,7 +109,7 @@ def test_lists_are_told_and_changed_by_the_human(run: Run, database: Path) -> No
 
 
 def test_a_question_is_told_whole_and_answered_by_an_options_number_or_in_words(run: Run, database: Path) -> None:
-    assert run("asks")[1].splitlines()[1:] == ["  Which one?␛[2J", "  1  jose", "  2  pyjwt"]
+    assert run("asks")[1].splitlines()[1:] == ["  │ Which one?␛[2J", "  1  jose", "  2  pyjwt"]
     with Store(str(database)) as store:
         (forged,) = store.commit(OpenAsk("Which?\n1  jose", ("rsa",)), actor="eve", now=START)
         assert run("asks")[1].splitlines()[5:] == ["  │ Which?", "  │ 1  jose", "  1  rsa"]

@@ -86,10 +86,8 @@ def _lines(store: Store, ask: Ask) -> Iterator[str]:
     about = f", about #{task.number} {safe_line(task.name, 60)}" if task is not None else ""
     who = agent_names.display_name(ask.agent, 30)
     yield f"{ask.uid[:SHORT_ID]}  {who} asks{about}  [{ago(ask.opened_at, clock.now())}]"
-    lines = safe_text("\n".join(ask_lines(ask))).splitlines()
-    # A line of a question could pass for an option below it.
-    bar = "│ " if len(lines) > 1 else ""
-    yield from (f"  {bar}{line}" for line in lines)
+    # Without a bar, a line of a question could pass for an option below it.
+    yield from (f"  │ {line}" for line in safe_text("\n".join(ask_lines(ask))).splitlines())
     if (why := _why_not_here(store, ask)) is not None:
         yield f"  {safe_line(why)}"
         return
