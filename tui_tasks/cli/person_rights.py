@@ -334,8 +334,8 @@ def review_lines(review: Review, checks: Sequence[Check]) -> list[str]:
 
 def _name_text(name: str) -> str:
     """Return a path or an author; in quotes, where its blanks or signs could pass for those of the line around it."""
-    from tui_tasks.cli.tasks.lookup import name_text
     from tui_tasks.core.decided_text import decided_line
+    from tui_tasks.text.safe import name_text
 
     return name_text(decided_line(name))
 

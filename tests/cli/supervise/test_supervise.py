@@ -509,6 +509,10 @@ def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> Non
     assert [each["outcome"] for each in printed_json(run, "jobs runs Once")["runs"]] == ["interrupted"]
     assert "Read it all" in run("jobs show Audit")[1]
     assert run("jobs rm Once")[0] == 0
+    assert run("jobs new 'Pay  [on, next: now]' 'Do it'")[0] == 0
+    assert '   2  "Pay  [on, next: now]"  [' in run("jobs")[1]
+    assert run("jobs show S2")[1].startswith('"Pay  [on, next: now]"\n')
+    assert run("jobs rm S2")[0] == 0
     assert [job["name"] for job in printed_json(run, "jobs")["jobs"]] == ["Audit"]
     with Store(str(database), read_only=True) as store:
         found = job_queries.job_named(store.db, "Audit")

@@ -333,6 +333,15 @@ def test_a_question_of_another_agent_does_not_hide_that_its_agent_is_gone(path: 
         assert sorted((line.who, line.task) for line in gone) == [("a", of_a), ("b", of_b)]
 
 
+def test_a_lists_name_in_the_digest_is_quoted_where_it_could_pass_for_more(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        (home,) = history.commit("human", EnsureList("x, others above", "task"))
+        history.commit("a", AddTask("one", home.uid))
+        (line,) = digest(store.db, 0, history.now, {}).lines
+        assert line.text == 'filed in "x, others above"'
+
+
 def test_what_a_clock_ahead_has_written_happened_by_now(path: Path) -> None:
     with Store(str(path)) as store:
         history = History(store)

@@ -14,7 +14,6 @@ from typing import Any, Final
 from tui_tasks import clock
 from tui_tasks.cli.options import USAGE, left_now, open_store, require_database
 from tui_tasks.cli.streams import print_json
-from tui_tasks.cli.tasks.lookup import in_quotes, title_text
 from tui_tasks.core import agent_names
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.commit_watch import Watch
@@ -27,7 +26,7 @@ from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text import times
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import in_quotes, safe_line, title_text
 from tui_tasks.text.times import ago, count, moment
 
 TITLES: Final = {group: group.replace("_", " ").capitalize() for group in GROUPS}

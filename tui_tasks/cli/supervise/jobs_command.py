@@ -14,7 +14,6 @@ from tui_tasks.cli import person_rights
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
 from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.cli.streams import inset, print_json
-from tui_tasks.cli.tasks.lookup import in_quotes
 from tui_tasks.cli.tasks.task_changes import request
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.job_snapshots import Job
@@ -31,7 +30,7 @@ from tui_tasks.dialects.requests import job_syntax
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text
 from tui_tasks.dialects.scheduler import Schedule, Type, job_json, run_json
 from tui_tasks.dialects.tool_table import Call
-from tui_tasks.text.safe import TEXT_CHARS, safe_line
+from tui_tasks.text.safe import TEXT_CHARS, in_quotes, name_text, safe_line
 from tui_tasks.text.times import moment
 from tui_tasks.tui.schedule import job_text
 
@@ -88,7 +87,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         facts += [last if line.running is not None else f"last run: {last}"]
         facts += [f"next: {upcoming}"] if upcoming.strip("-– ") else []
         text = ", ".join(fact for fact in facts if fact.strip("-– "))
-        print(f"{number:>4}  {safe_line(line.job.name, 60)}  [{safe_line(text)}]")
+        print(f"{number:>4}  {name_text(line.job.name, 60)}  [{safe_line(text)}]")
     if not jobs:
         print("There are no jobs: `tui-tasks jobs new` makes one.")
     return 0
@@ -144,7 +143,7 @@ def _show(options: argparse.Namespace) -> None:
         print_json(job_json(job), indent=2)
         return
     now = clock.now()
-    print(f"{safe_line(job.name)}\n{job.uid}  {job_text.state(line, now)}  {safe_line(job_text.when(job))}")
+    print(f"{name_text(job.name)}\n{job.uid}  {job_text.state(line, now)}  {safe_line(job_text.when(job))}")
     for text in (job_text.who_runs(job), job_text.next_words(job, now, 3), job_text.settings(job)):
         if text:
             print(safe_line(text))

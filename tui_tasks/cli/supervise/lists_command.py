@@ -26,7 +26,7 @@ from tui_tasks.core.operations.tasks import (
 from tui_tasks.core.read import auto_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import name_text, safe_line
 
 _LIST: Final = "its name, or a plan's id"
 _EPILOG: Final = "Without an action: the lists that are not archived. All actions need a person at a terminal."
@@ -76,7 +76,7 @@ def _line(home: TaskList, auto: str = "") -> str:
     facts += [f"project {home.project}"] if home.project is not None else []
     facts += [auto] if auto else []
     plan = f"  {home.uid}" if home.kind == "plan" else ""
-    return f"{lookup.name_text(home.name, 60)}{plan}  [{safe_line(', '.join(facts))}]"
+    return f"{name_text(home.name, 60)}{plan}  [{safe_line(', '.join(facts))}]"
 
 
 def _new(options: argparse.Namespace) -> None:

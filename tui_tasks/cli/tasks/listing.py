@@ -13,7 +13,7 @@ from tui_tasks.channel.session import Session
 from tui_tasks.cli.options import left_now, left_text
 from tui_tasks.cli.person_rights import task_lines
 from tui_tasks.cli.streams import inset, print_json, print_result
-from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, name_text, title_text, titled
+from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.engine.database import Database
@@ -25,7 +25,7 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.core.snapshots import Task, TaskList, full_task, iso, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
-from tui_tasks.text.safe import safe_ends, safe_line, safe_text
+from tui_tasks.text.safe import name_text, safe_ends, safe_line, safe_text, title_text
 from tui_tasks.text.times import ago
 
 

@@ -13,7 +13,7 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import safe_line, title_text
 
 if TYPE_CHECKING:
     import argparse
@@ -85,39 +85,6 @@ def _facts(plan: TaskList) -> str:
 def titled(number: int, name: str) -> str:
     """Return a task as commands print it: `#12  Rotate keys`."""
     return f"#{number}  {title_text(name)}"
-
-
-def title_text(name: str, limit_cells: int | None = None) -> str:
-    """Return a task's title in one line, safe to print; in quotes, where it could pass for more than the title: parts
-    of a line stand two blanks apart.
-    """
-    shown = safe_line(name, limit_cells)
-    return in_quotes(shown) if "  " in shown.strip() else shown
-
-
-_PLAIN: Final = frozenset("._-/@+~:#&<> ")
-
-
-def name_text(name: str, limit_cells: int | None = None) -> str:
-    """Return the name of a list or a file in one line, safe to print; in quotes, where its signs or blanks could pass
-    for those of the line around it.
-    """
-    shown = safe_line(name, limit_cells)
-    is_plain = "  " not in shown and shown == shown.strip() and all(map(_is_plain, shown))
-    return shown if is_plain else in_quotes(shown)
-
-
-def _is_plain(char: str) -> bool:
-    if char.isalnum() or char in _PLAIN:
-        return True
-    import unicodedata  # for the vowels of some scripts alone
-
-    return not char.isascii() and unicodedata.category(char).startswith("M")
-
-
-def in_quotes(shown: str) -> str:
-    """Return a text in quotes that it cannot end itself."""
-    return '"' + shown.replace('"', "'") + '"'
 
 
 def lists_in_scope(session: Session) -> list[TaskList]:

@@ -11,7 +11,7 @@ import msgspec
 
 from tui_tasks.channel.session import Session, ask
 from tui_tasks.cli.streams import print_json, print_result
-from tui_tasks.cli.tasks.lookup import find_task, name_text, titled
+from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
@@ -19,7 +19,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields, task_links
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.requests import quick_add_syntax
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import name_text, safe_line
 
 
 class Refused(Refusal):

@@ -31,6 +31,7 @@ from tui_tasks.core.read.digest_entries import (
 from tui_tasks.core.read.digest_failures import failed
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.text.output_lines import check_failure
+from tui_tasks.text.safe import name_text
 
 # How many tasks with a failed check are read at most.
 _MAX_FAILING: Final = 100_000
@@ -51,7 +52,7 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
         yield _line("ask", ask.uid, ask.question, ask.agent, "asks you", ask.opened_at, entries, about.get(ask.uid))
     for task in held_queries.everything(db):
         entries = _entries_of_task(db, task.uid, "task.created")
-        text = f"waits for you in {task.list_name}"
+        text = f"waits for you in {name_text(task.list_name)}"
         yield _line("held", task.uid, task.name, task.maker, text, task.at, entries, task.uid)
     for job in held_queries.jobs(db):
         entries = _entry_of(db, "job.created", job.uid, job.at)
@@ -159,7 +160,7 @@ def filed(
 
 def _filed_in(uid: str, actor: str, rows: Sequence[Any], has_others: bool) -> DigestLine:
     seqs, instants, tasks, names, deleted, homes = zip(*rows, strict=True)
-    text = f"filed in {homes[0]}{f', {sum(deleted):,} deleted' if any(deleted) else ''}"
+    text = f"filed in {name_text(homes[0])}{f', {sum(deleted):,} deleted' if any(deleted) else ''}"
     text += ", others above" if has_others else ""
     is_one = len(rows) == 1
     what, task = (names[0], tasks[0]) if is_one else (f"{len(rows):,} tasks", None)
