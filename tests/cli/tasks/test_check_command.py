@@ -83,7 +83,7 @@ def test_what_is_reported_is_told_from_what_is_proven_and_a_run_says_how_it_ende
     shell("done", "1")
     assert "· unproven" in shell("ls")[1]
     assert "· tests: unproven" in shell("show", "1")[1]
-    assert shell("check", "1") == (1, "✗ tests: check failed, exit 3\n3\n")
+    assert shell("check", "1") == (1, "✗ tests: check failed, exit 3\n  3\n")
     assert "✗ tests failed" in shell("ls")[1]
     (tmp_path / "answer").write_text("0")
     assert shell("check", "1", "tests") == (0, "✓ tests: proven\n")

@@ -6,13 +6,23 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.checks import Checks
 from tests.conftest import Clock
 from tests.core.job_steps import MINUTE, Jobs
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation, TakeBack, Undo
-from tui_tasks.core.operations.jobs import DecideDue, FinishRun, RequestRun
+from tui_tasks.core.operations.jobs import DecideDue, FinishRun, NamedCheck, RequestChecks, RequestRun
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEvent, SessionReport, TurnFailed
-from tui_tasks.core.operations.tasks import AddTask, ClaimTask, CreatePlan, DeleteTask, EditTask, LapseClaims, LogTask
+from tui_tasks.core.operations.tasks import (
+    AddTask,
+    ClaimTask,
+    CreatePlan,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    LapseClaims,
+    LogTask,
+)
 from tui_tasks.core.operations.work import FailWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import job_lines, job_queries, statistics, work_queries
 from tui_tasks.core.read.digest import Digest, digest, needs_you
@@ -167,6 +177,18 @@ def test_what_failed_is_told_by_what_it_is_now(store: Store, clock: Clock) -> No
         assert day.group_of(uid) == group
     day.commit("claude-1", EditTask(uid, {"status": "failed"}))
     assert day.group_of(uid) == "failed"
+
+
+def test_who_reported_a_task_done_is_named_whoever_has_asked_for_its_check(store: Store, clock: Clock) -> None:
+    (home,) = store.commit(EnsureList("list", "task"), actor="bob", now=clock())
+    checks = Checks(store, clock, NamedCheck("tests", "1", lists=("list",)))
+    (task,) = store.commit(AddTask("Ship it", home.uid), actor="bob", now=clock())
+    store.commit(EditTask(task.uid, {"status": "done"}), actor="bob", now=clock())
+    checks.run("failed", exit_code=1)
+    store.commit(RequestChecks(task.uid), actor="mallory", now=clock())
+    checks.run("failed", exit_code=1)
+    (line,) = needs_you(store.db, {})
+    assert (line.who, line.text) == ("bob", 'reported done, but check "tests" failed')
 
 
 def test_a_digest_says_that_the_task_of_a_failed_work_is_deleted(store: Store, clock: Clock) -> None:

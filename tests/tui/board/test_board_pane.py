@@ -10,6 +10,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SetListRule
+from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -226,6 +227,20 @@ async def test_a_card_that_waits_for_an_answer_is_not_moved_as_it_could_not_be_m
         refused = "#4 Pick JWT lib: jose or pyjwt stays here until you answer: a answers, s sets its status."
         assert said(app) == refused
         assert status(app, plan[4]) == "pending"
+
+
+async def test_a_card_whose_work_waits_for_review_is_not_moved(plan, make_app):
+    with Store(plan.path) as store:
+        operation = StartWork(plan[8], "robot", "/api", "/tree", branch="task/8", base="main", base_commit="c0ffee")
+        (work,) = store.commit(operation, actor="human", now=NOW)
+        store.commit(RunWork(work.uid, prompt="Drill"), WorkReady(work.uid, "Drilled."), actor="system", now=NOW)
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[8])
+        was = status(app, plan[8])
+        await settle(pilot, "L")
+        assert said(app).startswith("#8 Backup restore drill stays here until its work is merged or discarded: Enter ")
+        assert status(app, plan[8]) == was
 
 
 async def test_a_card_that_is_moved_on_from_in_progress_is_done_and_the_keys_say_so_before(plan, make_app):

@@ -157,6 +157,7 @@ async def test_an_agent_that_is_gone_with_a_lapsed_claim_stands_above_in_the_inb
         await press(app, pilot, "a")
         (row,) = in_list(app)
         assert re.search(r"▲ #8  Backup restore drill: alpha is gone, its claim lapsed +alpha +6m", row)
+        await until(pilot, lambda: "\n alpha is gone, changed " in shown(app))
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])

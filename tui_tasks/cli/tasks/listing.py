@@ -25,7 +25,7 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.core.snapshots import Task, TaskList, full_task, iso, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
-from tui_tasks.text.safe import name_text, safe_ends, safe_line, safe_text, title_text
+from tui_tasks.text.safe import name_text, safe_ends, safe_line, title_text
 from tui_tasks.text.times import ago
 
 
@@ -290,7 +290,7 @@ def check_lines(found: Sequence[Check], *, ascii_only: bool) -> Iterator[str]:
         where = f" on {check.host}" if check.host else ""
         yield f"{shown.mark(ascii_only=ascii_only)} {safe_line(check.name)}: {shown.word}{ended}{where}{gate}"
         if has_failed and run and run.output:
-            yield safe_text(run.output.rstrip())
+            yield inset(run.output.rstrip())
 
 
 def _works(db: Database, task: Task) -> list[dict[str, Any]]:

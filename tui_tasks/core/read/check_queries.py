@@ -323,6 +323,9 @@ def failed_task(db: Database, uid: str, known: Sequence[CheckDefinition]) -> Fai
 
 
 def _who(db: Database, task: Task) -> str:
+    """Return who has set a task done, whoever asked for a check since; else whose attempt a gate has refused."""
+    if task.status == "done":
+        return task.who
     row = db.sql(
         "SELECT actor FROM journal WHERE task = ? AND kind = 'check.requested' AND actor NOT IN (?, ?)"
         " ORDER BY seq DESC LIMIT 1",

@@ -62,7 +62,7 @@ class CardMoves(Controller):
 
     def next_column(self, at: int, by: int, card: Card | None = None) -> ColumnSpec | None:
         """Return the next column in a direction that a card can be moved to; one that was left passes its status's."""
-        has = card.status if card is not None and card.part == NEEDS_YOU and not self._is_asked(card) else None
+        has = card.status if card is not None and card.part == NEEDS_YOU and not self._why_it_stays(card) else None
         specs = self._pane.specs
         ahead = specs[at + 1 :] if by > 0 else specs[:at][::-1]
         return next((spec for spec in ahead if spec.sets is not None and spec.sets != has), None)
@@ -71,7 +71,7 @@ class CardMoves(Controller):
         """Return the column to which the cursor's card would move; None when it cannot move that way."""
         card = self._pane.row_list.row
         into = self.next_column(self._pane.at, by, card)
-        return None if card is None or self._is_asked(card) else into
+        return None if card is None or self._why_it_stays(card) else into
 
     def _column_of(self, uid: str) -> int:
         """Return the column of a card now, even before the screen shows it there."""
@@ -98,9 +98,8 @@ class CardMoves(Controller):
         if spec.sets is None:
             return "A card comes here when its agent asks you something or is gone, or when a check fails"
         for card in cards:
-            if self._is_asked(card):
-                answer, status = map(self._context.keymap.key_of, ("asks", "status"))
-                return f"{self._named(card)} stays here until you answer: {answer} answers, {status} sets its status."
+            if why := self._why_it_stays(card):
+                return why
             if card.status == spec.sets:
                 return f"{self._named(card)} is {look(spec.sets).word} already"
         return ""
@@ -139,8 +138,18 @@ class CardMoves(Controller):
         state = self._context.state
         return board_pages.find(self._context.db, state.list_id, uids, needing=state.needing)
 
-    def _is_asked(self, card: Card) -> bool:
-        return card.part == NEEDS_YOU and card.uid in self._context.state.asking
+    def _why_it_stays(self, card: Card) -> str:
+        """Return what must be decided before a card can be moved; empty where nothing is."""
+        state, key_of = self._context.state, self._context.keymap.key_of
+        if card.part != NEEDS_YOU:
+            return ""
+        if card.uid in state.asking:
+            until = f"you answer: {key_of('asks')} answers"
+        elif card.uid in state.reviewable:
+            until = f"its work is merged or discarded: {key_of('open')} shows it"
+        else:
+            return ""
+        return f"{self._named(card)} stays here until {until}, {key_of('status')} sets its status."
 
     async def _pass(self, cards: Sequence[Card], other: Card | None, *, after: bool) -> None:
         """Put cards right after or before another of their column."""

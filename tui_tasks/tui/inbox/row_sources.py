@@ -148,8 +148,13 @@ class LeftTasks(RowSource[TaskLine]):
 
     @override
     def more(self, row: TaskLine) -> list[Part]:
-        said = task_records.last_said(self.context.db, row.uid, row.who)
+        said = task_records.last_said(self.context.db, row.uid, self._agent(row))
         return [(f'"{said}"', "$muted")] if said else []
+
+    def _agent(self, row: TaskLine) -> str:
+        """Return the agent that has left a task, also one whose claim has lapsed: the task is nobody's then."""
+        left = self.context.state.without_agent(row.uid)
+        return row.who if left is None else left.agent
 
     @override
     def name(self, row: TaskLine) -> str:
@@ -159,10 +164,11 @@ class LeftTasks(RowSource[TaskLine]):
     def lines(self, row: TaskLine, room: int, is_named: bool) -> list[Drawn]:
         """Return its name, its agent, what that said last, and the description."""
         task = task_queries.task(self.context.db, row.uid)
-        who = f"{agent_text.who(row.who, 40)} is gone, changed {self.ago(row.updated_at)}"
+        agent = self._agent(row)
+        who = f"{agent_text.who(agent, 40)} is gone, changed {self.ago(row.updated_at)}"
         lines = [] if is_named else block(f"#{row.number} {row.name}", room, "bold")
         lines += block(who, room, "$state-overdue")
-        if said := task_records.last_said(self.context.db, row.uid, row.who):
+        if said := task_records.last_said(self.context.db, row.uid, agent):
             lines += block(f'"{said}"', room)
         return lines + ([[], *block(task.description, room)] if task.description else [])
 
