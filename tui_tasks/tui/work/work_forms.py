@@ -184,7 +184,7 @@ class StartForm(_FootForm[StartAnswer]):
 
     def compose(self) -> ComposeResult:
         """Compose the choices and the line for words."""
-        with Vertical(classes="foot form"):
+        with Vertical(classes="foot"):
             yield rule(self.context)
             yield Static(plain(self._title, "bold"))
             yield self.line("Program", ChoiceLine(self._programs, self._first, id="program", keys=self.keys))
@@ -270,7 +270,7 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         title = (
             f"Merge #{task.number} into {base}" if cells else f"Accept the work on #{task.number}: merge it into {base}"
         )
-        with Vertical(classes="foot form"):
+        with Vertical(classes="foot"):
             yield rule(self.context)
             yield Static(plain(safe_line(title, cells), "bold"))
             yield self.line("Method", ChoiceLine(methods, self._settings.merge, id="method", keys=self.keys))
