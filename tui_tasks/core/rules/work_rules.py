@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Work
 from tui_tasks.core.commit import journal
-from tui_tasks.core.commit.rank import Reranks
+from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, RecordReport, SessionReport
