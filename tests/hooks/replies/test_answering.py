@@ -562,3 +562,19 @@ def test_a_request_beyond_the_limit_is_asked_in_its_own_window(tmp_path: Path) -
                 assert ends_silently(two)
             human.answers("Allow")
             assert decision(one) == {"behavior": "allow"}
+
+
+@pytest.mark.parametrize(
+    ("is_prompted", "when"),
+    [
+        (False, "it next calls a tool of tui-tasks: its program has no hooks"),
+        (
+            True,
+            "it next calls a tool of tui-tasks, or is started again for it once it has ended: its program has no hooks",
+        ),
+    ],
+)
+def test_a_program_without_hooks_reads_a_message_at_its_next_call_or_when_it_is_started_again(
+    is_prompted: bool, when: str
+) -> None:
+    assert reply_sender.reads_when("robot-1", "robot", "working", has_screen=True, is_prompted=is_prompted) == when

@@ -74,7 +74,8 @@ def reads_when(
     if program in (None, "opencode") or (at_rest and has_screen and (program == "codex" or is_prompted)):
         return None
     if program not in PROGRAMS:
-        return "it next calls a tool of tui-tasks: its program has no hooks"
+        later = ", or is started again for it once it has ended" if is_prompted else ""
+        return f"it next calls a tool of tui-tasks{later}: its program has no hooks"
     if at_rest:
         return "it is prompted next" + (", or a screen is opened" if program == "codex" else "")
     return "its next tool starts or ends, or its turn ends"
