@@ -87,7 +87,7 @@ async def test_the_failed_test_that_an_output_names_is_the_reason_on_every_scree
         assert below(app).index(next(line for line in below(app) if line.startswith(f"   {reason}"))) > 0
         await press(app, pilot, "escape", "D")
         (row,) = (line for line in below(app) if 'reported done, but check "tests" failed: test_login:' in line)
-        assert row.startswith(("> ✗ failed ", "  ✗ failed "))
+        assert row.startswith(("> ✗ check failed ", "  ✗ check failed "))
 
 
 async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_app):
