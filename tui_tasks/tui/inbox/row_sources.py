@@ -152,7 +152,7 @@ class LeftTasks(RowSource[TaskLine]):
         return [(f'"{said}"', "$muted")] if said else []
 
     def _agent(self, row: TaskLine) -> str:
-        """Return the agent that has left a task, also one whose claim has lapsed: the task is nobody's then."""
+        """Return the agent that has left a task. A task whose claim has lapsed does not name it."""
         left = self.context.state.without_agent(row.uid)
         return row.who if left is None else left.agent
 

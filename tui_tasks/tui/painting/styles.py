@@ -226,7 +226,7 @@ _ANSI: Final = {
 
 
 def complete(theme: Theme, overrides: Mapping[str, str] | None = None) -> Theme:
-    """Return `theme` with a value for every variable of ours, and Textual's widgets styled to match.
+    """Return the theme with all of the program's variables, and with styles for Textual's widgets that match.
 
     The theme's own values are kept; `overrides` take precedence over all.
     """

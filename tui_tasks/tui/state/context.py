@@ -74,7 +74,7 @@ class LastNeeds(msgspec.Struct):
     """What needed the human when it was read last: a change is read once, for all lines that show it."""
 
     state: tuple[Any, ...] = ()
-    """What of the state it was read from."""
+    """The objects of the state from which it was read."""
     at: int = 0
     """When, in microseconds."""
     ends: int | None = None

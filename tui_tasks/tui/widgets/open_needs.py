@@ -118,7 +118,7 @@ class Needs:
         return last.needs
 
     def _read_from(self) -> tuple[Any, ...]:
-        """Return what of the state decides what is there: each change replaces the objects that it changes."""
+        """Return the objects of the state from which needs are read; a change replaces those that it changes."""
         state = self._context.state
         return (
             *(state.lists, state.asks, state.asked_about, state.failing_checks, state.held_first, state.to_review),
