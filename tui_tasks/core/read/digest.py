@@ -42,8 +42,8 @@ _NEAR: Final = 10_000
 def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine]:
     """Yield a line for each question, held task, held job, failed check, task left, work to review, stuck agent.
 
-    `left`: as `agent_views.left_now` returns it. A task has no line of its own for an agent that left it where it has one
-    for a failed check, or for a question of that agent.
+    `left`: as `agent_views.left_now` returns it. A task that was left has no second line where it has one for a failed
+    check, or for a question of the agent that left it.
     """
     asks = ask_queries.open_asks(db)
     about = ask_queries.asked_about(db, asks, activity.working(db))
