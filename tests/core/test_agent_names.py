@@ -193,6 +193,7 @@ def test_an_imported_author_is_shown_as_imported(name):
     assert agent_text.who(agent_names.IMPORTED + "claude") == "imported:claude"
 
 
-def test_a_name_with_a_gap_in_it_stands_in_quotes_as_it_looks_like_two() -> None:
+def test_a_name_with_a_gap_or_a_comma_in_it_stands_in_quotes_as_it_looks_like_two() -> None:
+    assert agent_names.display_name("ada, bob") == '"ada, bob"'
     assert agent_names.display_name("x   \u25d0 claude-2") == '"x   \u25d0 claude-2"'
     assert agent_names.display_name("Mar\u00eda L\u00f3pez") == "Mar\u00eda L\u00f3pez"

@@ -240,7 +240,7 @@ def display_name(name: str, limit_cells: int | None = None) -> str:
 
 
 def _is_deceptive(name: str) -> bool:
-    # Parts of a line stand apart by two blanks: a name with two looks like several.
-    if reserved(name) is not None or name != name.strip() or "  " in name:
+    # Parts of a line stand apart by two blanks, and names in it by commas.
+    if reserved(name) is not None or name != name.strip() or "  " in name or ", " in name:
         return True
     return any(map(is_invisible, name)) or mixed_letter(name) is not None

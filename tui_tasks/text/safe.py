@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final, Literal
 
@@ -394,12 +394,13 @@ def indented(encoded: bytes) -> Iterator[str]:
 _PLAIN: Final = frozenset("._-/@+~:#&<> ")
 
 
-def title_text(name: str, limit_cells: int | None = None) -> str:
-    """Return a task's title in one line, safe to print; in quotes, where it could pass for more than the title: parts
-    of a line stand two blanks apart.
+def title_text(name: str, limit_cells: int | None = None, *, among: Sequence[str] = ("  ",)) -> str:
+    """Return a task's title in one line, safe to print; in quotes, where it could pass for more than the title.
+
+    `among`: what stands between the parts of the line; two blanks, if nothing else is said.
     """
     shown = safe_line(name, limit_cells)
-    return in_quotes(shown) if "  " in shown.strip() else shown
+    return in_quotes(shown) if any(sign in shown.strip() for sign in among) else shown
 
 
 def name_text(name: str, limit_cells: int | None = None) -> str:

@@ -497,6 +497,12 @@ def test_undo_and_redo_say_what_each_of_them_did(shell: Session, capsys) -> None
     said("rm", f"deletion of 4 tasks{named}", f"4 tasks deleted{named}")
 
 
+def test_a_title_that_could_pass_for_more_stands_in_quotes_in_what_was_undone(shell: Session, capsys) -> None:
+    add(shell, "one: done -> pending, #7 two")
+    task_changes.undo(shell, as_json=False)
+    assert capsys.readouterr().out.endswith('undone: addition of #1 "one: done -> pending, #7 two"\n')
+
+
 def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
     add(shell, "one")
     task_changes.undo(shell, as_json=False)

@@ -23,7 +23,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects import control_agents
 from tui_tasks.text import times
-from tui_tasks.text.safe import safe_ends, safe_line
+from tui_tasks.text.safe import name_text, safe_ends, safe_line
 
 _WORDS: Final = 60
 _EPILOG: Final = "Without an action: the agents at work. All actions need a person at a terminal."
@@ -90,8 +90,14 @@ def _line(agent: dict[str, Any], word: str, more: str) -> str:
     is_waiting = word == "waiting" and agent["waiting_for"]
     state = f"waiting ({agent['waiting_for']})" if is_waiting else ": ".join(filter(None, (word, more)))
     at = agent["tool"] or agent["last_message"] or own_words(agent["last_prompt"])
-    words = [agent_names.display_name(agent["agent"]), state, agent["project"] or agent["cwd"] or "", at]
-    return "  ".join(safe_line(word, _WORDS) for word in words if word)
+    folder = name_text(agent["project"] or agent["cwd"] or "", _WORDS)
+    words = [
+        agent_names.display_name(agent["agent"], _WORDS),
+        safe_line(state, _WORDS),
+        folder,
+        safe_line(at or "", _WORDS),
+    ]
+    return "  ".join(filter(None, words))
 
 
 def _commit_action(

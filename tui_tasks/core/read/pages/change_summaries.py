@@ -13,7 +13,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.schema.tables import TaskRow
 from tui_tasks.core.snapshots import Entry
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import name_text, safe_line, title_text
 from tui_tasks.text.times import MINUTE, ago, count
 
 MAX_NAMES: Final = 3
@@ -104,6 +104,8 @@ _WITH_VALUES: Final = ("status", "name", "agent", "due", "estimate")
 """Fields of which a description of a change has the values, as of all that are on or off; of `_PLAIN_VALUES` it has
 these alone, and of other fields the names.
 """
+_BETWEEN: Final = ("  ", ": ", ", ", "->", "→")
+"""What stands between the parts of a description."""
 
 
 _RECENT: Final = 5 * MINUTE
@@ -239,15 +241,15 @@ def _words_of(entry: Entry, arrow: str, *, undone: bool) -> list[str]:
 def _value(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return "none" if value in (None, "") else safe_line(str(value).replace("_", " "), 40)
+    return "none" if value in (None, "") else title_text(str(value).replace("_", " "), 40, among=_BETWEEN)
 
 
 def _name_of(db: Database, kind: str, uid: str, *, on_screen: bool) -> str:
     if kind == "task":
         task = task_queries.any_task(db, uid)
-        return f"#{task.number} {safe_line(task.name, 40)}" if task is not None else "a task"
+        return f"#{task.number} {title_text(task.name, 40, among=_BETWEEN)}" if task is not None else "a task"
     if kind == "list":
-        return f"list {safe_line(task_queries.any_list(db, uid).name, 40)}"
+        return f"list {name_text(task_queries.any_list(db, uid).name, 40)}"
     from tui_tasks.core.read import job_lines, job_queries  # imported here, as it imports the rules of schedules
 
     job = job_queries.any_job(db, uid) if kind == "job" else None
@@ -255,7 +257,7 @@ def _name_of(db: Database, kind: str, uid: str, *, on_screen: bool) -> str:
         return kind
     # Only the jobs that are there have numbers.
     mark = f"S{job_lines.place(db, job.id)}" if on_screen and not job.deleted else "job"
-    return f"{mark} {safe_line(job.name, 40)}"
+    return f"{mark} {name_text(job.name, 40)}"
 
 
 def last_deletion(db: Database, list_id: int) -> Deletion | None:
