@@ -137,7 +137,7 @@ def _keeper(supervisor: ProcessIdentity) -> list[int]:
 
 
 NONE_RUNS = "no scheduler runs"
-NOT_YET = "the scheduler has not started it yet"
+NOT_YET = "not started yet; the scheduler is alive"
 
 
 def has_ended(one: Scheduler, machine: str) -> bool:

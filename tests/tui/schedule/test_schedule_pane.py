@@ -15,6 +15,7 @@ from tui_tasks.core.operations.jobs import CreateJob, DecideDue, DeleteJob, Disa
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
+from tui_tasks.runner import holder_check
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_form import JobForm
@@ -94,9 +95,11 @@ async def test_what_is_overdue_has_the_cursor_and_can_be_run_and_each_reason_is_
         await settle(pilot, *(["j"] if size[0] < 120 else []))
         assert "smtp: 535 authentication failed" in shown(app)
         row, titles = row_of(app, "Digest mail"), next(line for line in lines(app) if "last run" in line)
-        assert "4h ago: smtp: 535 auth" in row
+        rest = below(app)[below(app).index(row) + 1]
+        last = slice(titles.index("last run"), titles.index("next"))
+        assert "failed 4h ago: smtp: 535 authentication failed" in " ".join(f"{row[last]} {rest[last]}".split())
         assert row.index("16:00 daily") == titles.index("when")
-        assert row.partition("4h ago")[0].removesuffix("failed ").endswith(" " * 2)
+        assert row[: last.start].endswith(" " * 2)
         await settle(pilot, "g")
         assert "Run now" not in shown(app), "the first job runs already"
 
@@ -160,7 +163,7 @@ async def test_the_strip_tells_how_many_jobs_have_no_room(jobs, make_app):
         await settle(pilot, "g")
         text = shown(app)
         shown_jobs = [number for number in range(1, 15) if f"\n S{number} " in text.split("next 24 h")[1]]
-        assert f"and {11 - len(shown_jobs)} more jobs" in text
+        assert f"and {12 - len(shown_jobs)} more jobs" in text
 
 
 async def test_the_strip_shows_those_that_are_due_next_whenever_they_were_made(jobs, make_app):
@@ -177,7 +180,7 @@ async def test_the_strip_shows_those_that_are_due_next_whenever_they_were_made(j
         first = [number for next_run, number in sorted(times) if next_run > NOW][:3]
         shown_jobs = [int(number) for number in re.findall(r"^ S(\d+) ", strip, re.MULTILINE)]
         assert set(first) <= set(shown_jobs)
-        assert shown_jobs[0] == first[0]
+        assert shown_jobs[:2] == [3, first[0]], "what is late comes before what is due next"
 
 
 def _jobs(plan):
@@ -234,6 +237,7 @@ async def test_only_the_marks_of_the_schedule_and_what_is_late_are_coloured(jobs
             "–",
             "✓",
             "late 25m",
+            "running 41s, usually 9s",
         }
         assert ("late 25m", "$state-overdue") in [(text.strip(), style) for text, style in parts]
         assert ("late 25m: no scheduler runs", "") in parts
@@ -609,6 +613,34 @@ def test_a_job_that_failures_switched_off_and_one_whose_run_still_goes_on_say_so
         (run,) = job_queries.open_runs(store.db, job.uid)
         store.commit(FinishRun(run.uid, "error", "no such host"), actor="bob", now=NOW + 130_000_000)
         assert story(job) == ("off after 1 failure in a row: failed now: no such host", "failed")
+
+
+def test_a_run_says_how_long_it_usually_takes_and_when_it_takes_much_longer(plan):
+    second = 1_000_000
+    with Store(plan.path) as store:
+        (job,) = store.commit(CreateJob("Status", "adhoc", "", "x", "UTC"), actor="bob", now=NOW)
+        lines = []
+        for number in range(4):
+            then = NOW + number * MINUTE
+            store.commit(RunJob(job.uid), actor="bob", now=then)
+            (run,) = job_queries.open_runs(store.db, job.uid)
+            lines.append(job_lines.line_of(store.db, job_queries.job(store.db, job.uid)))
+            store.commit(FinishRun(run.uid, "success", ""), actor="bob", now=then + (8 + number) * second)
+    few, known = lines[2:]
+    began = NOW + 3 * MINUTE
+    assert job_text.last(few, began - MINUTE + 41 * second) == "running 41s"
+    assert not job_text.is_slow(few, began + MINUTE)
+    assert job_text.last(known, began + 41 * second) == "running 41s, usually 9s"
+    assert [job_text.is_slow(known, began + span * second) for span in (26, 27)] == [False, True]
+    assert job_text.lasts(known, began + 26 * second) <= second
+
+
+async def test_a_late_job_says_that_the_scheduler_is_alive_and_what_it_started_last(jobs, make_app, monkeypatch):
+    monkeypatch.setattr(holder_check, "why_late", lambda db: holder_check.NOT_YET)
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "late 25m: not started yet; the scheduler is alive: it started S1 at 20:15" in shown(app)
 
 
 async def test_a_run_that_waits_for_a_paused_agent_says_so(plan, make_app):

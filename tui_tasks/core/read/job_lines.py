@@ -17,6 +17,9 @@ from tui_tasks.core.schema.tables import columns
 
 # How many marks a line shows as a job's history.
 HISTORY: Final = 8
+# Of so many of a job's newest runs, the successful ones say how long it usually takes; fewer than three say nothing.
+_USUAL_OF: Final = 20
+_LEAST_USUAL: Final = 3
 # How many characters of the end of a result are read to say what went wrong.
 TAIL: Final = 400
 
@@ -72,7 +75,8 @@ class JobLine(msgspec.Struct, frozen=True, gc=False):
     """A job as a line shows it: its history, oldest first, its open runs, how it last ended and failed.
 
     `history` has an outcome for each run, and `skipped` or `missed` for each stretch of due times that were not run.
-    `in_a_row`: how many runs have failed since one succeeded; 0 where the job has not failed.
+    `in_a_row`: how many runs have failed since one succeeded; 0 where the job has not failed. `usual`: how long a
+    successful run takes, in microseconds; None where too few are known, or none runs now.
     """
 
     job: Job
@@ -81,6 +85,7 @@ class JobLine(msgspec.Struct, frozen=True, gc=False):
     last: RunLine | None
     failure: RunLine | None
     in_a_row: int = 0
+    usual: int | None = None
 
 
 _FIELDS = columns(RunRow)
@@ -100,12 +105,14 @@ _OLDER = Statement(
 _NEWER = Statement(
     lambda: RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id > slot("id"))).order_by(RunRow.id).limit(slot("limit"))
 )
-_LAST_ENDED = Statement(
+_ENDED: Any = _OF_JOB & (RunRow.state == SQL("'final'")) & (RunRow.decision == SQL("'ran'"))
+_LAST_ENDED = Statement(lambda: RunRow.select(*_LINE).where(_ENDED).order_by(RunRow.id.desc()).limit(1))
+_TOOK = Statement(
     lambda: (
-        RunRow.select(*_LINE)
-        .where(_OF_JOB & (RunRow.state == SQL("'final'")) & (RunRow.decision == SQL("'ran'")))
+        RunRow.select(RunRow.outcome, RunRow.started_at, RunRow.ended_at)
+        .where(_ENDED)
         .order_by(RunRow.id.desc())
-        .limit(1)
+        .limit(slot("limit"))
     )
 )
 _LAST_FAILURE = Statement(
@@ -189,7 +196,17 @@ def line_of(db: Database, job: Job) -> JobLine:
         last=_one(db, _LAST_ENDED, job.uid),
         failure=_one(db, _LAST_FAILURE, job.uid) if in_a_row else None,
         in_a_row=in_a_row,
+        usual=_usual(db, job.uid) if job.active else None,
     )
+
+
+def _usual(db: Database, job_uid: str) -> int | None:
+    """Return the median of how long the newest successful runs of a job took, in microseconds."""
+    runs = db.all(_TOOK, job=job_uid, limit=_USUAL_OF)
+    took = sorted(
+        ended - started for outcome, started, ended in runs if outcome == "success" and None not in (started, ended)
+    )
+    return took[len(took) // 2] if len(took) >= _LEAST_USUAL else None
 
 
 def run_line(db: Database, uid: str) -> RunLine | None:

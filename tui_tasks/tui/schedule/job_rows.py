@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from typing_extensions import override
+
 from tui_tasks.core import vocab
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.job_lines import JobLine
@@ -22,6 +24,7 @@ from tui_tasks.tui.painting import charts
 from tui_tasks.tui.painting.line_painter import rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, wrapped
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.schedule import job_text
 
@@ -71,13 +74,20 @@ def columns(width: int, name: int, when: int, failure: int = 0, last: int = 0) -
     return Columns(task, when, min(rest - task - when, max(least, last + _GROWS)), next_, history)
 
 
+# How many lines the words for the last run have at most.
+_LAST_LINES: Final = 3
+_SLOW: Final = "$state-overdue"
+
+
 class JobRows(RowDrawing[JobLine]):
-    """Draws jobs, one in each line."""
+    """Draws jobs, one in each line; below it the rest of how the last run went, where there is room."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._numbers: dict[str, int] = {}
         self._longest = (0, 0, 0, 0)
+        self.tall: set[str] = set()
+        """The uids of the jobs that have lines below their first one."""
 
     def fit(self, lines: Iterable[JobLine]) -> bool:
         """Make room for the names, schedules and failures of these jobs; return whether columns have moved."""
@@ -120,6 +130,10 @@ class JobRows(RowDrawing[JobLine]):
     def draw(self, row: JobLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`>✗ S4  Digest mail   08:00 daily    failed 4h ago   in 11h   ✓✓✓✗✗`."""
         context, width = self.context, look_.width
+        if line:
+            sizes = columns(width, *self._longest)
+            rest = self.last_lines(row, width)[line]
+            return ((" " * (_HEAD + sizes.task + sizes.when), ""), (rest, ""))
         now, ascii_only, job = context.clock.now(), context.ascii_only, row.job
         state = job_text.state(row, now)
         shown = job_text.job_look(state)
@@ -148,13 +162,24 @@ class JobRows(RowDrawing[JobLine]):
     def _last(self, row: JobLine, sizes: Columns, now: int) -> tuple[Part, Part]:
         """Return the schedule and how the last run went; of a failure without the word where its reason needs room."""
         when, said = job_text.when(row.job), job_text.last(row, now, with_reason=True)
-        if _is_failure(row) and cell_len(safe_line(said, _WIDEST)) > sizes.last - 2:
+        if row.job.uid in self.tall:
+            said = self._wrapped(said, sizes)[0]
+        elif _is_failure(row) and cell_len(safe_line(said, _WIDEST)) > sizes.last - 2:
             said = _in_short(said)
         is_calm = row.running is None and (row.last is None or row.last.outcome == "success")
+        style = _SLOW if job_text.is_slow(row, now) else "$muted" if is_calm else ""
         return (
             (fit(when, sizes.when - 2) + "  ", "$muted"),
-            (fit(said, sizes.last - 2) + "  ", "$muted" if is_calm else ""),
+            (fit(said, sizes.last - 2) + "  ", style),
         )
+
+    def last_lines(self, row: JobLine, width: int) -> list[str]:
+        """Return how the last run went, on as many lines as it needs in a list of this width."""
+        said = job_text.last(row, self.context.clock.now(), with_reason=True)
+        return self._wrapped(said, columns(width, *self._longest)) if width >= _COLUMNS_FROM else [said]
+
+    def _wrapped(self, said: str, sizes: Columns) -> list[str]:
+        return _wrapped_at_most(safe_line(said, _WIDEST), sizes.last - 2, _LAST_LINES)
 
     def _history(self, row: JobLine) -> list[Part]:
         ascii_only = self.context.ascii_only
@@ -181,6 +206,30 @@ def _in_short(failure: str) -> str:
     return safe_line(failure.removeprefix(f"{look('error').word} "), _WIDEST)
 
 
+class JobList(VirtualList[JobLine]):
+    """The jobs; how a last run went that does not fit in its line goes on below it, as far as there are free lines."""
+
+    def __init__(self, context: Context, drawing: JobRows) -> None:
+        super().__init__(context, drawing, id="jobs")
+        self._job_rows = drawing
+
+    @override
+    def row_heights(self) -> Sequence[int] | None:
+        drawing, rows, size = self._job_rows, self._cache.rows, self.size
+        drawing.tall = set()
+        left = size.height - len(rows)
+        if not (self._cache.has_first and self._cache.has_last) or left <= 0:
+            return None
+        tall = []
+        for row in rows:
+            more = len(drawing.last_lines(row, size.width)) - 1
+            more = more if more <= left else 0  # half of a reason reads as all of it
+            left -= more
+            drawing.tall |= {row.job.uid} if more else set()
+            tall.append(1 + more)
+        return tall if drawing.tall else None
+
+
 def titled_rule(context: Context, title: str, width: int, style: str = "$muted") -> list[Part]:
     """Return a rule with a title in it, any text, which is made safe here: `─ next 24 h ──────`."""
     return rule_parts(context, width, [(safe_line(title, max(1, width - 4)), style)] if title else ())
@@ -198,10 +247,14 @@ class JobDetail(TextDrawing):
         self._is_titled = False
         self._job: JobLine | None = None
         self._number = 0
+        self._last_start = ""
 
-    def put(self, line: JobLine | None, number: int, *, is_titled: bool) -> None:
-        """Set the job to draw, with its number; None: nothing. `is_titled`: number and name stand above it."""
-        self._job, self._number, self._is_titled = line, number, is_titled
+    def put(self, line: JobLine | None, number: int, *, is_titled: bool, last_start: str = "") -> None:
+        """Set the job to draw, with its number; None: nothing.
+
+        `is_titled`: number and name stand above it; `last_start`: which job the scheduler started last, and when.
+        """
+        self._job, self._number, self._is_titled, self._last_start = line, number, is_titled, last_start
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most important first."""
@@ -235,7 +288,8 @@ class JobDetail(TextDrawing):
         head.append((f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color))
         indent = sum(len(text) for text, _ in head)
         lines = _wrapped_at_most(story, width - indent - 1, 2)
-        return [[*(head if at == 0 else [(" " * indent, "")]), (text, "")] for at, text in enumerate(lines)]
+        style = _SLOW if job_text.is_slow(line, now) else ""
+        return [[*(head if at == 0 else [(" " * indent, "")]), (text, style)] for at, text in enumerate(lines)]
 
     def _why(self, line: JobLine, now: int) -> str:
         """Return why nothing has started it, or its run; or what keeps the agent of its run from it."""
@@ -245,7 +299,8 @@ class JobDetail(TextDrawing):
 
         run, db, is_past = line.running, self.context.db, self.context.link.as_of is not None
         if run is None:
-            return "not started" if is_past else holder_check.why_late(db)
+            why = "not started" if is_past else holder_check.why_late(db)
+            return f"{why}: {self._last_start}" if why == holder_check.NOT_YET and self._last_start else why
         if run.state == "running":
             asked = line.job.created_by
             return f"{agent_text.who(asked)} is paused" if not run.dedicated and asked in agent_views.paused(db) else ""
@@ -281,6 +336,7 @@ _NAME: Final = 18
 _BEHIND: Final = 10
 # Up to so many runs, each is shown with its time of day.
 _TIMED: Final = 3
+_LATE: Final = look("overdue")
 # So many runs in an hour fill its bar.
 _FULL: Final = 16
 
@@ -364,7 +420,7 @@ class Timeline(TextDrawing):
         while due_then and len(rows) < room:
             number, job = due_then.pop(0)
             times = self._due(job, now, start)
-            rows += [(number, job, times)] if times else []
+            rows += [(number, job, times)] if times or job_text.is_overdue(job.job, now) else []
         if due_then:
             due_then.append(rows.pop()[:2])
         most = width - _BEHIND - _HOURS * cells
@@ -375,7 +431,11 @@ class Timeline(TextDrawing):
         for number, job, times in rows:
             runs = f" {count(len(times), 'run')}" if len(times) > _TIMED else ""
             named = fit(f" S{number:<{_NUMBER - 2}}{job.job.name}", label - 1) + " "
-            if is_even(times, start):
+            if job_text.is_overdue(job.job, now):
+                late = f"{_LATE.mark(ascii_only=ascii_only)} {_LATE.word} "
+                line = time_line(times, start, cells, zone, ascii_only=ascii_only) if times else ""
+                hours = [(late, _LATE.color), (line[len(late) :].ljust(_HOURS * cells - len(late)), "")]
+            elif is_even(times, start):
                 hours = rule_parts(self.context, _HOURS * cells, [(job_text.when(job.job), "$muted")])
             else:
                 hours = [(time_line(times, start, cells, zone, ascii_only=ascii_only), "")]

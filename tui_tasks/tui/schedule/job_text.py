@@ -13,7 +13,7 @@ from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import ScheduleError, describe
 from tui_tasks.core.schedule.fire_times import zone_of
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign
-from tui_tasks.text.times import DAY, YEAR, age, age_lasts, ago, count, duration, moment, spent
+from tui_tasks.text.times import DAY, SECOND, YEAR, age, age_lasts, ago, count, duration, moment, spent
 from tui_tasks.text.times import due as due_words
 from tui_tasks.tui.agents import agent_text
 
@@ -27,6 +27,9 @@ _LOOKS: Final = {
     "coalesced": LOOKS["skipped"]._replace(glyph="·", word="coalesced", letter="."),
 }
 _FAR: Final = 100 * YEAR
+# A run is slow after so many times its usual time, and after so many microseconds at least.
+_SLOW_TIMES: Final = 3
+_LEAST_SLOW: Final = 10 * SECOND
 _OVERLAPS: Final = "times that come meanwhile are skipped"
 
 
@@ -53,6 +56,25 @@ def state(line: JobLine, now: int) -> str:
     if job.type == "adhoc":
         return "adhoc"
     return "over" if job.next_run is None else "idle"
+
+
+def _slow_from(line: JobLine) -> int | None:
+    """Return the instant from which a run takes much longer than usual; None where that is not known."""
+    run = line.running
+    if run is None or run.started_at is None or line.usual is None:
+        return None
+    return run.started_at + max(_SLOW_TIMES * line.usual, _LEAST_SLOW)
+
+
+def is_slow(line: JobLine, now: int) -> bool:
+    """Return whether a job runs for much longer than it usually does."""
+    slow_from = _slow_from(line)
+    return slow_from is not None and now >= slow_from
+
+
+def _usually(line: JobLine) -> str:
+    """Return `, usually 9s`; empty where that is not known."""
+    return f", usually {duration(line.usual, 1)}" if line.usual is not None else ""
 
 
 def job_look(state: str) -> Look:
@@ -100,14 +122,15 @@ def when(job: Job) -> str:
 
 
 def last(line: JobLine, now: int, *, with_reason: bool = False) -> str:
-    """Return how the last run went: `running 41s`, `2m ago ok 41s`, `failed 4h ago`, `never`.
+    """Return how the last run went: `running 41s, usually 9s`, `2m ago ok 41s`, `failed 4h ago`, `never`.
 
     `with_reason`: with why it did not succeed, as in `failed 4h ago: no answer`.
     """
     run = line.running
     if run is not None:
         if run.state == "running" and run.started_at is not None:
-            return f"running {duration(now - run.started_at, 1)}" if now - run.started_at >= 1_000_000 else "running"
+            span = now - run.started_at
+            return f"running {duration(span, 1)}{_usually(line)}" if span >= SECOND else "running"
         if run.not_before is not None and run.not_before > now:
             return f"starts {age(run.not_before, now)}"
         return "waits to start"
@@ -139,6 +162,8 @@ def lasts(line: JobLine, now: int) -> int:
         spans.append(job.next_run + ON_TIME - now if late else age_lasts(job.next_run, now))
     if run is not None and run.started_at is not None:
         spans.append(age_lasts(run.started_at, now))
+        slow_from = _slow_from(line)
+        spans += [slow_from - now] if slow_from is not None and slow_from > now else []
     elif run is not None and run.not_before is not None:
         spans.append(age_lasts(run.not_before, now))
     elif line.last is not None and line.last.ended_at is not None:
@@ -214,7 +239,11 @@ def story(line: JobLine, now: int, why: Callable[[], str]) -> tuple[str, str]:
     """
     now_state, failure = state(line, now), line.failure
     if now_state == "running" and line.running is not None:
-        said = [_running(line.running, now), why(), *(_OVERLAPS for mark in line.history[-1:] if mark == "skipped")]
+        said = [
+            _running(line.running, now, _usually(line)),
+            why(),
+            *(_OVERLAPS for mark in line.history[-1:] if mark == "skipped"),
+        ]
         return "; ".join(filter(None, said)), "running"
     if now_state == "waits":
         return f"{last(line, now)}: {why()}", "running"
@@ -234,8 +263,8 @@ def story(line: JobLine, now: int, why: Callable[[], str]) -> tuple[str, str]:
     return f"{job_look(now_state).word}; last run {last(line, now)}", now_state
 
 
-def _running(run: RunLine, now: int) -> str:
-    since = f" for {duration(now - run.started_at)}" if run.started_at is not None else ""
+def _running(run: RunLine, now: int, usually: str) -> str:
+    since = f" for {duration(now - run.started_at)}{usually}" if run.started_at is not None else ""
     if run.stop_reason:
         return f"is being ended: {run.stop_reason}"
     if not run.dedicated:

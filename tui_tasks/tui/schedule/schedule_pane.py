@@ -27,9 +27,9 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF, Landing
-from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
+from tui_tasks.tui.rows.row_list import RowMessage, RowMoves
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, titled_rule
+from tui_tasks.tui.schedule.job_rows import JobDetail, JobList, JobRows, Timeline, titled_rule
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.screen_bases import Pane
@@ -67,7 +67,7 @@ class SchedulePane(Pane):
         self.listed: InMemorySource[JobLine] = InMemorySource(lambda line: line.job.uid, lambda line: line.job.id)
         """The jobs that match the filter."""
         self._drawing = JobRows(context)
-        self.row_list = VirtualList(context, self._drawing, id="jobs")
+        self.row_list = JobList(context, self._drawing)
         self.filter_bar = FilterBar(self.context, self._completions, OF_JOBS, id="job-filter")
         self._drawing.no_match = self.filter_bar.no_match
         self._titles = FrameLine(context, self._drawing.titles, id="job-titles")
@@ -190,13 +190,22 @@ class SchedulePane(Pane):
         of_line = number(line.job.uid) if line is not None else 0
         is_titled = line is not None and not layout.is_compact(self.app.size)
         self._detail_title.redraw()
-        self._job_detail.put(line, of_line, is_titled=is_titled)
+        self._job_detail.put(line, of_line, is_titled=is_titled, last_start=self._last_start())
         self._detail.redraw()
         self._timeline.put([(number(each.job.uid), each) for each in self._all])
         self._strip.redraw()
         self.set_class(self.filter_bar.is_open, "-filtering")
         # Whether the job can be run follows from it.
         self.context.redraw_frame()
+
+    def _last_start(self) -> str:
+        """Return `it started S1 at 20:15`; empty where no run was started."""
+        runs = (run for line in self._all for run in (line.running, line.last) if run is not None)
+        started = [(run.started_at, run.job_uid) for run in runs if run.started_at is not None]
+        if not started:
+            return ""
+        at, uid = max(started)
+        return f"it started S{self._drawing.number(uid)} at {self.context.clock.time_of(at)}"
 
     # The filter
 
