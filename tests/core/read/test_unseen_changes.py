@@ -45,6 +45,13 @@ def test_a_merge_of_the_human_s_and_what_is_cleaned_up_after_it_are_not_new() ->
     assert unseen.words == {"a": "agent failed"}
 
 
+def test_a_lapsed_claim_says_why_its_task_is_pending_again_until_the_next_status() -> None:
+    lapse = (("a", "task.updated", "pending"), ("a", "claim.lapsed", None))
+    assert noted(*lapse).words == noted(*lapse, ("a", "task.logged", None)).words == {"a": "claim lapsed"}
+    assert noted(*lapse, ("a", "task.updated", "in_progress")).words == {"a": "started"}
+    assert noted(("a", "task.updated", "pending")).words == {"a": "reopened"}
+
+
 def test_what_was_seen_or_deleted_has_no_word_and_begins_anew() -> None:
     unseen = noted(("a", "task.updated", "failed"), ("b", "task.updated", "done"), ("b", "task.deleted", None))
     agree(unseen)

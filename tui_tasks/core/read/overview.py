@@ -295,9 +295,11 @@ _OF_STATUSES: Final = {
     "skipped": "skipped",
     "cancelled": "cancelled",
 }
+LAPSED: Final = "claim lapsed"
 _OF_KINDS: Final = {
     "ask.opened": "asked",
     "check.finished": "checked",
+    "claim.lapsed": LAPSED,
     "task.created": "new",
     "task.logged": "commented",
     "work.failed": "agent failed",
@@ -308,12 +310,12 @@ _OF_GIT: Final = "work.updated"
 FAILED_WORDS: Final = ("failed", "agent failed", "check failed")
 WORDS: Final = (
     *(*FAILED_WORDS, "stuck", "gone", "quiet", "asked", "to review"),
-    *("done", "started", "reopened", "skipped", "cancelled", "checked", "new", "commented", "edited"),
+    *("done", "started", LAPSED, "reopened", "skipped", "cancelled", "checked", "new", "commented", "edited"),
 )
 """What has happened to a task or its agent, in words, the most important first. Of a task the last of its statuses
-counts more than what is noted of it.
+counts more than what is noted of it; a claim that has lapsed says why the task is pending again.
 """
-_RANKS: Final = {word: at for at, word in enumerate(WORDS) if word not in _OF_STATUSES.values()}
+_RANKS: Final = {word: at for at, word in enumerate(WORDS) if word not in (*_OF_STATUSES.values(), LAPSED)}
 
 
 class UnseenChanges:
