@@ -23,7 +23,7 @@ from tui_tasks.core.operations.tasks import (
     LapseClaims,
     LogTask,
 )
-from tui_tasks.core.operations.work import FailWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.operations.work import BeginMerge, FailWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import job_lines, job_queries, statistics, work_queries
 from tui_tasks.core.read.digest import Digest, digest, needs_you
 from tui_tasks.core.read.pages import list_pages, log_pages
@@ -167,6 +167,23 @@ def test_of_a_day_with_lapsed_claims_only_what_has_failed_is_told_and_counted_as
     tasks = sum(home.failed for home in task_queries.lists(store.db))
     assert tasks + len(job_lines.failing_jobs(store.db)) == 3
     assert len(day.digest().parts["failed"]) == 7, "programs find them where they were"
+
+
+def test_a_task_whose_work_was_merged_is_done_by_its_merge_and_one_without_a_check_by_its_report(
+    store: Store, clock: Clock
+) -> None:
+    day = Day(store, clock)
+    merged, plain = day.task("Rotate keys"), day.task("Docs")
+    start = StartWork(merged, "robot", "/repo", "/trees/1", branch="task/1", base="main")
+    (work,) = day.commit("human", start)
+    day.commit("system", RunWork(work.uid, prompt="Do it"), WorkReady(work.uid))
+    day.commit("human", BeginMerge(work.uid, {}))
+    day.commit("human", MergeWork(work.uid, "c1"))
+    day.commit("claude-1", EditTask(plain, {"status": "done"}))
+    assert {line.name: line.text for line in day.digest().groups["done"]} == {
+        "Rotate keys": "work of robot-1 merged into main by you",
+        "Docs": "reported done, with nothing to check",
+    }
 
 
 def test_what_failed_is_told_by_what_it_is_now(store: Store, clock: Clock) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import check_queries
+from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import verified
 
@@ -170,9 +170,9 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     """One line: what it is about, who did it, what happened, and the journal entries behind it, oldest first.
 
     `kind` says what `uid` is of: ask, task, held, left, stuck, run (a job's), check, claim, tool, session, refusal,
-    unchecked (all tasks without checks), job, terminal, rule or spent. `at` is when it began to need the human,
-    otherwise when it happened last. `task` is the uid of the task that it is about, `number` its number. `entries` is
-    empty where they were compacted away.
+    unchecked (all tasks without checks), merged (a task whose work is), job, terminal, rule or spent. `at` is when it
+    began to need the human, otherwise when it happened last. `task` is the uid of the task that it is about, `number`
+    its number. `entries` is empty where they were compacted away.
     """
 
     part: str
@@ -212,7 +212,7 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     @property
     def group(self) -> str:
         """Return under which words people find it: those of its part, or of what a failure is now."""
-        return "done" if self.kind == "unchecked" else self.state or self.part
+        return "done" if self.kind in ("unchecked", "merged") else self.state or self.part
 
     def words(self, time_of: Callable[[int], str]) -> str:
         """Return what is said of it, for people: `failed at 19:15 (no answer), ok since 19:30`."""
@@ -296,11 +296,14 @@ def reported(
     """Return a line for each task that was reported done, or checked, since, but for those that other lines name."""
     tasks = [task for task in _tasks(db, statuses, events) if task.uid not in named]
     states = dict(_verified(db, tasks))
+    with_merge = work_queries.tasks_with_merge(db)
     lines = []
     for task in tasks:
         state = states.get(task.uid)
         part = "proven" if state == "passed" else "not_proven"
         kind, text = ("unchecked", _NOTHING_TO_CHECK) if state is None else ("task", _STATE_TEXTS[state])
+        if task.uid in with_merge and (merges := work_queries.merges(db, task.uid)):
+            kind, text = ("merged", merges[-1][0]) if state is None else (kind, f"{merges[-1][0]}; {text}")
         entries = tuple(task.entries)
         lines.append(DigestLine(part, kind, task.uid, task.name, task.who, text, task.at, entries, task.uid))
     return lines

@@ -286,6 +286,11 @@ def merges(db: Database, task_uid: str) -> list[tuple[str, int]]:
     return texts
 
 
+def tasks_with_merge(db: Database) -> set[str]:
+    """Return the uids of the tasks of which a work was merged, whether that stands or not."""
+    return {uid for (uid,) in db.sql("SELECT task_uid FROM work WHERE merged_at IS NOT NULL").fetchall()}
+
+
 def has_ended_turn(db: Database, work: Work) -> bool:
     """Return whether the agent of a work has ended, or has ended a turn, since the human's last comments on it."""
     commented = commented_at(db, work)
