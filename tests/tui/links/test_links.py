@@ -10,12 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Clock
 from tests.tui.driving import named, opened, press, said, shown, until
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
+from tui_tasks.core.operations.work import BeginMerge, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.schema.task_links import checked
+from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed, read
 from tui_tasks.tui.tasks import git_links
 from tui_tasks.tui.tasks.git_links import LinkLog
+from tui_tasks.tui.tasks.links import why_missing
 
 BRANCH = checked("branch", "phone")
 PULL_REQUEST = checked("pull_request", "https://example.org/pull/7")
@@ -52,6 +56,19 @@ def test_git_tells_the_size_of_a_branch_and_of_a_commit(repository: Path) -> Non
             git_links.facts(repository, missing)
     with pytest.raises(GitFailed):
         git_links.facts(Path("/"), BRANCH)
+
+
+def test_a_branch_that_is_gone_as_its_work_was_merged_says_so(store: Store, clock: Clock) -> None:
+    (home,) = store.commit(EnsureList("work", "task"), actor="human", now=clock())
+    (task,) = store.commit(AddTask("Ring twice", home.uid), actor="human", now=clock())
+    start = StartWork(task.uid, "robot", "/repo", "/trees/1", branch="phone", base="main")
+    (work,) = store.commit(start, actor="human", now=clock())
+    store.commit(RunWork(work.uid), WorkReady(work.uid), actor="system", now=clock())
+    assert why_missing(store.db, task.uid, BRANCH) == ""
+    store.commit(BeginMerge(work.uid, {}), actor="human", now=clock())
+    store.commit(MergeWork(work.uid, "1ef7c66261aa"), actor="human", now=clock())
+    assert why_missing(store.db, task.uid, BRANCH) == "merged into main and removed"
+    assert why_missing(store.db, task.uid, checked("branch", "other")) == ""
 
 
 def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:

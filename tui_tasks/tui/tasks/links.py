@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from textual.widget import Widget
 from typing_extensions import override
 
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.task_links import BRANCH, FILE, OF_GIT, PULL_REQUEST, Link
 from tui_tasks.core.snapshots import Task
@@ -61,9 +63,9 @@ class LinkLines:
         await asyncio.sleep(_PAUSE)
         for link in links:
             fact = await asyncio.to_thread(_asked, folder, link)
-            if at != self._task:
+            if at is None or at != self._task:
                 return
-            self._facts[_key(link)] = fact
+            self._facts[_key(link)] = fact or why_missing(self._context.db, at[0], link) or f"not in {folder.name}"
             self._redraw()
 
     def lines(self, task: Task, room: int) -> list[Drawn]:
@@ -91,7 +93,14 @@ def _asked(folder: Path, link: Link) -> str:
     try:
         return facts(folder, link)
     except GitFailed:
-        return f"not in {folder.name}"
+        return ""
+
+
+def why_missing(db: Database, task_uid: str, link: Link) -> str:
+    """Return where a branch was merged that is there no more, as its work was; empty for any other link."""
+    works = work_queries.of_task(db, task_uid) if link["kind"] == BRANCH else []
+    merged = [one for one in works if one.branch == link["target"] and work_queries.stands(one, "work.merged")]
+    return f"merged into {merged[-1].base} and removed" if merged else ""
 
 
 class LinkActions(Controller):
@@ -140,9 +149,9 @@ class LinkActions(Controller):
         elif link["kind"] == FILE:
             await self._edit(folder, link["target"])
         else:
-            await self._show(folder, link)
+            await self._show(task, folder, link)
 
-    async def _show(self, folder: Path, link: Link) -> None:
+    async def _show(self, task: Task, folder: Path, link: Link) -> None:
         import shlex
 
         from tui_tasks.runner.git import GitFailed
@@ -151,7 +160,10 @@ class LinkActions(Controller):
         try:
             text = await asyncio.to_thread(link_text, folder, link)
         except GitFailed as failed:
-            self._context.say(str(failed))
+            merged = why_missing(self._context.db, task.uid, link)
+            self._context.say(
+                f"The branch {safe_line(link['target'], 60)} was {safe_line(merged, 80)}." if merged else str(failed)
+            )
             return
         target = link["target"]
         copied = f"git switch {shlex.quote(target)}" if link["kind"] == BRANCH else f"git show {target}"
