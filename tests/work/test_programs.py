@@ -37,7 +37,7 @@ def test_of_the_prompt_of_a_task_a_persons_own_words_are_known(
     store: Store, clock: Clock, task: str, words: str
 ) -> None:
     (work,) = store.commit(StartWork(task, "claude", "/repo", "/trees/1"), actor="human", now=clock())
-    text = program_commands.prompt(store.db, task_queries.task(store.db, task), work, words)
+    text = program_commands.prompt(store.db, task_queries.task(store.db, task), work, [words])
     assert text.startswith("Work on task #1: ") and words in text
     assert session_queries.own_words(text) == words
     assert session_queries.own_words("Clean the build") == "Clean the build"

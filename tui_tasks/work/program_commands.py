@@ -25,6 +25,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
+from tui_tasks.core.vocab import HUMAN
 from tui_tasks.hooks import hook_settings
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
 from tui_tasks.text.output_lines import error_line
@@ -244,15 +245,18 @@ MAX_LOG: Final = 30
 MAX_CHARS: Final = 30_000
 
 
-def prompt(db: Database, task: Task, work: Work, words: str = "", *, command: str = "tui-tasks") -> str:
-    """Return the task with all that is known of it, the human's extra words, and how to report."""
+def prompt(db: Database, task: Task, work: Work, words: Sequence[str] = (), *, command: str = "tui-tasks") -> str:
+    """Return the task with all that is known of it, the human's extra words, and how to report. What they say there is
+    left out of the log: comments are in both.
+    """
     home = task_queries.list_by_id(db, task.list_id)
     parts = [f"{session_queries.PROMPT_OF_WORK}{task.number}: {task.name}"]
-    if words.strip():
-        parts.append(f"{session_queries.ADDED_BY_HUMAN}{words.strip()}")
+    if added := "\n\n".join(words).strip():
+        parts.append(f"{session_queries.ADDED_BY_HUMAN}{added}")
     if task.description:
         parts.append(task.description)
-    if log := task_records.logs(db, task.uid)[-MAX_LOG:]:
+    entries = task_records.logs(db, task.uid)[-MAX_LOG:]
+    if log := [one for one in entries if one.agent != HUMAN or one.message not in words]:
         parts.append("Log:\n" + "\n".join(f"- {entry.agent}: {entry.message}" for entry in log))
     if task.links:
         parts.append("Links:\n" + "\n".join(f"- {link['kind']}: {link['target']}" for link in task.links))

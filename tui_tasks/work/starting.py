@@ -142,7 +142,7 @@ class Starter:
         try:
             if place.is_new:
                 agent_worktrees.make(repository, place, settings_, self._show)
-            self._launch(work, task, settings_, request.words)
+            self._launch(work, task, settings_, [request.words])
         except (Refusal, OSError) as error:
             message = error.message if isinstance(error, Refusal) else str(error)
             if place.is_new:
@@ -182,14 +182,13 @@ class Starter:
         if session is not None and session.state != session_queries.GONE:
             self._store.commit(EndSession(work.agent, "its process has ended"), actor=SYSTEM, now=self._clock())
         messages = self._store.commit(DeliverMessages(work.agent), actor=work.agent, now=self._clock())[0]
-        text = "\n\n".join(message.text for message in messages)
         settings_ = settings()
         resumes = program_commands.resumes(settings_, work, session)
         try:
             if work.terminal is not None:
                 Terminals(self._store.path).end(work.terminal)
             task = task_queries.task(self._store.db, work.task_uid)
-            self._launch(work, task, settings_, text, resumes=resumes)
+            self._launch(work, task, settings_, [one.text for one in messages], resumes=resumes)
         except (Refusal, OSError) as error:
             message = error.message if isinstance(error, Refusal) else str(error)
             delivered = tuple(one.delivered_seq for one in messages if one.delivered_seq is not None)
@@ -266,7 +265,7 @@ class Starter:
         return work
 
     def _launch(
-        self, work: Work, task: Task, settings: WorkSettings, words: str, *, resumes: str | None = None
+        self, work: Work, task: Task, settings: WorkSettings, words: Sequence[str], *, resumes: str | None = None
     ) -> None:
         """Start the launcher, which runs the program: in a tmux terminal if the work has one, else in the background.
 
@@ -275,7 +274,8 @@ class Starter:
         folder = self._data / "work"
         make_folder(str(folder))
         starter = " ".join(installation.starter())
-        text = words if resumes is not None else prompt(self._store.db, task, work, words, command=starter)
+        whole = prompt(self._store.db, task, work, words, command=starter)
+        text = "\n\n".join(words) if resumes is not None else whole
         database = str(Path(self._store.path).resolve())
         address = self._store.db.address if self._store.db.machine else database
         command = program_commands.command(
