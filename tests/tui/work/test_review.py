@@ -66,7 +66,7 @@ async def review(app, pilot, plan, number=9):
 async def merge(app, pilot, plan):
     await review(app, pilot, plan)
     await settle(pilot, "y", "enter", "enter")
-    await until(pilot, lambda: "Merged into main" in said(app))
+    await until(pilot, lambda: "Merged into main. u takes it out of main again, and asks before." in said(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -658,6 +658,7 @@ async def test_undo_asks_before_it_takes_a_merge_back(plan, place, make_app, how
         await settle(pilot, *("A" if how == "made elsewhere" else ""), "u")
         ago = "3h ago" if is_old else "now"
         assert f"Undo “#9 Old cookie banner: work of {work.agent} merged into main”, {ago}?" in shown(app)
+        assert "main loses its commit; the work waits for review." in " ".join(shown(app).split())
         await settle(pilot, "escape")
         assert state_of(plan, work) == "merged"
         await settle(pilot, "u", "y")

@@ -604,7 +604,10 @@ async def test_work_is_discarded_from_the_list_while_its_agent_is_at_it_and_undo
         await settle(pilot, *named("discard"))
         await until(pilot, lambda: "Discard the work of robot-1 on #9?" in shown(app))
         await settle(pilot, "y")
-        await until(pilot, lambda: "Discarded the work of robot-1 on #9. u brings it back." in said(app))
+        await until(
+            pilot,
+            lambda: "Discarded the work of robot-1 on #9. Its files are kept: u brings it back at once." in said(app),
+        )
         with Store(plan.path) as store:
             assert work_queries.find(store.db, work.uid).state == "discarded"
 

@@ -73,7 +73,7 @@ async def discard(context: Context, work: Work) -> str | None:
     if not await confirm(context, f"Discard {named}? Branch and files are kept.", "discard it"):
         return None
     await decide(context, lambda acceptance: acceptance.discard(work))
-    return f"Discarded {named}. {context.keymap.key_of('undo')} brings it back."
+    return f"Discarded {named}. Its files are kept: {context.keymap.key_of('undo')} brings it back at once."
 
 
 def review_hints(screen: ReviewScreen) -> list[Hint]:
@@ -260,7 +260,8 @@ class ReviewActions(Controller):
             return "Not merged: a gating check has not passed."
         others = f", {count(len(outcome.discarded), 'other work')} discarded" if outcome.discarded else ""
         notes = " ".join(outcome.notes)
-        return f"Merged into {base}{others}. {self._context.keymap.key_of('undo')} undoes it. {notes}".strip()
+        undo = f"{self._context.keymap.key_of('undo')} takes it out of {base} again, and asks before."
+        return f"Merged into {base}{others}. {undo} {notes}".strip()
 
     # Comments
 

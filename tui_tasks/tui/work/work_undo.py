@@ -78,7 +78,9 @@ def _stands_alone(db: Database, change: int) -> bool:
 
 
 async def agrees_to_undo(context: Context, work: Work, entry: Entry) -> bool:
-    """Ask before a merge is taken back, and before a discard is that is old, or was not made where the human is."""
+    """Ask before a merge is taken back, as its branch loses the commit. A discard is brought back without a question,
+    as nothing is lost, unless it is old, or was not made where the human is.
+    """
     now, is_merge = context.clock.now(), entry.kind == "work.merged"
     is_here = context.navigation.may_be_done_here(entry.change)
     if not is_merge and is_here and not change_summaries.is_old(entry.at, now):
@@ -86,7 +88,8 @@ async def agrees_to_undo(context: Context, work: Work, entry: Entry) -> bool:
     task = task_queries.any_task(context.db, work.task_uid)
     named = f"#{task.number} {safe_line(task.name, 60)}: " if task is not None else ""
     did = f"merged into {safe_line(work.base or '', 40)}" if is_merge else "discarded"
-    question = f"Undo “{named}work of {agent_text.who(work.agent, 30)} {did}”, {ago(entry.at, now)}?"
+    loses = f" {safe_line(work.base or '', 40)} loses its commit; the work waits for review." if is_merge else ""
+    question = f"Undo “{named}work of {agent_text.who(work.agent, 30)} {did}”, {ago(entry.at, now)}?{loses}"
     return await confirm(context, question, "undo it")
 
 
