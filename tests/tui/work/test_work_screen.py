@@ -25,6 +25,7 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.agents import agent_actions
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
+from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.widgets.open_needs import Needs, visit
@@ -223,6 +224,19 @@ async def test_words_of_a_start_that_is_refused_elsewhere_stand_there_again(plan
         await until(pilot, lambda: "its setup failed" in said(app))
         await settle(pilot, "escape", "W")
         assert app.screen.query_one("#answer").value == "words"
+
+
+async def test_a_title_that_is_typed_where_no_input_is_open_starts_no_agent(plan, started, make_app, monkeypatch):
+    monkeypatch.setattr(answer_keys, "READ_SECONDS", DEADLINE)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W")
+        await settle(pilot, *"rite docs".replace(" ", "_"), "enter")
+        assert said(app) == "You typed on while this form opened. Enter again starts claude."
+        assert isinstance(app.screen, StartForm) and not started
+        await settle(pilot, "enter")
+        await until(pilot, lambda: bool(started))
 
 
 async def test_words_for_an_agent_take_several_lines_and_name_the_branch_in_any_of_them(plan, started, make_app):

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -23,6 +25,7 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.inputs.dialogs import DRAFT, keep_draft
 from tui_tasks.tui.inputs.editor import LINE_KEYS, TextInput
 from tui_tasks.tui.inputs.form_screen import ChoiceLine, Option
@@ -151,7 +154,11 @@ class _FootForm(Dialog[R | None], Generic[R]):
 
 
 class StartForm(_FootForm[StartAnswer]):
-    """The form, at the foot. Result: the choice, or None."""
+    """The form, at the foot. Result: the choice, or None.
+
+    Who types a title where no input is open may not see that its `W` opens this form: what is typed on at once starts
+    no agent without a second Enter.
+    """
 
     LABEL_CELLS = 14
 
@@ -181,6 +188,8 @@ class StartForm(_FootForm[StartAnswer]):
         self._first = first
         self._places = [Option(*place) for place in places(others)]
         self._place = before.place if before is not None else ""
+        self._opened_at = monotonic()
+        self._is_first_key, self._is_typed_on = before is None, False
 
     def compose(self) -> ComposeResult:
         """Compose the choices and the line for words."""
@@ -198,6 +207,13 @@ class StartForm(_FootForm[StartAnswer]):
         super().on_mount()
         self.on_text_area_changed()
 
+    def take_key(self, event: events.Key) -> bool:
+        """Note whether a letter comes too early for the form to be read; it is handled elsewhere."""
+        is_early = self._is_first_key and not Reading(self.context).is_long_since(self._opened_at)
+        self._is_typed_on = self._is_typed_on or (is_early and event.is_printable)
+        self._is_first_key = False
+        return False
+
     def on_text_area_changed(self) -> None:
         """Show the branch that the words choose: words that were pasted may name one."""
         base, shown = self._answer.base, self.query_one("#base", Static)
@@ -213,11 +229,17 @@ class StartForm(_FootForm[StartAnswer]):
 
     @override
     def submit(self) -> None:
-        """End with what was chosen; a program that is not installed cannot be."""
+        """End with what was chosen, of what was typed on after a second Enter; a program must be installed."""
         program = self._answer.program
-        if self._installed[program]:
+        if self._installed[program] and self._is_typed_on:
+            self._is_typed_on = False
+            self.context.say(f"You typed on while this form opened. Enter again starts {safe_line(program, 30)}.")
+        elif self._installed[program]:
             self.dismiss(self._answer)
-            return
+        else:
+            self._say_not_installed(program)
+
+    def _say_not_installed(self, program: str) -> None:
         others = " ←→ in Program chooses another." if any(self._installed.values()) else ""
         self.context.say(f"{safe_line(program, 30)} is not installed here, so it cannot start.{others}")
 
