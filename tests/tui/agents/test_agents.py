@@ -42,7 +42,9 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.runner import processes
 from tui_tasks.runner.scheduler_service import StuckWatch
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.agents.agent_rows import AgentsRows, Filled, columns
+from tui_tasks.tui.agents.agent_columns import Filled, columns
+from tui_tasks.tui.agents.agent_order import AgentOrder
+from tui_tasks.tui.agents.agent_rows import AgentsRows
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 
 QUIET = 600_000_000
@@ -719,13 +721,13 @@ async def test_a_letter_of_a_filter_looks_at_each_agent_once_and_a_move_at_none(
         monkeypatch.setattr(of, name, lambda self, row: [looked.update([name]), call(self, row)][1])
 
     counted(AgentsRows, "says")
-    counted(AgentsScreen, "_needs_you")
+    counted(AgentOrder, "needs_you")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A", "slash")
         looked.clear()
         await settle(pilot, "c")
         assert looked["says"] == len(app.screen_stack[-2].members)
-        assert looked["_needs_you"] == len(app.screen_stack[-2].listed.rows)
+        assert looked["needs_you"] == len(app.screen_stack[-2].listed.rows)
         await settle(pilot, "enter")
         looked.clear()
         await settle(pilot, "j", "k")

@@ -303,7 +303,7 @@ def agent_hints(screen: AgentsScreen) -> Sequence[Hint]:
         hints = [hint("agent_ask", "Next question")]
     if screen.small:
         return *hints, *map(hint, ("seen", "back", "agent_message", "help"))
-    is_stuck = member is not None and (member.stuck is not None or member.name in screen.have_left)
+    is_stuck = member is not None and (member.stuck is not None or member.name in screen.order.have_left)
     has_task = member is not None and (member.failed_task is not None or (member.task is not None and is_stuck))
     back = ("agent_give_back",) if has_task else ()
     hears = member is not None and member.session is not None and agent_text.has_hooks(member.session)

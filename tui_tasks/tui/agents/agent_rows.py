@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
-import msgspec
 from typing_extensions import override
 
 from tui_tasks.core.read.agents import agent_states
@@ -22,7 +21,9 @@ from tui_tasks.text.glyphs import AGENT_LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.layout import NARROW, WIDE
+from tui_tasks.tui.agents.agent_columns import AGE, GAP, HEAD, STATE, Columns, Filled, columns
+from tui_tasks.tui.agents.agent_order import AgentsRow, GoneAgents
+from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.charts import spark
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
@@ -30,80 +31,14 @@ from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 
-# In cells: what stands between two columns, on a small screen less.
-_GAP: Final = 2
-# As wide as `interrupted 300d`, and the gap.
-_STATE: Final = 18
-# In cells: an age, and a space.
-_AGE: Final = 5
 # In cells: the most that is shown of a prompt as what an agent works on.
 _PURPOSE: Final = 40
-_SPENT: Final = 11
 _WIDEST: Final = 400
 # The states of agents whose words may take several lines.
 _LONG: Final = ("waiting", "asking", "failed", "stuck", "ready", "working")
-# In cells: what is before a name.
-_HEAD: Final = 4
-# In cells: the least that is left beside name and state where places have a column.
-_LEAST_REST: Final = 46
 # How many lines what matters most has below its first one, and in cells the least text that is worth showing.
 _REST: Final = 3
 _LEAST_TEXT: Final = 12
-
-
-class Filled(NamedTuple):
-    """What agents have: the widths in cells of the longest name, place, task and state, and whether any has costs."""
-
-    who: int
-    where: int = 10
-    task: int = 20
-    spent: bool = True
-    state: int = _STATE
-
-
-class Columns(NamedTuple):
-    """The width of each column in cells, with the space after it; 0: not shown."""
-
-    who: int
-    state: int
-    matter: int
-    where: int
-    task: int
-    pulse: int
-    spent: int
-
-    @property
-    def text(self) -> int:
-        """The width of what matters most without the space after it."""
-        return self.matter - (_GAP if self.where or self.task or self.pulse else 1)
-
-    @property
-    def name(self) -> int:
-        """The width of the task without the space after it."""
-        return self.task - (_GAP if self.pulse else 1)
-
-
-def columns(width: int, filled: Filled) -> Columns:
-    """Divide a width into columns; those that no agent fills are left out."""
-    if width < NARROW:
-        who = min(max(filled.who, 6), 10) + 1
-        return Columns(who, _AGE, max(1, width - _HEAD - who - 6), 0, 0, 0, 0)
-    if width < WIDE:
-        who = min(max(filled.who, 8), 15) + _GAP
-        rest = width - _HEAD - who - filled.state
-        where = min(max(filled.where, len("where")), 8) + _GAP if filled.where and rest >= _LEAST_REST else 0
-        rest -= where
-        task = min(filled.task + 1, rest * (8 if where else 9) // 20) if filled.task else 0
-        return Columns(who, filled.state, max(1, rest - task), where, task, 0, 0)
-    who, where, spent = (
-        min(max(filled.who, 8), 20) + _GAP,
-        min(max(filled.where, len("where")), 10) + _GAP if filled.where else 0,
-        _SPENT if filled.spent else 0,
-    )
-    pulse = PULSE_MINUTES + (_GAP if spent else 1)
-    rest = width - _HEAD - who - filled.state - where - pulse - spent
-    task = min(filled.task + _GAP, rest // 2) if filled.task else 0
-    return Columns(who, filled.state, rest - task, where, task, pulse, spent)
 
 
 class Matter(NamedTuple):
@@ -123,20 +58,6 @@ def _question_parts(text: str) -> list[Part]:
 _TROUBLE: Final = ("stuck", "stopped", "failed", "left")
 # How many agents are looked at for the widths of columns.
 _LOOKED_AT: Final = 500
-
-
-class GoneAgents(msgspec.Struct, frozen=True):
-    """Agents that are gone and have left nothing open, as one line. Their lines follow it if it `is_open`."""
-
-    names: tuple[str, ...]
-    is_open: bool
-    finished: int = 0
-    """How many of them have finished."""
-
-    name: ClassVar[str] = ""
-
-
-AgentsRow = AgentView | GoneAgents
 
 
 class AgentsRows(RowDrawing[AgentsRow]):
@@ -179,10 +100,10 @@ class AgentsRows(RowDrawing[AgentsRow]):
             max((cell_len(safe_line(text, _WIDEST)) for text in map(self._task, members)), default=0),
             any(_spent(one) for one in members),
             max(
-                (max(len(self._look_of(one).word) + _AGE - 1, len(self._state_text(one))) for one in members),
-                default=_STATE - _GAP,
+                (max(len(self._look_of(one).word) + AGE - 1, len(self._state_text(one))) for one in members),
+                default=STATE - GAP,
             )
-            + _GAP,
+            + GAP,
         )
         return before != self.filled
 
@@ -194,7 +115,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         words = ("who", "state", "what", "where", "task", pulse)
         titled = "".join(f"{word:<{size}}" for word, size in zip(words, sizes, strict=False) if size)
         spent = f"{'spent':>{sizes.spent - 1}}" if sizes.spent else ""
-        return [(f"{' ' * _HEAD}{titled}{spent}", "$muted")]
+        return [(f"{' ' * HEAD}{titled}{spent}", "$muted")]
 
     def draw(self, row: AgentsRow, look: RowLook, line: int) -> Sequence[Part]:
         """Draw the line of an agent, or of several that are gone; below it, one of its other lines."""
@@ -208,7 +129,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         state = self.state_of(row)
         shown = self._look_of(row)
         self._tick(row, state, now)
-        is_small, gap = look.width < NARROW, 1 if look.width < NARROW else _GAP
+        is_small, gap = look.width < NARROW, 1 if look.width < NARROW else GAP
         old = "$muted" if state in agent_text.ENDED else ""
         head: list[Part] = [
             look.cursor_sign(),
@@ -241,12 +162,12 @@ class AgentsRows(RowDrawing[AgentsRow]):
             cut = safe_question if is_question and matter is not does else safe_line
             what = cut(matter.whole, room, ascii_only=context.ascii_only)
         head += [
-            (fit(self._state_text(row), sizes.state - _GAP) + " " * _GAP, shown.color),
+            (fit(self._state_text(row), sizes.state - GAP) + " " * GAP, shown.color),
             (what, matter.style),
             (fit(asks, sizes.matter - cell_len(what)), "$state-needs-you"),
         ]
         if sizes.where:
-            head.append((fit(agent_text.where(row, context), sizes.where - _GAP) + " " * _GAP, "$muted"))
+            head.append((fit(agent_text.where(row, context), sizes.where - GAP) + " " * GAP, "$muted"))
         if sizes.task:
             head.append((fit(named, sizes.name) + " " * (sizes.task - sizes.name), old))
         if sizes.pulse:
@@ -287,9 +208,9 @@ class AgentsRows(RowDrawing[AgentsRow]):
         if state in agent_text.ENDED and row.task is None:
             return []
         if width < NARROW:
-            return [[(" " * _HEAD, ""), (safe_line(task, width - _HEAD - 1), "$muted")]] if task else []
+            return [[(" " * HEAD, ""), (safe_line(task, width - HEAD - 1), "$muted")]] if task else []
         sizes = self._columns(row, width)
-        indent = _HEAD + sizes.who + sizes.state
+        indent = HEAD + sizes.who + sizes.state
         room = width - indent - 2
         # The question of one that works on has a line of its own.
         matter = self._matter(row, "working" if state == "asking" else state, sizes)
@@ -342,7 +263,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         color = "" if color.startswith("$state") else color
         if (answer := self.answered.get(row.name)) is not None:
             text, color = f"answered: {answer}", "$state-done"
-        is_small = sizes.state <= _AGE
+        is_small = sizes.state <= AGE
         place = agent_text.where(row, self.context) if not is_small and not sizes.where else ""
         whole = safe_line(f"{place}: {text}" if place and text else place or text)
         first, *more = wrapped(whole, sizes.text) or [""]
@@ -375,7 +296,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         return AGENT_LOOKS[self.state_of(row)]
 
     def _since(self, row: AgentView, state: str) -> str:
-        began = self._began(row, state)
+        began = agent_states.began(row, state, self.context.state.to_review)
         return age(began, self.context.clock.now()) if began is not None else ""
 
     def _state_text(self, row: AgentView) -> str:
@@ -386,7 +307,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         """Return the mark of an agent that has come to need the human since they looked: it asks, or is in trouble."""
         state = self.context.state
         has_asked = row.ask is not None and state.seen.is_new(row.ask.opened_at, row.ask.task_uid)
-        is_new = has_asked or (self.state_of(row) in _TROUBLE and state.seen.is_new(_trouble_since(row)))
+        is_new = has_asked or (self.state_of(row) in _TROUBLE and state.seen.is_new(agent_states.trouble_since(row)))
         return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
 
     def _task(self, row: AgentView) -> str:
@@ -402,22 +323,12 @@ class AgentsRows(RowDrawing[AgentsRow]):
         is_at_its_own = self.state_of(row) in ("stuck", "asking")
         return row.last_task or asked if is_at_its_own else asked or row.last_task
 
-    def _began(self, row: AgentView, state: str) -> int | None:
-        """Return since when an agent is in its state; the question of one that works on has an age of its own."""
-        if state == "stuck" and row.stuck is not None:
-            return row.stuck.since
-        if state == "stuck" and row.refused_claim is not None:
-            return row.refused_claim.at
-        if state == "ready":
-            return next((since for work, since in self.context.state.to_review if work.agent == row.name), row.since)
-        return row.task.started_at if state == "asking" and row.task is not None else row.since
-
     def _tick(self, row: AgentView, state: str, now: int) -> None:
         """Set how long the line stays true: until an age, the pulse or the quiet state changes."""
         seen = row.last_seen if state == "asking" else None
         for then in (
             row.since,
-            self._began(row, state),
+            agent_states.began(row, state, self.context.state.to_review),
             seen,
             row.tool_since,
             row.stuck.since if row.stuck is not None else None,
@@ -438,15 +349,6 @@ class AgentsRows(RowDrawing[AgentsRow]):
             "   tui-tasks setup claude           connect it to this list",
         )
         return [(text[line - 1], "$muted" if line > 1 else "")] if 0 < line <= len(text) else ()
-
-
-def _trouble_since(row: AgentView) -> int | None:
-    """Return since when an agent is stuck, has failed or is gone."""
-    if row.stuck is not None and row.stuck.since is not None:
-        return row.stuck.since
-    if row.refused_claim is not None:
-        return row.refused_claim.at
-    return row.since if row.state == "failed" else row.left_at
 
 
 def _spent(row: AgentView) -> str:

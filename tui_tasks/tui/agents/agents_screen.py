@@ -10,18 +10,18 @@ from textual.binding import BindingType
 
 from tui_tasks.core.agent_snapshots import Ask, Work
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import activity, agent_states
+from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
-from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.agent_note import AgentNote
+from tui_tasks.tui.agents.agent_order import AgentOrder, AgentsRow, GoneAgents
 from tui_tasks.tui.agents.agent_row_actions import AgentAnswers, AgentRowActions, agent_hints
-from tui_tasks.tui.agents.agent_rows import AgentsList, AgentsRow, AgentsRows, GoneAgents
+from tui_tasks.tui.agents.agent_rows import AgentsList, AgentsRows
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, OptionKeys, Reading
 from tui_tasks.tui.asks.ask_views import AskView
@@ -50,9 +50,6 @@ _NEXT: Final = 56
 _LEAST_NOTE: Final = 4
 _AROUND: Final = 3
 
-# The order of the agents: those that need the human most come first.
-_RANKS: Final = {state: rank for rank, state in enumerate(AGENT_LOOKS)}
-
 
 class AgentsScreen(Overlay):
     """The screen. It leaves out agents that ended more than a day ago with nothing open."""
@@ -75,6 +72,7 @@ class AgentsScreen(Overlay):
         self._quiet_after = context.config.quiet_after * SECOND
         self._rows = AgentsRows(context, self._quiet_after)
         self._rows.no_match = self._no_match
+        self.order = AgentOrder(context, self._quiet_after)
         self.window = AgentsList(context, self._rows)
         kinds = (CHECKS, HELD, REVIEW, *FAILURES)
         self._head = ScreenHead(
@@ -99,7 +97,7 @@ class AgentsScreen(Overlay):
             self.agent_actions,
             ProjectActions(context),
         )
-        self.listed: InMemorySource[AgentsRow] = InMemorySource(lambda row: row.name, self._order)
+        self.listed: InMemorySource[AgentsRow] = InMemorySource(lambda row: row.name, self._place)
         self.members: list[AgentView] = []
         self.reading = Reading(context)
         # What stands on screen: the agent under the cursor, and the order of the lines, by how often others moved them.
@@ -114,9 +112,6 @@ class AgentsScreen(Overlay):
         self._rows_high: int | None = None
         # The places of the agents that wait for the human or are in trouble, which the title counts at each move.
         self._needing: Sequence[int] = ()
-        self._over: set[str] = set()
-        self.have_left: set[str] = set()
-        """The agents that have left their tasks."""
         self.shows_gone = False
         self.filter = ""
         """The words that hide other agents."""
@@ -146,36 +141,18 @@ class AgentsScreen(Overlay):
     def _read(self, kept: str | None = None) -> list[AgentsRow]:
         """Read the agents that are listed; that of the name `kept`, which is under the cursor, stays listed."""
         members = self.context.state.members
-        # What the order of the rows follows from changes with them alone.
-        now, seen_at = self.context.clock.now(), self.context.state.seen.put_away_at
-        self._over = {member.name for member in members if agent_states.is_over(member, now, seen_at)}
-        self.have_left = {member.name for member in members if member.left_task(now, self._quiet_after) is not None}
+        self.order.read(members)
         self.members = [member for member in members if self.context.state.projects.shows_member(member)]
         if words := self.filter.casefold().split():
             return [
                 one for one in self.members if one.name == kept or all(word in self._rows.says(one) for word in words)
             ]
-        gone = [
-            one
-            for one in self.members
-            if one.name != kept
-            and one.state == "gone"
-            and one.task is None
-            and one.to_review is None
-            and one.ask is None
-            and one.name not in self.have_left
-        ]
-        if len(gone) < 2:
-            return [*self.members]
-        finished = sum(map(agent_states.has_finished, gone))
-        fold = GoneAgents(tuple(one.name for one in gone), self.shows_gone, finished)
-        folded = set() if self.shows_gone else {*fold.names}
-        return [fold, *(one for one in self.members if one.name not in folded)]
+        return self.order.folded(self.members, kept, is_open=self.shows_gone)
 
     def _replace(self, rows: Sequence[AgentsRow]) -> set[str]:
         """List these agents; return the names of those that changed."""
         changed = self.listed.replace(rows)
-        self._needing = [number for number, row in enumerate(self.listed.rows) if self._needs_you(row)]
+        self._needing = [number for number, row in enumerate(self.listed.rows) if self.order.needs_you(row)]
         return changed
 
     def made_again(self) -> AgentsScreen:
@@ -195,20 +172,11 @@ class AgentsScreen(Overlay):
         """Whether the cursor is on the line of the agents that are gone."""
         return isinstance(self.window.row, GoneAgents)
 
-    def _order(self, member: AgentsRow) -> tuple[Any, ...]:
-        if isinstance(member, GoneAgents):
-            return (_RANKS["gone"], 0, "", "")
-        if self._answered is not None and self._answered[0] == member.name:
+    def _place(self, row: AgentsRow) -> tuple[Any, ...]:
+        """Return what a row is sorted by; that of an agent that was just answered stays where it was."""
+        if self._answered is not None and self._answered[0] == row.name:
             return self._answered[1]
-        now_in = agent_states.reported_state(member, self.context.clock.now(), self._quiet_after)
-        asks = member.ask if now_in in ("waiting", "asking", "paused") else None
-        since = asks.opened_at if asks is not None else member.since or 0 if now_in == "waiting" else 0
-        shown = self._rows.state_of(member)
-        if shown not in ("stuck", "left", "stopped", "ready"):
-            has_lost = now_in == "idle" and member.task is None and member.lapsed_claim is not None
-            shown = "quiet" if has_lost else "gone" if member.name in self._over else now_in
-            shown = "waiting" if asks is not None else shown
-        return (_RANKS[shown], since, member.name.casefold(), member.name)
+        return self.order.place(row)
 
     # The filter
 
@@ -264,7 +232,7 @@ class AgentsScreen(Overlay):
         """
         row = self.listed.get(name)
         if row is not None:
-            self._answered, self._rows.answered = (name, self._order(row)), {name: answer}
+            self._answered, self._rows.answered = (name, self._place(row)), {name: answer}
             self.window.redraw()
 
     def release(self) -> None:
@@ -387,12 +355,6 @@ class AgentsScreen(Overlay):
         number = above or len(waiting)
         where = "" if self.size.width < NARROW else " above" if above else " below"
         return f"{'↑' if above else '↓'} {number}{where} need{'s' if number == 1 else ''} you  {key}"
-
-    def _needs_you(self, row: AgentsRow) -> bool:
-        if not isinstance(row, AgentView) or (row.state == "failed" and row.name in self._over):
-            return False
-        has_stopped = self._rows.state_of(row) in ("stuck", "stopped", "failed", "left")
-        return has_stopped or row.state == "waiting" or row.ask is not None or row.name in self.have_left
 
     # Events
 

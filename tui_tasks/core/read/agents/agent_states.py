@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.agents import activity
@@ -223,6 +224,29 @@ def reported_state(member: AgentView, now: int, quiet_after: int) -> str:
     else:
         state = member.state
     return "asking" if state == "waiting" and member.goes_on else state
+
+
+def began(member: AgentView, state: str, to_review: Iterable[tuple[Work, int]]) -> int | None:
+    """Return since when an agent is in a state; the question of one that works on has an age of its own.
+
+    `to_review`: the works that wait for review, each with since when.
+    """
+    if state == "stuck" and member.stuck is not None:
+        return member.stuck.since
+    if state == "stuck" and member.refused_claim is not None:
+        return member.refused_claim.at
+    if state == "ready":
+        return next((since for work, since in to_review if work.agent == member.name), member.since)
+    return member.task.started_at if state == "asking" and member.task is not None else member.since
+
+
+def trouble_since(member: AgentView) -> int | None:
+    """Return since when an agent is stuck, has failed or is gone."""
+    if member.stuck is not None and member.stuck.since is not None:
+        return member.stuck.since
+    if member.refused_claim is not None:
+        return member.refused_claim.at
+    return member.since if member.state == "failed" else member.left_at
 
 
 def has_finished(member: AgentView) -> bool:
