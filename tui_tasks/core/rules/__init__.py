@@ -30,6 +30,7 @@ _MODULES: Final = (
     "agents.session_rules",
     "tasks.import_rules",
     "work_rules",
+    "merge_rules",
     "budget_rules",
 )
 

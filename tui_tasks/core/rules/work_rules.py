@@ -1,4 +1,4 @@
-"""Work: the agents that the human starts on tasks, up to the merge of what they made (docs: protocol, section 12)."""
+"""Work: the agents that the human starts on tasks, until what they made is ready (docs: protocol, section 12)."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Work
-from tui_tasks.core.commit import journal
-from tui_tasks.core.commit.rebalancing import Reranks
-from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, RecordReport, SessionReport
 from tui_tasks.core.operations.tasks import ClaimTask, LogTask
 from tui_tasks.core.operations.work import (
-    BeginMerge,
     CommentWork,
-    ConflictWork,
     CountWork,
-    DiscardWork,
     FailWork,
-    GiveUpMerge,
-    MergeWork,
     ReportWork,
-    RestoreWork,
     RunWork,
     SetWork,
     StartWork,
@@ -40,7 +32,6 @@ from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.rules.agents.agent_rules import send_message
 from tui_tasks.core.rules.agents.session_rules import end_session, record_report
-from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.record_rules import log_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
@@ -85,10 +76,11 @@ def in_state(tx: Transaction, uid: str, *states: str) -> Work:
     """
     work = work_queries.find(tx.db, uid)
     work_queries.check_here(tx.db, work)
-    return _in_state(tx, work, *states)
+    return check_state(tx, work, *states)
 
 
-def _in_state(tx: Transaction, work: Work, *states: str) -> Work:
+def check_state(tx: Transaction, work: Work, *states: str) -> Work:
+    """Refuse a work that is in none of these states; return it."""
     if work.state not in states:
         task = task_queries.any_task(tx.db, work.task_uid)
         name = named(task) if task is not None else "this task"
@@ -209,13 +201,13 @@ def fail_work(tx: Transaction, op: FailWork) -> Work:
     require_human(tx)
     work = in_state(tx, op.uid, "starting", "working")
     if work.merged_at is not None:
-        return _be_merged(tx, work, {"message": op.message})
+        return be_merged(tx, work, {"message": op.message})
     work = set_columns(tx, work, "work.failed", state="failed", message=op.message)
     session = session_queries.find(tx.db, work.agent)
     if session is not None and not session.pid:
         end_session(tx, EndSession(work.agent, "it was not started"))
         _unlink(tx, work)
-    _give_back(tx, work)
+    give_back(tx, work)
     return work
 
 
@@ -227,7 +219,7 @@ def _unlink(tx: Transaction, work: Work) -> None:
         change_task(tx, task, "task.updated", {"links": tuple(one for one in task.links if one != link)})
 
 
-def _give_back(tx: Transaction, work: Work) -> None:
+def give_back(tx: Transaction, work: Work) -> None:
     """Set the task of an ended work pending, unless another agent is at it, or its work was merged."""
     task = task_queries.any_task(tx.db, work.task_uid)
     if task is None or task.deleted or task.status in ("failed", "skipped", "cancelled"):
@@ -241,6 +233,18 @@ def _give_back(tx: Transaction, work: Work) -> None:
     if task.agent == work.agent:
         changes["agent"] = None
     change_task(tx, task, "task.updated", changes)
+
+
+def be_merged(tx: Transaction, work: Work, changes: dict[str, Any], *, goes_on: bool = False) -> Work:
+    """Record that a work is merged, with its changed columns; its task is done, or goes on."""
+    state, status = ("working", "in_progress") if goes_on else ("merged", "done")
+    work = set_columns(tx, work, "work.merged", state=state, **changes)
+    task = task_queries.any_task(tx.db, work.task_uid)
+    if task is not None and not task.deleted and (task.status, task.agent) != (status, work.agent):
+        # The winner of a race has the task from here on. The human has decided it, whichever process records it.
+        with tx.speaking_as(vocab.HUMAN):
+            change_task(tx, task, "task.updated", {"status": status, "agent": work.agent})
+    return work
 
 
 @rule(ReportWork)
@@ -332,115 +336,6 @@ def comment_work(tx: Transaction, op: CommentWork) -> Work:
     if task.status == "done":
         change_task(tx, task, "task.updated", {"status": "in_progress"})
     return work
-
-
-@rule(BeginMerge)
-def begin_merge(tx: Transaction, op: BeginMerge) -> Work:
-    """Write the intent before git runs."""
-    require_human(tx)
-    work = in_state(tx, op.uid, "ready", "conflict", "working")
-    return set_columns(tx, work, "work.updated", state="merging", intent=op.intent)
-
-
-@rule(GiveUpMerge)
-def give_up_merge(tx: Transaction, op: GiveUpMerge) -> Work:
-    """Set the work ready for review again."""
-    require_human(tx)
-    work = in_state(tx, op.uid, "merging")
-    return set_columns(tx, work, "work.updated", state="ready", intent=None, message=op.message)
-
-
-@rule(MergeWork)
-def merge_work(tx: Transaction, op: MergeWork) -> Work:
-    """Record a merge; the task is done, or goes on."""
-    require_human(tx)
-    work = work_queries.find(tx.db, op.uid)
-    # An agent that went on after a merge may end without another one.
-    states = ("working",) if work.merged_at is not None and not op.goes_on else ()
-    work = in_state(tx, op.uid, "merging", "ready", "conflict", *states)
-    changes = {"merged_at": tx.now, "head": op.head, "kept": op.kept, "intent": op.intent, "message": None}
-    return _be_merged(tx, work, changes, goes_on=op.goes_on)
-
-
-def _be_merged(tx: Transaction, work: Work, changes: dict[str, Any], *, goes_on: bool = False) -> Work:
-    state, status = ("working", "in_progress") if goes_on else ("merged", "done")
-    work = set_columns(tx, work, "work.merged", state=state, **changes)
-    task = task_queries.any_task(tx.db, work.task_uid)
-    if task is not None and not task.deleted and (task.status, task.agent) != (status, work.agent):
-        # The winner of a race has the task from here on. The human has decided it, whichever process records it.
-        with tx.speaking_as(vocab.HUMAN):
-            change_task(tx, task, "task.updated", {"status": status, "agent": work.agent})
-    return work
-
-
-@rule(ConflictWork)
-def conflict_work(tx: Transaction, op: ConflictWork) -> Work:
-    """Record why a merge fails."""
-    require_human(tx)
-    work = in_state(tx, op.uid, "merging", "ready", "conflict")
-    # A line break in a name would begin a line of its own.
-    files = ", ".join(file.replace("\n", "␤") for file in op.files)
-    message = op.message or f"conflicts in {files}"
-    return set_columns(tx, work, "work.conflict", state="conflict", message=message, intent=None)
-
-
-@rule(DiscardWork)
-def discard_work(tx: Transaction, op: DiscardWork) -> Work:
-    """Record that the human does not want a work; the task is pending again."""
-    require_human(tx)
-    known = work_queries.find(tx.db, op.uid)
-    session = session_queries.find(tx.db, known.agent)
-    if session is None or session.state == session_queries.GONE:
-        # Nothing is to be ended, so that work of a machine that never returns can be discarded.
-        work = _in_state(tx, known, *sorted(vocab.LIVE_WORK), "failed")
-    else:
-        work = in_state(tx, op.uid, *sorted(vocab.LIVE_WORK), "failed")
-    message = op.message or work.message
-    # What takes an earlier merge back stays.
-    kept = {**(work.kept or {}), **(op.kept or {})} or None
-    changes = {"head": op.head, "kept": kept, "message": message}
-    work = set_columns(tx, work, "work.discarded", state="discarded", intent=None, **changes)
-    _give_back(tx, work)
-    return work
-
-
-@rule(RestoreWork)
-def restore_work(tx: Transaction, op: RestoreWork) -> Work:
-    """Record that a work is back, for review; its task is as it was before the merge, or in progress."""
-    require_human(tx)
-    known = work_queries.find(tx.db, op.uid)
-    goes_on = known.state in vocab.LIVE_WORK and known.merged_at is not None
-    work = in_state(tx, op.uid, "merged", "discarded", "failed", *(vocab.LIVE_WORK if goes_on else ()))
-    task = task_queries.any_task(tx.db, work.task_uid)
-    if task is None or task.deleted:
-        raise NotFound("task", work.task_uid)
-    if goes_on:
-        return set_columns(tx, work, "work.restored", merged_at=None, kept=None, intent=None)
-    for other in work_queries.of_task(tx.db, task.uid):
-        if other.state in vocab.LIVE_WORK and not op.is_race:
-            raise Conflict(f"{other.agent} is at work on {named(task)} now", id=task.uid)
-    merged_at = work.merged_at if op.kept else None
-    was_merged = work.state == "merged"
-    changes = {"state": "ready", "merged_at": merged_at, "kept": op.kept, "intent": None, "message": None}
-    work = set_columns(tx, work, "work.restored", **changes)
-    if was_merged and task.status == "done":
-        _reopen(tx, task, work)
-    elif task.status == "pending":
-        change_task(tx, task, "task.updated", {"status": "in_progress", "agent": work.agent})
-    return work
-
-
-_NEXT_ENTRIES: Final = 20
-"""How many entries after a merge are searched for the one that set its task done."""
-
-
-def _reopen(tx: Transaction, task: Task, work: Work) -> None:
-    """Give a task the status, agent and claim that it had before its work was merged."""
-    merged = work_queries.last_entry(tx.db, work, "work.merged")
-    later = journal.since(tx.db, merged, _NEXT_ENTRIES, task.uid) if merged is not None else []
-    done = next((one for one in later if one.entity == "task" and (one.new or {}).get("status") == "done"), None)
-    if done is not None:
-        INVERSES["task"](tx, done, Places({}, Reranks(tx.db, done.seq)))
 
 
 @rule(SetWork)

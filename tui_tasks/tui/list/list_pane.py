@@ -18,7 +18,7 @@ from tui_tasks.tui import layout
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.list.list_rows import ListLines, SortedTasks, TaskRows, TasksByDue, TasksOfList, side_width
+from tui_tasks.tui.list.list_rows import ListLines, SortedTasks, TaskRows, TasksOfList, side_width
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
@@ -36,7 +36,7 @@ _LEAST_DETAIL = 3
 # The row left for a task to come, before the detail gets what the rows leave.
 _SPARE = 1
 
-TasksInOrder: TypeAlias = TasksOfList | TasksByDue | SortedTasks
+TasksInOrder: TypeAlias = TasksOfList | SortedTasks
 
 
 class ListMoves(Controller):
@@ -260,8 +260,6 @@ class ListPane(TaskPane):
     def _source(self, only: Filter) -> TasksInOrder:
         self.only = only
         state = self.context.state
-        if only.sorts_dated:
-            return TasksByDue(self.context.db, state.list_id, only)
         if only.sort:
             return SortedTasks(self.context.db, state.list_id, only)
         return TasksOfList(self.context.db, state, state.list_id, only)

@@ -355,52 +355,6 @@ class TasksOfList:
         return -1 if self.only else home.total if home else 0
 
 
-class TasksByDue:
-    """A `Source` of the tasks of a list that match a filter and have a due date."""
-
-    def __init__(self, db: Database, list_id: int, only: Filter) -> None:
-        self._db = db
-        self.list_id = list_id
-        self.only = only
-
-    def first(self, limit: int) -> list[TaskLine]:
-        """See `Source`."""
-        return list_pages.due_after(self._db, self.list_id, "", "", limit, self.only)
-
-    def last(self, limit: int) -> list[TaskLine]:
-        """See `Source`."""
-        return list_pages.due_before(self._db, self.list_id, "~", "", limit, self.only)
-
-    def after(self, row: TaskLine, limit: int) -> list[TaskLine]:
-        """See `Source`."""
-        return list_pages.due_after(self._db, self.list_id, *self.order(row), limit, self.only)
-
-    def before(self, row: TaskLine, limit: int) -> list[TaskLine]:
-        """See `Source`."""
-        return list_pages.due_before(self._db, self.list_id, *self.order(row), limit, self.only)
-
-    def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
-        """See `Source`."""
-        lines = list_pages.lines(self._db, self.list_id, keys, self.only)
-        return {uid: task for uid, task in lines.items() if task.due is not None}
-
-    def key(self, row: TaskLine) -> str:
-        """See `Source`."""
-        return row.uid
-
-    def order(self, row: TaskLine) -> tuple[str, str]:
-        """See `Source`."""
-        return row.due or "", row.rank
-
-    def place(self, row: TaskLine) -> int:
-        """See `Source`; tasks would have to be counted."""
-        return -1
-
-    def total(self) -> int:
-        """See `Source`."""
-        return -1
-
-
 class SortedTasks:
     """A `Source` of the tasks of a list that match a filter, in the order of its `sort`."""
 

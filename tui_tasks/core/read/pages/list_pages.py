@@ -263,7 +263,7 @@ def uids_on(db: Database, list_id: int, rank: str, only: Filter, limit: int) -> 
     return uids, end if len(uids) < limit else None
 
 
-def due_after(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter = ALL) -> list[TaskLine]:
+def _due_after(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter) -> list[TaskLine]:
     """Return the next `limit` tasks with a due date after a place in the order; `("", "")` is the start."""
     of_list = _of_list(db, list_id, only)
     same = [*of_list, TaskRow.due == due, TaskRow.rank > rank]
@@ -273,7 +273,7 @@ def due_after(db: Database, list_id: int, due: str, rank: str, limit: int, only:
     return rows
 
 
-def due_before(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter = ALL) -> list[TaskLine]:
+def _due_before(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter) -> list[TaskLine]:
     """Return the last `limit` tasks with a due date before a place in the order; `("~", "")` is the end."""
     of_list = _of_list(db, list_id, only)
     same = [*of_list, TaskRow.due == due, TaskRow.rank < rank]
@@ -347,6 +347,10 @@ def sorted_lines(
     db: Database, list_id: int, start: tuple[Any, ...] | None, limit: int, only: Filter, *, backwards: bool
 ) -> list[TaskLine]:
     """Return the next `limit` matching tasks of a list after a place in the order of `only.sort`, or those before."""
+    if only.sorts_dated:
+        read, end = (_due_before, "~") if backwards else (_due_after, "")
+        due, rank = start or (end, "")
+        return read(db, list_id, due, rank, limit, only)
     query = TaskRow.select(*LINE).where(LIVE, TaskRow.list_id == list_id, *conditions(only))
     rows = db.query(page(query, only.sort, start, limit, backwards=backwards))
     return [read_line(row) for row in (reversed(rows) if backwards else rows)]

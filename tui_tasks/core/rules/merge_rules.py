@@ -1,0 +1,129 @@
+"""How work ends: merged, in conflict, discarded, or brought back (docs: protocol, section 12)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.commit import journal
+from tui_tasks.core.commit.rebalancing import Reranks
+from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.operations.work import (
+    BeginMerge,
+    ConflictWork,
+    DiscardWork,
+    GiveUpMerge,
+    MergeWork,
+    RestoreWork,
+)
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks.task_names import named
+from tui_tasks.core.rules import rule
+from tui_tasks.core.rules.inverses import INVERSES, Places
+from tui_tasks.core.rules.tasks.task_rules import change_task
+from tui_tasks.core.rules.work_rules import be_merged, check_state, give_back, in_state, require_human, set_columns
+from tui_tasks.core.snapshots import Task
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.transaction import Transaction
+
+
+@rule(BeginMerge)
+def begin_merge(tx: Transaction, op: BeginMerge) -> Work:
+    """Write the intent before git runs."""
+    require_human(tx)
+    work = in_state(tx, op.uid, "ready", "conflict", "working")
+    return set_columns(tx, work, "work.updated", state="merging", intent=op.intent)
+
+
+@rule(GiveUpMerge)
+def give_up_merge(tx: Transaction, op: GiveUpMerge) -> Work:
+    """Set the work ready for review again."""
+    require_human(tx)
+    work = in_state(tx, op.uid, "merging")
+    return set_columns(tx, work, "work.updated", state="ready", intent=None, message=op.message)
+
+
+@rule(MergeWork)
+def merge_work(tx: Transaction, op: MergeWork) -> Work:
+    """Record a merge; the task is done, or goes on."""
+    require_human(tx)
+    work = work_queries.find(tx.db, op.uid)
+    # An agent that went on after a merge may end without another one.
+    states = ("working",) if work.merged_at is not None and not op.goes_on else ()
+    work = in_state(tx, op.uid, "merging", "ready", "conflict", *states)
+    changes = {"merged_at": tx.now, "head": op.head, "kept": op.kept, "intent": op.intent, "message": None}
+    return be_merged(tx, work, changes, goes_on=op.goes_on)
+
+
+@rule(ConflictWork)
+def conflict_work(tx: Transaction, op: ConflictWork) -> Work:
+    """Record why a merge fails."""
+    require_human(tx)
+    work = in_state(tx, op.uid, "merging", "ready", "conflict")
+    # A line break in a name would begin a line of its own.
+    files = ", ".join(file.replace("\n", "␤") for file in op.files)
+    message = op.message or f"conflicts in {files}"
+    return set_columns(tx, work, "work.conflict", state="conflict", message=message, intent=None)
+
+
+@rule(DiscardWork)
+def discard_work(tx: Transaction, op: DiscardWork) -> Work:
+    """Record that the human does not want a work; the task is pending again."""
+    require_human(tx)
+    known = work_queries.find(tx.db, op.uid)
+    session = session_queries.find(tx.db, known.agent)
+    if session is None or session.state == session_queries.GONE:
+        # Nothing is to be ended, so that work of a machine that never returns can be discarded.
+        work = check_state(tx, known, *sorted(vocab.LIVE_WORK), "failed")
+    else:
+        work = in_state(tx, op.uid, *sorted(vocab.LIVE_WORK), "failed")
+    message = op.message or work.message
+    # What takes an earlier merge back stays.
+    kept = {**(work.kept or {}), **(op.kept or {})} or None
+    changes = {"head": op.head, "kept": kept, "message": message}
+    work = set_columns(tx, work, "work.discarded", state="discarded", intent=None, **changes)
+    give_back(tx, work)
+    return work
+
+
+@rule(RestoreWork)
+def restore_work(tx: Transaction, op: RestoreWork) -> Work:
+    """Record that a work is back, for review; its task is as it was before the merge, or in progress."""
+    require_human(tx)
+    known = work_queries.find(tx.db, op.uid)
+    goes_on = known.state in vocab.LIVE_WORK and known.merged_at is not None
+    work = in_state(tx, op.uid, "merged", "discarded", "failed", *(vocab.LIVE_WORK if goes_on else ()))
+    task = task_queries.any_task(tx.db, work.task_uid)
+    if task is None or task.deleted:
+        raise NotFound("task", work.task_uid)
+    if goes_on:
+        return set_columns(tx, work, "work.restored", merged_at=None, kept=None, intent=None)
+    for other in work_queries.of_task(tx.db, task.uid):
+        if other.state in vocab.LIVE_WORK and not op.is_race:
+            raise Conflict(f"{other.agent} is at work on {named(task)} now", id=task.uid)
+    merged_at = work.merged_at if op.kept else None
+    was_merged = work.state == "merged"
+    changes = {"state": "ready", "merged_at": merged_at, "kept": op.kept, "intent": None, "message": None}
+    work = set_columns(tx, work, "work.restored", **changes)
+    if was_merged and task.status == "done":
+        _reopen(tx, task, work)
+    elif task.status == "pending":
+        change_task(tx, task, "task.updated", {"status": "in_progress", "agent": work.agent})
+    return work
+
+
+_NEXT_ENTRIES: Final = 20
+"""How many entries after a merge are searched for the one that set its task done."""
+
+
+def _reopen(tx: Transaction, task: Task, work: Work) -> None:
+    """Give a task the status, agent and claim that it had before its work was merged."""
+    merged = work_queries.last_entry(tx.db, work, "work.merged")
+    later = journal.since(tx.db, merged, _NEXT_ENTRIES, task.uid) if merged is not None else []
+    done = next((one for one in later if one.entity == "task" and (one.new or {}).get("status") == "done"), None)
+    if done is not None:
+        INVERSES["task"](tx, done, Places({}, Reranks(tx.db, done.seq)))
