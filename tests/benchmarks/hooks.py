@@ -19,7 +19,7 @@ from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.live import keys_took
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
-from tui_tasks.hooks.spool import Spool
+from tui_tasks.hooks.hook_folder import Spool, put_payload
 
 ROUNDS: Final = 60
 SESSIONS: Final = 50
@@ -125,7 +125,7 @@ def feed(arguments: Sequence[str]) -> None:
                 event = _event(f"s-{session}", number, records)
                 if "prompt" in event:
                     _record(Path(str(event["transcript_path"])), number)
-                spool.put(head, json.dumps(event).encode())
+                put_payload(spool.folder, head, json.dumps(event).encode())
                 put += 1
             time.sleep(max(0.0, began + (number + 1) / EACH - time.time()))
     print(began, put)

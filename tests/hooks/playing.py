@@ -14,7 +14,7 @@ from tests.started import DEADLINE
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
-from tui_tasks.hooks.spool import Payload, Spool
+from tui_tasks.hooks.hook_folder import Payload, Spool, put_payload
 from tui_tasks.settings.config import SessionSettings
 
 PAYLOADS = Path(__file__).parent / "payloads"
@@ -35,7 +35,7 @@ class Player:
         """Leave a payload in the spool; bytes are left as they are."""
         body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         with Spool(self.store.path, make=True) as spool:
-            return spool.put({**self.head, "at": self.clock.now, **head}, body)
+            return put_payload(spool.folder, {**self.head, "at": self.clock.now, **head}, body)
 
     def play(self, payload: Any, **head: Any) -> None:
         """A hook runs, and somebody has the database open."""

@@ -22,7 +22,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import PROGRAMS, intake, session_processes
-from tui_tasks.hooks.spool import Spool
+from tui_tasks.hooks.hook_folder import Spool
 from tui_tasks.runner import processes
 
 

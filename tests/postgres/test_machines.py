@@ -23,6 +23,7 @@ from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects import control_agents
 from tui_tasks.hooks import hooks_folder, intake, screen_presence, session_processes
+from tui_tasks.hooks.hook_folder import Spool, put_payload
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.postgres import moving, no_report
 from tui_tasks.postgres.replica import Replica
@@ -44,8 +45,8 @@ def leave(store: Store, payload: dict[str, object], process: subprocess.Popen[by
     """Leave a payload of Claude Code, from a process of this machine, and take it in."""
     boot, namespace, pid, born = processes.identity(process.pid if process is not None else None)
     head = {"program": "claude", "at": clock.now(), "boot": boot, "namespace": namespace, "pid": pid, "born": born}
-    with intake.Spool(store.path, make=True) as spool:
-        spool.put(head, json.dumps(payload).encode())
+    with Spool(store.path, make=True) as spool:
+        put_payload(spool.folder, head, json.dumps(payload).encode())
     intake.process_payloads(store, clock.now())
 
 
@@ -136,8 +137,8 @@ def test_what_an_agent_has_started_is_no_person_on_a_server_too(store_on):
     here = store_on("a")
     boot, namespace, pid, born = processes.identity(os.getppid())
     head = {"program": "claude", "at": clock.now(), "boot": boot, "namespace": namespace, "pid": pid, "born": born}
-    with intake.Spool(here.path, make=True) as spool:
-        spool.put(head, json.dumps(START).encode())
+    with Spool(here.path, make=True) as spool:
+        put_payload(spool.folder, head, json.dumps(START).encode())
     intake.process_payloads(here, clock.now())
     caller = other_caller(here.db, None, {})
     assert caller is not None

@@ -1,5 +1,9 @@
-"""The private folder beside a database through which hooks and the program's other processes exchange files; and how
-a hook writes its payload there, which `spool` reads.
+"""The private folder beside a database through which hooks and the program's other processes exchange files; and the
+spool in it: each payload of a hook waits in its own file, until a process that has the database open processes it.
+
+A payload's file is named by the time at which its hook ended and by its process, so sorted names give the order in
+which the hooks of all agents ended, even if the clock was changed. It has one line of JSON (see `Payload`), then the
+payload's bytes as received.
 
 Every hook imports this at each event, so it imports nothing slow: no `re`, no `typing`, no `pathlib`.
 """
@@ -10,11 +14,12 @@ import stat
 import time
 
 from tui_tasks import regular_files
+from tui_tasks.hooks import hooks_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Self
+    from typing import Any, Self
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A payload with its head has at most a little over 10 MiB.
@@ -153,7 +158,8 @@ class Folder:
 
 
 MAX_PAYLOAD = 10 * 1024 * 1024
-FOLDER = "payloads"
+"""In bytes: the rest of a longer payload is cut off."""
+_PAYLOADS = "payloads"
 # Seconds for which a hook waits for the lock under which payloads are named.
 LOCK_LIMIT = 0.5
 _BETWEEN_TRIES = 0.002
@@ -163,7 +169,7 @@ Head = dict[str, str | int | float | None]
 
 
 def payload_head(program: str, process: dict[str, str | int], project: str, size: int, kept_bytes: int) -> Head:
-    """Return the head of a payload; see `spool.Payload`."""
+    """Return the head of a payload; see `Payload`."""
     try:
         cwd = os.getcwd()
     except OSError:  # it was removed
@@ -184,7 +190,7 @@ def put_payload(folder: Folder, head: Head, body: bytes) -> str:
     Raises:
         OSError: it cannot be written.
     """
-    with Folder(FOLDER, make=True, inside=folder) as payloads:
+    with Folder(_PAYLOADS, make=True, inside=folder) as payloads:
         aside = payloads.write_aside(json_object(head), b"\n", body)
         lock = None
         try:
@@ -233,3 +239,88 @@ def _value(value: str | int | float | None) -> str:
 
 def _quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
+
+
+class Payload:
+    """A payload in the spool.
+
+    Attributes:
+        head: `program`, `at` (microseconds), the agent's process (`boot`, `namespace`, `pid`, `born`, as
+            `runner.processes.ProcessIdentity`; `is_shared`: it has several sessions at once), `cwd` of the hook,
+            `project` (or null), `size` of what came in bytes, `is_cut` (whether it was longer than `MAX_PAYLOAD`),
+            `answer` (the name under which it waits to be answered, or null), `wait` (the seconds for which it does)
+            and `ends_turn` (whether it ended the turn).
+        body: the payload's bytes, at most `MAX_PAYLOAD` of them.
+    """
+
+    __slots__ = ("body", "head", "name")
+
+    def __init__(self, name: str, head: "dict[str, Any]", body: bytes) -> None:
+        self.name = name
+        self.head = head
+        self.body = body
+
+
+class Spool:
+    """The payloads beside a database."""
+
+    def __init__(self, database: str, *, make: bool) -> None:
+        """Open the spool of a database, which itself need not exist.
+
+        Raises:
+            OSError: it does not exist (and is not to be created), cannot be created, or others can access it.
+        """
+        self.folder = Folder(hooks_folder(database), make=make)
+        try:
+            self._payloads = Folder(_PAYLOADS, make=True, inside=self.folder)
+        except BaseException:
+            self.folder.close()
+            raise
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: "TracebackType | None"
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the descriptors; the files stay."""
+        self._payloads.close()
+        self.folder.close()
+
+    def pending(self) -> list[str]:
+        """Return the names of the unprocessed payloads, in order."""
+        return self._payloads.file_names()
+
+    def read(self, name: str) -> Payload:
+        """Return a payload of the spool.
+
+        Raises:
+            OSError: it is gone, or cannot be read.
+            ValueError: its first line is no JSON object.
+        """
+        import json  # no hook reads a payload
+
+        line, _, body = self._payloads.read(name).partition(b"\n")
+        head = json.loads(line)
+        if not isinstance(head, dict):
+            raise ValueError(f"{name}: its first line is no JSON object")
+        return Payload(name, head, body)
+
+    def drop(self, name: str) -> None:
+        """Remove a processed payload."""
+        self._payloads.remove(name)
+
+    def lock_intake(self) -> int | None:
+        """Lock the intake; None when another process holds the lock. The caller closes the descriptor."""
+        import fcntl  # no hook locks the intake
+
+        lock = self.folder.open("intake-lock", os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        return lock

@@ -31,9 +31,9 @@ from tui_tasks.core.rules.agents.session_rules import agent_of, goes_on
 from tui_tasks.core.schema.agent_tables import ProcessedPayloadRow
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import programs, redaction, session_processes, session_records
+from tui_tasks.hooks.hook_folder import Payload, Spool
 from tui_tasks.hooks.replies import answer_pipes
 from tui_tasks.hooks.session_records import Record
-from tui_tasks.hooks.spool import Payload, Spool
 from tui_tasks.settings import config, paths, project
 from tui_tasks.settings.config import SessionSettings
 from tui_tasks.settings.project import ProjectRefused

@@ -16,8 +16,8 @@ from tui_tasks import clock
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
+from tui_tasks.hooks.hook_folder import Spool, put_payload
 from tui_tasks.hooks.programs.codex import CodexQueue
-from tui_tasks.hooks.spool import Spool
 
 THREAD = "01a20709-24ce-7391-82f4-d8425c8b378f"
 WRITES_DOWN = '#!/bin/sh\nprintf "%s\\n" "$@" >> "$CODEX_HOME/queued"\nexit {status}\n'
@@ -42,7 +42,7 @@ class Codex:
         told = {"session_id": session, "hook_event_name": event, "prompt": "go"}
         told["transcript_path"] = str((home or self.home) / "sessions" / "r.jsonl")
         with Spool(self.human.store.path, make=True) as spool:
-            spool.put({"program": "codex", "at": clock.now(), "pid": 0}, json.dumps(told).encode())
+            put_payload(spool.folder, {"program": "codex", "at": clock.now(), "pid": 0}, json.dumps(told).encode())
         self.human.look()
 
     def writes(self, text: str) -> None:

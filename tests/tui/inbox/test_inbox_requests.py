@@ -15,9 +15,8 @@ from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
-from tui_tasks.hooks.hook_folder import Folder
+from tui_tasks.hooks.hook_folder import Folder, Spool, put_payload
 from tui_tasks.hooks.replies import answer_pipes
-from tui_tasks.hooks.spool import Spool
 from tui_tasks.tui.asks.ask_detail import request_lines
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs import editor
@@ -29,7 +28,7 @@ PAYLOAD = b"""{"session_id": "s-1", "hook_event_name": "PermissionRequest", "too
 
 def ask_for_permission(path: str, answer: str | None, payload: bytes = PAYLOAD) -> None:
     with Store(path) as store, Spool(path, make=True) as spool:
-        spool.put({"program": "claude", "at": NOW, "answer": answer, "wait": 50}, payload)
+        put_payload(spool.folder, {"program": "claude", "at": NOW, "answer": answer, "wait": 50}, payload)
         intake.process_payloads(store, NOW)
 
 
@@ -58,7 +57,7 @@ GEMINI = b"""{"session_id": "g-1", "hook_event_name": "Notification", "notificat
 @pytest.mark.parametrize("size", SIZES)
 async def test_no_answer_is_offered_for_a_permission_of_gemini_cli_and_none_can_be_typed(empty, make_app, size, screen):
     with Store(empty) as store, Spool(empty, make=True) as spool:
-        spool.put({"program": "gemini", "at": NOW, "answer": None, "wait": 0}, GEMINI)
+        put_payload(spool.folder, {"program": "gemini", "at": NOW, "answer": None, "wait": 0}, GEMINI)
         intake.process_payloads(store, NOW)
     app = make_app(empty)
     async with app.run_test(size=size) as pilot:
@@ -78,7 +77,7 @@ async def test_enter_goes_to_the_terminal_where_alone_a_permission_can_be_answer
     monkeypatch.setattr(attaching, "why_not", lambda context, agent: None)
     monkeypatch.setattr(attaching, "attach", lambda context, agent: attached.append(agent))
     with Store(empty) as store, Spool(empty, make=True) as spool:
-        spool.put({"program": "gemini", "at": NOW, "answer": None, "wait": 0}, GEMINI)
+        put_payload(spool.folder, {"program": "gemini", "at": NOW, "answer": None, "wait": 0}, GEMINI)
         intake.process_payloads(store, NOW)
     app = make_app(empty)
     async with app.run_test(size=size) as pilot:

@@ -27,10 +27,9 @@ from tui_tasks.core.rules.agents.request_text import DENY, allows, always_text, 
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import PROGRAMS, hooks_folder, programs
-from tui_tasks.hooks.hook_folder import Folder
+from tui_tasks.hooks.hook_folder import Folder, Spool
 from tui_tasks.hooks.replies import answer_pipes, message_folders
 from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
-from tui_tasks.hooks.spool import Spool
 
 # The reason why an action is impossible, by program and action.
 _CANNOT: Final[dict[str, dict[str, str]]] = {

@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 
 from tests.started import Started
 from tui_tasks.hooks import hook_folder, hooks_folder
-from tui_tasks.hooks.hook_folder import Folder
-from tui_tasks.hooks.spool import Spool
+from tui_tasks.hooks.hook_folder import Folder, Spool, put_payload
 
 HEAD = {"program": "claude", "at": 1, "project": None, "is_cut": False}
 
 
 def test_a_payload_comes_out_as_it_went_in(tmp_path: Path) -> None:
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
-        name = spooled.put(HEAD, b'{"a":\n"\xff"}\n\n')
+        name = put_payload(spooled.folder, HEAD, b'{"a":\n"\xff"}\n\n')
         assert spooled.pending() == [name]
         found = spooled.read(name)
         assert (found.head, found.body) == (HEAD, b'{"a":\n"\xff"}\n\n')
@@ -42,7 +41,7 @@ def test_everything_is_this_users_alone_whatever_the_umask(tmp_path: Path) -> No
     before = os.umask(0)
     try:
         with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
-            spooled.put(HEAD, b"{}")
+            put_payload(spooled.folder, HEAD, b"{}")
     finally:
         os.umask(before)
     beside = tmp_path / "tasks.db-hooks"
@@ -84,7 +83,7 @@ def test_names_stay_in_order_when_the_clock_goes_back(tmp_path: Path, monkeypatc
         put = []
         for now in (2_000_000_000, 1_000_000_000, 1_000_000_000, 3_000_000_000):
             monkeypatch.setattr(hook_folder.time, "time_ns", lambda now=now: now)
-            put.append(spooled.put(HEAD, b"{}"))
+            put.append(put_payload(spooled.folder, HEAD, b"{}"))
         assert spooled.pending() == put
 
 
@@ -93,14 +92,14 @@ def test_a_process_that_has_stopped_with_the_lock_holds_up_for_a_moment_only(
 ) -> None:
     monkeypatch.setattr(hook_folder, "LOCK_LIMIT", 0.02)
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
-        spooled.put(HEAD, b"{}")
+        put_payload(spooled.folder, HEAD, b"{}")
         lock = tmp_path / "tasks.db-hooks" / "last-name"
         take = f"os.lockf(os.open({str(lock)!r}, os.O_RDWR), os.F_LOCK, 0)"
         hold = f"import os, sys; {take}; print(1, flush=True); sys.stdin.read()"
         with Started([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             assert holder.stdout is not None
             holder.stdout.readline()
-            spooled.put(HEAD, b"{}")
+            put_payload(spooled.folder, HEAD, b"{}")
             holder.communicate(b"")
         assert len(spooled.pending()) == 2
 
@@ -112,7 +111,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Folder, "rename", full)
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
         with pytest.raises(OSError, match="No space"):
-            spooled.put(HEAD, b"{}")
+            put_payload(spooled.folder, HEAD, b"{}")
         assert list((tmp_path / "tasks.db-hooks" / "payloads").iterdir()) == []
 
 
@@ -130,7 +129,7 @@ def test_one_process_at_a_time_takes_payloads_in(tmp_path: Path) -> None:
 def _put_many(database: str, who: int) -> None:
     with Spool(database, make=True) as spooled:
         for number in range(50):
-            spooled.put({"who": who, "number": number}, b"x")
+            put_payload(spooled.folder, {"who": who, "number": number}, b"x")
 
 
 def test_many_processes_at_once_lose_nothing_and_keep_each_ones_order(tmp_path: Path) -> None:
