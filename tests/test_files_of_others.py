@@ -19,7 +19,7 @@ from tests.hooks.playing import Player, claude, hook, is_silent
 from tests.work.repositories import git
 from tui_tasks.cli import completion
 from tui_tasks.cli import main as program
-from tui_tasks.cli.admin import import_export, program_checks, program_files, setup_command, sync_file
+from tui_tasks.cli.admin import import_export, program_files, program_findings, setup_command, sync_file
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument
 from tui_tasks.core.operations.tasks import EnsureList
@@ -127,7 +127,7 @@ def test_as_a_file_of_an_agent_program(tmp_path: Path, hostile: Put) -> None:
     file = hostile(tmp_path / "settings.json")
     with pytest.raises(program_files.NotSetUp, match=re.escape(str(file))):
         program_files.read(file, tmp_path)
-    assert program_checks._json(file) == {}
+    assert program_findings._json(file) == {}
 
 
 def test_as_a_file_that_is_imported(

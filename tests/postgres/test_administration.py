@@ -22,8 +22,8 @@ from tui_tasks import clock
 from tui_tasks.cli.command_parser import parser as made_parser
 from tui_tasks.cli.supervise import screen_commands
 from tui_tasks.core.store import Store
-from tui_tasks.postgres import replica_files, server_checks
-from tui_tasks.postgres.server_checks import compare
+from tui_tasks.postgres import replica_files, server_findings
+from tui_tasks.postgres.server_findings import compare
 from tui_tasks.postgres.team_server import SERVER_SCHEMA
 from tui_tasks.state.open_state import open_state
 
@@ -86,7 +86,7 @@ def test_doctor_finds_an_entry_that_was_altered_on_the_server(here, owner, serve
 
 def test_doctor_compares_the_newest_entries_and_all_of_them_when_asked(here, owner, monkeypatch):
     owner.execute("UPDATE tui_tasks.journal SET why = 'x' WHERE seq = 1")
-    monkeypatch.setattr("tui_tasks.postgres.server_checks.AT_ONCE", 2)
+    monkeypatch.setattr("tui_tasks.postgres.server_findings.AT_ONCE", 2)
     assert len(compared(here)) == 1
     assert compared(here, whole=True)[1].startswith("entry 1 is not the same")
 
@@ -106,21 +106,21 @@ def test_doctor_finds_a_replica_that_has_another_newest_entry_or_lacks_replies(h
 
 
 def test_doctor_waits_for_a_process_that_has_written_to_the_server_and_not_here_yet(here, monkeypatch):
-    real, looks = server_checks.companions.number, []
+    real, looks = server_findings.companions.number, []
 
     def late(replica):
         looks.append(replica)
         return real(replica) - (len(looks) == 1)
 
-    monkeypatch.setattr(server_checks.companions, "number", late)
+    monkeypatch.setattr(server_findings.companions, "number", late)
     assert len(compared(here)) == 1
 
 
 def at_clock(monkeypatch, microseconds: int) -> None:
     """Let the server's clock stand still."""
     clock_of_the_server = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
-    assert clock_of_the_server in server_checks._HEAD
-    monkeypatch.setattr(server_checks, "_HEAD", server_checks._HEAD.replace(clock_of_the_server, str(microseconds)))
+    assert clock_of_the_server in server_findings._HEAD
+    monkeypatch.setattr(server_findings, "_HEAD", server_findings._HEAD.replace(clock_of_the_server, str(microseconds)))
 
 
 def test_doctor_compares_the_clocks(here, owner, monkeypatch):
@@ -138,7 +138,7 @@ def test_doctor_compares_the_clocks(here, owner, monkeypatch):
 
 
 def test_doctor_compares_the_clocks_before_the_entries_which_may_take_long(here, monkeypatch):
-    monkeypatch.setattr(server_checks, "_first_other", lambda *_: at_clock(monkeypatch, clock.now() + 60_000_000))
+    monkeypatch.setattr(server_findings, "_first_other", lambda *_: at_clock(monkeypatch, clock.now() + 60_000_000))
     assert len(compared(here)) == 1
 
 

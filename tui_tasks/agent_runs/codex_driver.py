@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.agent_runs import codex_messages
-from tui_tasks.agent_runs.codex_messages import RequestReplies
+from tui_tasks.agent_runs import codex_requests
+from tui_tasks.agent_runs.codex_requests import RequestReplies
 from tui_tasks.agent_runs.program_protocol import (
     DriverEvent,
     HumanRequest,
@@ -191,7 +191,7 @@ class CodexDriver:
     # Requests of the server
 
     def _handle_request(self, method: str, rpc_id: Any, given: Message) -> list[DriverEvent]:
-        made = codex_messages.read(method, given, self._items.get(text(given, "itemId") or "", {}))
+        made = codex_requests.read(method, given, self._items.get(text(given, "itemId") or "", {}))
         if made is None:
             why = f"{method} is not supported here"
             self._send({"id": rpc_id, "error": {"code": _NO_METHOD, "message": why}})
@@ -212,7 +212,7 @@ class CodexDriver:
 
     def _item_started(self, given: Message) -> list[DriverEvent]:
         item, thread = table(given, "item"), text(given, "threadId")
-        named = codex_messages.tool_of(item)
+        named = _tool_of(item)
         if named is None:
             if text(item, "type") == "userMessage":
                 return self._prompt_started(item, given)
@@ -232,11 +232,11 @@ class CodexDriver:
 
     def _item_completed(self, given: Message) -> list[DriverEvent]:
         item, thread = table(given, "item"), text(given, "threadId")
-        named, key = codex_messages.tool_of(item), text(item, "id") or ""
+        named, key = _tool_of(item), text(item, "id") or ""
         if named is None:
             return self._message_completed(item, thread)
         self._items.pop(key, None)
-        error = codex_messages.error_of(item)
+        error = _error_of(item)
         events: list[DriverEvent] = [] if error is None else [OutputLine(f"  failed: {error}")]
         return [*events, self._report(ToolEnded(named[0], key, error), thread=thread)]
 
@@ -273,7 +273,7 @@ class CodexDriver:
         return [self._report(TaskListReported(items))] if text(given, "threadId") == self.session else []
 
     def _error_reported(self, given: Message) -> list[DriverEvent]:
-        why = codex_messages.readable(text(table(given, "error"), "message"))
+        why = _readable(text(table(given, "error"), "message"))
         again = "; it is tried again" if given.get("willRetry") is True else ""
         return [OutputLine(f"[{why}{again}]")] if why is not None else []
 
@@ -302,7 +302,7 @@ class CodexDriver:
             return TurnEnded(self._last_message), None
         if status == "interrupted":
             return TurnInterrupted(), "its turn was interrupted"
-        error = codex_messages.readable(text(table(turn, "error"), "message")) or "its turn has failed"
+        error = _readable(text(table(turn, "error"), "message")) or "its turn has failed"
         return TurnFailed(error), error
 
 
@@ -325,3 +325,43 @@ def _error_lines(reply: Message) -> list[DriverEvent]:
 
 def _error(reply: Message) -> str | None:
     return text(table(reply, "error"), "message")
+
+
+def _tool_of(item: Message) -> tuple[str, str] | None:
+    """Return the name and main input of the tool that an item calls, as hooks name it; None if it calls none."""
+    kind = text(item, "type")
+    if kind == "commandExecution":
+        actions = list(tables(item, "commandActions"))
+        own = text(actions[0], "command") if len(actions) == 1 else None
+        return "Bash", own or text(item, "command") or ""
+    if kind == "fileChange":
+        return "apply_patch", ", ".join(text(one, "path") or "?" for one in tables(item, "changes"))
+    if kind == "mcpToolCall":
+        return f"mcp__{text(item, 'server')}__{text(item, 'tool')}", ""
+    if kind == "webSearch":
+        return "web_search", text(item, "query") or ""
+    if kind in ("dynamicToolCall", "collabAgentToolCall"):
+        return text(item, "tool") or kind, text(item, "prompt") or ""
+    return None
+
+
+def _error_of(item: Message) -> str | None:
+    """Return why a tool call failed; None if it did not."""
+    status = text(item, "status")
+    if status == "declined":
+        return "it was denied"
+    code = item.get("exitCode")
+    if status != "failed" and (not isinstance(code, int) or code == 0):
+        return None
+    output = text(item, "aggregatedOutput") or text(table(item, "error"), "message") or ""
+    lines_ = [line.strip() for line in output.splitlines() if line.strip()][-1:]
+    return ": ".join([*([f"exit {code}"] if isinstance(code, int) else []), *lines_])[:200] or "it failed"
+
+
+def _readable(message: str | None) -> str | None:
+    """Return an error's message; if that is JSON of the model's service, the message in it."""
+    try:
+        inner = msgspec.json.decode(message or "")
+    except (msgspec.DecodeError, RecursionError):
+        return message
+    return text(table(inner, "error"), "message") or text(inner, "message") or message

@@ -20,7 +20,7 @@ from tui_tasks.core.commit.shared_entries import apply_entry
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import sync_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
-from tui_tasks.core.maintenance import backup, journal_checks
+from tui_tasks.core.maintenance import backup, journal_findings
 from tui_tasks.core.operations import ChangeMachine
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -203,7 +203,7 @@ def _refuse_unsound(db: Database, file: Path) -> None:
     broken = backup.broken_link(db)
     if broken is not None:
         raise DatabaseRefused(f"{file}: entry {broken:,} does not follow from the one before it (tui-tasks doctor)")
-    difference = next(journal_checks.differences(db), None)
+    difference = next(journal_findings.differences(db), None)
     if difference is not None:
         raise DatabaseRefused(f"{file}: {difference} (tui-tasks doctor --replay)")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.started import DEADLINE, Started
-from tui_tasks.cli.admin import program_checks
+from tui_tasks.cli.admin import program_findings
 from tui_tasks.cli.admin.program_files import PROGRAMS
 from tui_tasks.cli.main import main
 
@@ -368,7 +368,7 @@ def test_doctor_tells_of_hooks_that_codex_does_not_trust(
     keys = []
     for event, [group] in events.items():
         name = "".join(f"_{char.lower()}" if char.isupper() else char for char in event).lstrip("_")
-        known = program_checks._codex_hash(event, group["hooks"][0])
+        known = program_findings._codex_hash(event, group["hooks"][0])
         keys.append(f'[hooks.state."{file}:{name}:0:0"]\ntrusted_hash = "{known}"\n')
     with (home / "config.toml").open("a") as config:
         config.write("\n".join(keys))
@@ -384,7 +384,7 @@ def test_hooks_have_the_hashes_that_codex_gave_them(folder: Path) -> None:
         "PreToolUse": "sha256:a292c052b015b6d2197ed26242cbdafa98e148a3db01e6d2dda0e7b0258b9857",
         "Stop": "sha256:cc40305ab884bf255319c8aae36d46a8336c5be87a50cca3090cb0717d17322e",
     }
-    assert {event: program_checks._codex_hash(event, hooks[event][0]["hooks"][0]) for event in seen} == seen
+    assert {event: program_findings._codex_hash(event, hooks[event][0]["hooks"][0]) for event in seen} == seen
 
 
 def test_doctor_tells_of_what_is_too_old_refused_or_not_found(

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Talk
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden
-from tui_tasks.core.maintenance import journal_checks
+from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport, SessionStarted
@@ -59,7 +59,7 @@ def status(store: Store, uid: str) -> str:
 
 
 def sound(store: Store) -> None:
-    assert list(journal_checks.differences(store.db)) == []
+    assert list(journal_findings.differences(store.db)) == []
 
 
 def test_no_agent_is_started_on_a_done_task_before_it_is_reopened(store, human, task):

@@ -10,13 +10,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from tui_tasks import clock
-from tui_tasks.cli.admin import program_checks, sync_file
+from tui_tasks.cli.admin import program_findings, sync_file
 from tui_tasks.cli.options import REFUSED, open_store
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.maintenance import backup, journal_checks
+from tui_tasks.core.maintenance import backup, journal_findings
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.recorded_settings import other_source
@@ -62,7 +62,7 @@ def _print_server(store: Store, *, whole: bool) -> Iterator[str]:
     if not is_replica(store.path):
         return
     from tui_tasks.postgres.replica import Replica
-    from tui_tasks.postgres.server_checks import compare
+    from tui_tasks.postgres.server_findings import compare
 
     assert isinstance(store.db, Replica)
     about, *findings = compare(store.db, clock.now(), whole=whole)
@@ -76,7 +76,7 @@ def _print_programs(store: Store) -> Iterator[str]:
     for seen in session_queries.everyone(store.db):
         program = seen.session.program
         last_seen[program] = max(last_seen.get(program, 0), seen.activity.last_seen)
-    for one in program_checks.all_installed(Path.cwd()):
+    for one in program_findings.all_installed(Path.cwd()):
         parts = " and ".join(one.parts)
         if one.has_hooks:
             at = last_seen.get(one.name)
@@ -97,11 +97,11 @@ def findings(
     damage = list(backup.findings(store.db))
     yield from damage
     yield from paths.findings_on_database(named or Path(store.path))
-    yield from journal_checks.findings(Path(store.path))
+    yield from journal_findings.findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
-        if replays or journal_checks.is_quick(store.db):
-            yield from backup.readable(journal_checks.differences(store.db))
+        if replays or journal_findings.is_quick(store.db):
+            yield from backup.readable(journal_findings.differences(store.db))
         yield from _stopped_supervisors(store.db)
         yield from _orphans_of_work(store)
     if (other := other_source(store.db, source_of(settings))) is not None:
@@ -132,7 +132,7 @@ def summary(store: Store, *, replays: bool = False) -> str:
     try:
         with storage_errors(store.path):
             entries = count(journal.newest(store.db), "journal entry", "journal entries")
-            if not replays and not journal_checks.is_quick(store.db):
+            if not replays and not journal_findings.is_quick(store.db):
                 entries += " (only doctor --replay compares so many with the tables)"
     except StorageFailed:
         entries = "a journal that cannot be read"

@@ -1,4 +1,4 @@
-"""Reads messages of Codex's app server: tool calls, errors, and requests to the human with their possible replies."""
+"""Reads the requests of Codex's app server to the human, with their possible replies."""
 
 from __future__ import annotations
 
@@ -125,43 +125,3 @@ def _answers(ids: list[str], decision: dict[str, Any]) -> Message:
 def _list(payload: Any, name: str) -> list[Any]:
     value = payload.get(name) if isinstance(payload, dict) else None
     return value if isinstance(value, list) else []
-
-
-def tool_of(item: Message) -> tuple[str, str] | None:
-    """Return the name and main input of the tool that an item calls, as hooks name it; None if it calls none."""
-    kind = text(item, "type")
-    if kind == "commandExecution":
-        actions = list(tables(item, "commandActions"))
-        own = text(actions[0], "command") if len(actions) == 1 else None
-        return "Bash", own or text(item, "command") or ""
-    if kind == "fileChange":
-        return "apply_patch", ", ".join(text(one, "path") or "?" for one in tables(item, "changes"))
-    if kind == "mcpToolCall":
-        return f"mcp__{text(item, 'server')}__{text(item, 'tool')}", ""
-    if kind == "webSearch":
-        return "web_search", text(item, "query") or ""
-    if kind in ("dynamicToolCall", "collabAgentToolCall"):
-        return text(item, "tool") or kind, text(item, "prompt") or ""
-    return None
-
-
-def error_of(item: Message) -> str | None:
-    """Return why a tool call failed; None if it did not."""
-    status = text(item, "status")
-    if status == "declined":
-        return "it was denied"
-    code = item.get("exitCode")
-    if status != "failed" and (not isinstance(code, int) or code == 0):
-        return None
-    output = text(item, "aggregatedOutput") or text(table(item, "error"), "message") or ""
-    lines_ = [line.strip() for line in output.splitlines() if line.strip()][-1:]
-    return ": ".join([*([f"exit {code}"] if isinstance(code, int) else []), *lines_])[:200] or "it failed"
-
-
-def readable(message: str | None) -> str | None:
-    """Return an error's message; if that is JSON of the model's service, the message in it."""
-    try:
-        inner = msgspec.json.decode(message or "")
-    except (msgspec.DecodeError, RecursionError):
-        return message
-    return text(table(inner, "error"), "message") or text(inner, "message") or message
