@@ -41,7 +41,7 @@ LOOKS: Final = {
     "pending": _PENDING,
     "in_progress": _ACTIVE,
     "needs_you": Look("?", "needs you", "?", "$state-needs-you"),
-    "held": Look("◇", "to accept", "h", "$state-needs-you"),
+    "held": Look("◇", "proposed", "h", "$state-needs-you"),
     "reviewable": Look("⇡", "to be reviewed", "^", "$state-needs-you"),
     "blocked": Look("⊘", "blocked", "b", "$state-blocked"),
     "done": _DONE,

@@ -182,7 +182,7 @@ async def test_every_agent_has_a_line_with_its_task_and_last_word(plan, make_app
         if size[0] >= 80:
             assert "finished 17m" in row_of(app, "codex-1")
             assert '"running tests 14/22"' in row_of(app, "claude-1")
-            assert "? 9m #4 jose is maintained" in shown(app), "below what it does"
+            assert "? asks 9m     #4 jose is maintained" in shown(app), "below what it does"
             assert "looked at the backups" in row_of(app, "watcher")
 
 
@@ -574,7 +574,7 @@ async def test_one_that_asks_and_works_on_is_at_work_here_and_above_and_shows_qu
         row = row_of(app, "claude-1")
         assert "◐ claude-1  working 14m" in row and '"tests 15/22"' in row and "#5 Ship" in row
         at = lines(app).index(row)
-        assert lines(app)[at + 1].strip().startswith("? 9m #4 jose")
+        assert lines(app)[at + 1].strip().startswith("? asks 9m     #4 jose")
         assert "waiting" in row_of(app, "claude-2")
         assert re.match(" [?] 2 (asks|questions) ", counts_line(app))
 

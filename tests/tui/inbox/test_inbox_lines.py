@@ -57,7 +57,15 @@ async def test_number_text_agent_and_age_of_all_kinds_stand_in_the_same_columns(
         rows = [line for line in in_list(app) if "#" in line[:6]]
         assert len(rows) == len(app.screen.listed.rows)
         assert {line.index("#") for line in rows} == {4}
-        titles = ("jose is", "Approve:", "Ship auth", "Write integration", "Fix flaky", "Old cookie", "accept? Rewrite")
+        titles = (
+            "jose is",
+            "Approve:",
+            "Ship auth",
+            "Write integration",
+            "Fix flaky",
+            "Old cookie",
+            "new task? Rewrite",
+        )
         assert {line.index(title) for line, title in zip(rows, titles, strict=True)} == {9}
         names = ("claude-1", "claude-2", "claude-1", "claude-1", "claude-2", "robot-1", "codex-12")
         assert len({line.rindex(name) for line, name in zip(rows, names, strict=True)}) == 1
@@ -223,7 +231,7 @@ async def test_a_question_in_one_line_shows_its_answers_and_a_proposal_its_keys(
         app.screen.window.move_to(next(row.uid for row in app.screen.listed.rows if "held" in row.uid))
         await settle(pilot)
         detail = lines(app)[len(in_list(app)) + 3 :]
-        assert re.match(r"─ #10 Rewrite it in Rust · codex-12 ─+ ◇ to accept now ─$", detail[0])
+        assert re.match(r"─ #10 Rewrite it in Rust · codex-12 ─+ ◇ proposed now ─$", detail[0])
         assert detail[1] == f"{'':11}y Accept   x Decline"
 
 

@@ -92,7 +92,7 @@ async def test_the_inbox_lists_all_that_is_counted_above_in_the_same_order(every
         found = Needs(app.context).all()
         assert {need.kind for need in found} == set(open_needs.ALL)
         words = tally(found)
-        for word in ("gone", "late", "to accept", "to review"):
+        for word in ("gone", "late", "proposed", "to review"):
             assert f"{words[word]} {word}" in counts_line(app)
         await settle(pilot, "a")
         assert [row.uid for row in app.screen.listed.rows] == [need.key for need in found]

@@ -57,9 +57,9 @@ async def test_held_tasks_are_named_above_every_pane(plan, filed, make_app, widt
     async with app.run_test(size=(width, 40)) as pilot:
         await settle(pilot)
         rows = [line for line in above(app).splitlines() if line.startswith("•◇ #")]
-        assert len(rows) == 3 and re.fullmatch(r"•◇ #10  accept\? Rewrite it in Rust +claude-1 +now", rows[0])
+        assert len(rows) == 3 and re.fullmatch(r"•◇ #10  new task\? Rewrite it in Rust +claude-1 +now", rows[0])
         by_agent(plan, "human", *(AcceptTask(uid, 1) for uid in filed[:2]))
-        await until(pilot, lambda: re.search(r"^•◇ #12  accept\? Tell the team +claude-1 +now$", above(app), re.M))
+        await until(pilot, lambda: re.search(r"^•◇ #12  new task\? Tell the team +claude-1 +now$", above(app), re.M))
 
 
 async def test_where_a_job_alone_is_held_it_is_named(plan, make_app):
@@ -69,7 +69,7 @@ async def test_where_a_job_alone_is_held_it_is_named(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 40)) as pilot:
         await settle(pilot)
-        assert re.search(r"^•◇ S1  accept\? Nightly +claude-1 +now$", above(app), re.M)
+        assert re.search(r"^•◇ S1  new job\? Nightly +claude-1 +now$", above(app), re.M)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -77,10 +77,10 @@ async def test_what_agents_have_filed_is_told_with_who_why_and_what_waits(plan, 
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        assert ("3 to accept" if size[0] > 40 else "◇ 3") in shown(app)
+        assert ("3 proposed" if size[0] > 40 else "◇ 3") in shown(app)
         await open_review(pilot)
         text = shown(app)
-        assert size[0] < 60 or "◇ 3 to accept" in counts_line(app)
+        assert size[0] < 60 or "◇ 3 proposed" in counts_line(app)
         who = "#10 Rewrite it in Rust · claude-1 ─" if size[0] > 40 else "claude-1 filed it"
         for part in ("Rewrite it in Rust", who, "because rewrite it"):
             assert part in " ".join(text.split()), part
@@ -279,7 +279,7 @@ async def test_what_is_filed_while_one_looks_comes_in_below_and_the_cursor_stays
         by_agent(plan, "claude-3", AddTask("And another", plan.list_uid))
         await until(pilot, lambda: "And another" in shown(app))
         assert app.screen.row.uid == filed[1]
-        assert "◇ 4 to accept" in counts_line(app)
+        assert "◇ 4 proposed" in counts_line(app)
 
 
 async def test_without_questions_the_inbox_opens_on_what_has_failed_and_then_on_what_was_filed(plan, filed, make_app):
@@ -363,7 +363,7 @@ async def test_a_card_and_a_row_of_a_held_task_say_that_it_waits_for_the_human(p
         await settle(pilot)
         assert "#10 •◇ Rewrite it in Rust" in shown(app)
         await settle(pilot, "2")
-        assert "◇ to accept" in shown(app)
+        assert "◇ proposed" in shown(app)
 
 
 @pytest.fixture
@@ -382,7 +382,7 @@ async def test_a_job_of_an_agent_waits_with_its_prompt_and_times_and_is_accepted
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        assert ("1 to accept" if size[0] > 40 else "◇ 1") in shown(app)
+        assert ("1 proposed" if size[0] > 40 else "◇ 1") in shown(app)
         await open_review(pilot)
         assert "Nightly" in shown(app)
         if size[1] > 12:
@@ -406,7 +406,7 @@ async def test_a_job_is_declined_with_a_reason_that_its_agent_is_sent(plan, file
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "4")
-        assert "to accept" in shown(app)
+        assert "proposed" in shown(app)
         await open_review(pilot)
         await settle(pilot, "x")
         await write(pilot, "we have one")

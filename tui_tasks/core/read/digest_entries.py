@@ -148,8 +148,8 @@ GROUPS: Final = (
 
 _COUNTED_AS: Final = {
     "ask": "question",
-    "held": "to accept",
-    "job": "to accept",
+    "held": "proposed",
+    "job": "proposed",
     "check": "check failed",
     "left": "gone",
     "work": "to review",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from tui_tasks.core.read.agents import stuck_signs
@@ -103,10 +104,13 @@ class AgentNote(TextDrawing):
         return lines[:room]
 
     def _description(self, width: int) -> list[Drawn]:
-        """Return the beginning of the description of its task."""
+        """Return number and name of its task, and the beginning of its description."""
         task = self._member.task if self._member is not None else None
         text = task_queries.task(self.context.db, task.uid).description if task is not None else ""
-        return block(text, max(8, width - 2), "$muted")[:_DESCRIPTION] if text else []
+        if task is None or not text:
+            return []
+        head: Drawn = [(f" {safe_line(f'#{task.number} {task.name}', max(8, width - 2))}", "bold")]
+        return [head, *block(text, max(8, width - 2), "$muted")[:_DESCRIPTION]]
 
     def _said(self, width: int) -> list[Drawn]:
         """Return what it said and did, newest first."""
@@ -150,13 +154,15 @@ class AgentNote(TextDrawing):
         return lines
 
     def _failures(self, width: int, most: int) -> list[Drawn]:
-        """Return the failures because of which it is stuck, newest first."""
+        """Return the failures because of which it is stuck, newest first; one line for those that are the same."""
         lines: list[Drawn] = []
-        for failure in self._failed[: -most - 1 : -1]:
-            when = f" {self.context.clock.time_of(failure.at)}  "
-            said = agent_text.failure(failure, self.context)
-            lines.append([(when, "$muted"), (safe_line(said, max(8, width - len(when) - 1)), "$state-failed")])
-        return lines
+        newest_first = [(agent_text.failure(one, self.context), one.at) for one in reversed(self._failed)]
+        for said, same in groupby(newest_first, lambda one: one[0]):
+            when, *before = (self.context.clock.time_of(at) for _, at in same)
+            also = f"  also {', '.join(before)}" if before else ""
+            cut = safe_line(said, max(8, width - len(when) - len(also) - 4))
+            lines.append([(f" {when}  ", "$muted"), (cut, "$state-failed"), (also, "$muted")])
+        return lines[:most]
 
     def _session(self, member: AgentView, width: int) -> list[Drawn]:
         """Return what it was asked for and said last, and its tool."""

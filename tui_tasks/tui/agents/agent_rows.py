@@ -50,11 +50,6 @@ class Matter(NamedTuple):
     style: str
 
 
-def _question_parts(text: str) -> list[Part]:
-    """Return a question whose mark alone is coloured."""
-    return [(text[:1], "$state-needs-you"), (text[1:], "")]
-
-
 _TROUBLE: Final = ("stuck", "stopped", "failed", "left")
 # How many agents are looked at for the widths of columns.
 _LOOKED_AT: Final = 500
@@ -100,7 +95,10 @@ class AgentsRows(RowDrawing[AgentsRow]):
             max((cell_len(safe_line(text, _WIDEST)) for text in map(self._task, members)), default=0),
             any(_spent(one) for one in members),
             max(
-                (max(len(self._look_of(one).word) + AGE - 1, len(self._state_text(one))) for one in members),
+                (
+                    max(len(self._look_of(one).word) + AGE - 1, len(self._state_text(one)), len(self._asks(one)))
+                    for one in members
+                ),
                 default=STATE - GAP,
             )
             + GAP,
@@ -218,7 +216,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         if row.name in self.brief and row.ask is not None:
             cut = safe_line if agent_text.is_permission(row.ask) else safe_question
             text = cut(question, room, ascii_only=self.context.ascii_only)
-            return [[(" " * indent, ""), *_question_parts(text)]]
+            return [[*self._asking_head(row, sizes), (text, "")]]
         asked = self._wrapped(question, room) if question else []
         others: list[Part] = []
         shown = f"{matter.whole} {' '.join(named)}"
@@ -230,8 +228,22 @@ class AgentsRows(RowDrawing[AgentsRow]):
         for text, of_task in zip_longest(matter.rest, named[1:], fillvalue=""):
             beside = [(fit(text, sizes.matter), matter.style), (" " * sizes.where, ""), (of_task, "")]
             lines.append(beside if of_task else [(text, matter.style)])
-        lines += [_question_parts(text) if at == 0 else [(text, "")] for at, text in enumerate(asked)]
-        return [[(" " * indent, ""), *line] for line in (*lines, *([others] if others else []))]
+        below: list[list[Part]] = [[(" " * indent, ""), *line] for line in lines]
+        below += [
+            [*(self._asking_head(row, sizes) if at == 0 else [(" " * indent, "")]), (text, "")]
+            for at, text in enumerate(asked)
+        ]
+        return [*below, [(" " * indent, ""), *others]] if others else below
+
+    def _asks(self, row: AgentView) -> str:
+        """Return `? asks 9m` of an agent whose question has a line of its own; else nothing."""
+        has_own = row.ask is not None and self.question(row)
+        return agent_text.asks_since(row.ask, self.context) if has_own and row.ask is not None else ""
+
+    def _asking_head(self, row: AgentView, sizes: Columns) -> list[Part]:
+        """Return what is before the question of an agent: since when it is asked, in the column of the states."""
+        asks = fit(self._asks(row), sizes.state - GAP) + " " * GAP
+        return [(" " * (HEAD + sizes.who), ""), (asks, "$state-needs-you")]
 
     def question(self, row: AgentsRow) -> str:
         """Return the question of an agent whose first line says something else; empty where it does not."""
@@ -239,8 +251,8 @@ class AgentsRows(RowDrawing[AgentsRow]):
             return ""
         state = self.state_of(row)
         if state == "stuck":
-            return f"asks: {agent_text.request_line(row.ask, ascii_only=self.context.ascii_only)}"
-        return agent_text.matter(row, self.context, state)[0] if state == "asking" else ""
+            return agent_text.request_line(row.ask, ascii_only=self.context.ascii_only)
+        return agent_text.asked(row, row.ask, self.context) if state == "asking" else ""
 
     def _columns(self, row: AgentView, width: int) -> Columns:
         """Return the columns of an agent's line: what matters most of it also has the room of those that are empty."""
@@ -259,6 +271,8 @@ class AgentsRows(RowDrawing[AgentsRow]):
     def _matter(self, row: AgentView, state: str, sizes: Columns) -> Matter:
         """Return what matters most of an agent: of those that need the human, on several lines if need be."""
         text, color = agent_text.matter(row, self.context, state)
+        if state == "asking" and row.ask is not None and sizes.state > AGE:
+            text = f"{agent_text.asks_since(row.ask, self.context)} {agent_text.asked(row, row.ask, self.context)}"
         # Mark and state of the row have the colour.
         color = "" if color.startswith("$state") else color
         if (answer := self.answered.get(row.name)) is not None:
@@ -331,6 +345,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
             agent_states.began(row, state, self.context.state.to_review),
             seen,
             row.tool_since,
+            row.ask.opened_at if row.ask is not None else None,
             row.stuck.since if row.stuck is not None else None,
         ):
             if then is not None:

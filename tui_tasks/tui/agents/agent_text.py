@@ -318,15 +318,23 @@ def _question(member: AgentView, ask: Ask, context: Context, state: str) -> str:
     many = f"{member.questions} questions: " if member.questions > 1 else ""
     verb = "asks: " if state == "paused" and not many else ""
     if state == "asking":
-        about = live_task(context.db, context.state.asked_about.get(ask.uid, "")) if not many else None
-        many = f"{asks_since(ask, context)} {many}"
-        verb = f"#{about.number} " if about is not None else ""
+        return f"{asks_since(ask, context, brief=True)} {asked(member, ask, context)}"
     return f"{many}{verb}{request_line(ask, ascii_only=context.ascii_only)}"
 
 
-def asks_since(ask: Ask, context: Context) -> str:
-    """Return `? 9m`: that an agent asks, and since when."""
-    return f"{look('needs_you').mark(ascii_only=context.ascii_only)} {age(ask.opened_at, context.clock.now())}"
+def asked(member: AgentView, ask: Ask, context: Context) -> str:
+    """Return what an agent that works on asks, and about which task."""
+    if member.questions > 1:
+        return f"{member.questions} questions: {request_line(ask, ascii_only=context.ascii_only)}"
+    about = live_task(context.db, context.state.asked_about.get(ask.uid, ""))
+    number = f"#{about.number} " if about is not None else ""
+    return f"{number}{request_line(ask, ascii_only=context.ascii_only)}"
+
+
+def asks_since(ask: Ask, context: Context, *, brief: bool = False) -> str:
+    """Return `? asks 9m`: that an agent asks, and since when; `brief`: `? 9m`."""
+    mark = look("needs_you").mark(ascii_only=context.ascii_only)
+    return f"{mark} {'' if brief else 'asks '}{age(ask.opened_at, context.clock.now())}"
 
 
 def besides(member: AgentView, context: Context, primary: str, state: str) -> list[tuple[str, str]]:

@@ -205,7 +205,7 @@ class HeldTasks(RowSource[HeldTask]):
         for need in needs:
             if (row := need.row) is None:
                 continue  # too many to list each
-            title = f"accept? {decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)}"
+            title = f"new {row.kind}? {decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)}"
             number = "" if row.is_job else f"#{row.id}"
             yield InboxItem(need, self.KIND, row, "held", title, number, row.maker, row.list_name)
 

@@ -52,7 +52,7 @@ assert set(_LOOKS) == {*GROUPS, "late"}
 _STUCK: Final = LOOKS["stuck"]
 _FAILED_OTHERWISE: Final = ("agent failed", "check failed")
 # What waits for the human beside questions, with its look.
-_WAITING: Final = {"to review": "reviewable", "to accept": "held"}
+_WAITING: Final = {"to review": "reviewable", "proposed": "held"}
 # What still matters of what went wrong: it stands before what is late.
 LOUD: Final = STATES[: STATES.index("check_failed") + 1]
 # In cells: the most of an actor's name.

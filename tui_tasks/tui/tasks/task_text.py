@@ -223,7 +223,7 @@ def reason(context: Context, task: TaskLine, state: str) -> Part | None:
     if (why := stands_still(context, task.uid)) is not None:
         return why, "$muted" if state in _ATTENTION else "$state-overdue"
     if state == "held":
-        return "accept?", "$muted"
+        return "new task?", "$muted"
     ask = ask_of(context, task) if state == "needs_you" else None
     if ask is not None:
         who = "" if ask.agent == task.who else f"{safe_ends(agent_text.who(ask.agent), 16)}: "

@@ -110,7 +110,7 @@ class NeedsEntries:
     def _held(self, need: Need) -> Entry:
         row = need.row
         number = _of_job(job_lines.place(self.context.db, row.id)) if row.is_job else f"#{row.id}"
-        return self._entry(need, number, f"accept? {one_line(row.name, _NAME)}", agent_text.who(row.maker, WHO))
+        return self._entry(need, number, f"new {row.kind}? {one_line(row.name, _NAME)}", agent_text.who(row.maker, WHO))
 
     def _work(self, need: Need) -> Entry:
         number, name = self._task(need.task)

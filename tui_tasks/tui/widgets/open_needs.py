@@ -142,9 +142,9 @@ class Needs:
     def _held(self) -> Iterator[Need]:
         for row in self._context.state.held_first:
             task, job = (None, row.name) if row.is_job else (row.uid, None)
-            yield Need(HELD, f"held:{row.uid}", "to accept", row.at, task, job, row.maker, row)
+            yield Need(HELD, f"held:{row.uid}", "proposed", row.at, task, job, row.maker, row)
         if more := self._context.state.held - len(self._context.state.held_first):
-            yield Need(HELD, _REST_HELD, "to accept", count=more, rank=1)
+            yield Need(HELD, _REST_HELD, "proposed", count=more, rank=1)
 
     def _work(self) -> Iterator[Need]:
         for work, since in self._context.state.to_review:

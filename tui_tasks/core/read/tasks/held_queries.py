@@ -31,6 +31,11 @@ class HeldTask(msgspec.Struct, frozen=True, gc=False):
     waiting: int
     is_job: bool = False
 
+    @property
+    def kind(self) -> str:
+        """Return `task` or `job`."""
+        return "job" if self.is_job else "task"
+
 
 # The maker's name, which is never empty, makes SQLite use the index `task_held`, also in a database of the past, where
 # other indexes were made after it.
