@@ -119,7 +119,7 @@ async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(p
         window = app.pane.row_list
         await human.presses("G", "k")
         await human.sees(lambda: window.cursor == plan[8])
-        await human.presses("n", *"half", "enter", "escape")
+        await human.presses("n", *"half", "enter")
         await human.sees(lambda: window.row is not None and window.row.name == "half")
         new = window.cursor
         await human.presses("up")

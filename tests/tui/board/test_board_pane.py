@@ -434,7 +434,7 @@ async def test_a_board_on_which_nothing_matches_says_so_once_and_how_to_leave_th
 async def test_a_new_card_is_added_from_the_board_and_has_the_cursor(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "n", *"Rotate keys", "enter", "enter")
+        await settle(pilot, "n", *"Rotate keys", "enter")
         await until(pilot, lambda: "Rotate keys" in columns(app)["Pending"])
         assert list_pages.line(app.link.db, board_of(app).target()).name == "Rotate keys"
 

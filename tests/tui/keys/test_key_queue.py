@@ -17,6 +17,7 @@ from tests.tui.driving import lines, place_of, said, until
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs.dialogs import AddWords
+from tui_tasks.tui.keys import key_queue
 from tui_tasks.tui.state import database_link
 from tui_tasks.tui.tasks.quick_add import AddActions
 
@@ -301,12 +302,38 @@ async def test_a_key_after_a_defect_does_not_keep_the_program_from_ending(plan, 
     assert ended
 
 
-async def test_titles_that_are_typed_one_after_another_press_no_key_and_a_key_after_esc_is_one(plan, open_app):
+@pytest.mark.parametrize("end", ["enter", "escape", "a pause"])
+async def test_what_is_typed_on_after_quick_add_presses_no_key_that_writes(plan, open_app, end):
     app = open_app
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        type_at_once(app, "g", "n", *"buy", "enter", *"Write", "enter", *"deploy", "enter", "escape", "d")
+        type_at_once(app, "n", *"buy", "enter", *"deploy", "enter", *"edit", *([end] if end != "a pause" else []))
+        await settled(app, pilot)
+        new = app.pane.target()
+        task = task_queries.task(app.link.db, new)
+        assert (task.name, task.status) == ("buy", "pending") and len(app.screen_stack) == 1
+        assert "Quick add is closed: n opens it again. What you typed was dropped." in said(app) or end == "escape"
+        if end == "a pause":
+            app.key_queue.clock = lambda: 1e9
+        type_at_once(app, "d")
+        await settled(app, pilot)
+        assert bool(task_queries.live_tasks(app.link.db, [new])) == (end == "enter")
+
+
+async def test_after_quick_add_n_adds_another_at_once_and_the_cursor_moves(plan, open_app):
+    app = open_app
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        type_at_once(app, "g", "n", *"one", "enter", "k", "j", "n", *"two", "enter")
         await settled(app, pilot)
         names = [task.name for task in task_queries.tasks(app.link.db, app.state.current_list.id)]
-        assert names[1:4] == ["buy", "Write", "Audit CloudFlare WAF rules"]
-        assert said(app).startswith("Deleted “deploy”") and len(app.screen_stack) == 1
+        assert names[1:3] == ["one", "two"]
+
+
+async def test_a_command_right_after_quick_add_runs_when_no_word_follows(plan, open_app, monkeypatch):
+    app = open_app
+    monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", 0.05)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        type_at_once(app, "n", *"buy", "enter", "d")
+        await until(pilot, lambda: said(app).startswith("Deleted “buy”"))

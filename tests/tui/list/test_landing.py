@@ -84,7 +84,7 @@ async def test_a_deletion_after_a_move_back_to_the_task_is_not_asked_about_for_t
         assert "The cursor moved here by itself." not in shown(app)
 
 
-@pytest.mark.parametrize(("key", "seen"), [("enter", "Three"), ("Y", "Copy of “Three”"), ("n", "Enter Close")])
+@pytest.mark.parametrize(("key", "seen"), [("enter", "Three"), ("Y", "Copy of “Three”"), ("n", "Enter Add")])
 async def test_keys_that_change_no_task_act_at_once(app, agent, uids, seconds, key, seen):
     async with landed(app, agent, uids) as pilot:
         await settle(pilot, key)
@@ -213,7 +213,7 @@ async def test_a_key_for_a_task_that_the_human_has_just_added_acts_at_once(make_
     app = make_app(plan.path, pane=pane)
     async with landed(app, agent, uids) as pilot:
         app.pane.add_actions.do_new()
-        await settle(pilot, *"Five", "enter", "enter")
+        await settle(pilot, *"Five", "enter")
         app.key_queue.clock = lambda: 1.0
         app.pane.task_actions.landing.note(None, app.pane.target(), StateChanges(0, 1, (), all=True))
         app.pane.show_added(app.pane.target())

@@ -32,30 +32,49 @@ async def test_a_task_is_added_below_and_above_the_cursor(app, plan, action, pla
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
-@pytest.mark.parametrize("size", SIZES)
-async def test_enter_adds_one_task_after_another_and_letters_between_them_are_no_keys(plan, make_app, pane, size):
+async def test_quick_add_takes_one_task_after_another_by_ctrl_n(plan, make_app, pane):
     app = make_app(plan.path, pane=pane)
-    async with opened(app, size) as pilot:
+    async with opened(app) as pilot:
         app.navigation.go_to(plan[6])
         await settle(pilot)
         app.pane.action_act("new_above")
-        await settle(pilot, *"Buy")
-        assert " Enter Add  Esc Back" in shown(app)
-        for name in ("Write", "deploy", "nuts"):
-            await press(app, pilot, "enter")
-            assert "below the one just added" in shown(app) and " Enter Close  Esc Back" in shown(app)
-            await settle(pilot, *name)
-        await press(app, pilot, "enter")
-        assert order(app)[4:10] == ["Ship auth flow", "Buy", "Write", "deploy", "nuts", "Write integration tests"]
-        assert len(app.screen_stack) == 1 and app.pane.row_list.row.name == "nuts"
-        await settle(pilot, *"no", "escape")
-        assert app.focused is app.pane.focus_target() and not app.query_one(AddWords).is_on_screen
-        assert app.state.current_list.total == 13
+        await settle(pilot)
+        for name in ("first", "second", "third"):
+            await write(pilot, name)
+            await pilot.press("ctrl+n")
+        await write(pilot, "do not")
+        await press(app, pilot, "escape")
+        assert order(app)[4:10] == [
+            "Ship auth flow",
+            "first",
+            "second",
+            "third",
+            "Write integration tests",
+            "Migrate analytics GA to Plausible",
+        ]
+        assert app.pane.row_list.row.name == "third"
+        assert app.focused is app.pane.focus_target()
+        assert not app.query_one(AddWords).is_on_screen
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+@pytest.mark.parametrize("size", SIZES)
+async def test_enter_adds_the_task_and_closes_the_line(plan, make_app, pane, size):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, size) as pilot:
+        app.navigation.go_to(plan[6])
+        await settle(pilot, "n")
+        assert " Enter Add  ^n Add another  Esc Back" in shown(app)
+        await settle(pilot, *"Buy", "enter")
+        assert not app.pane.quick_add.is_open and app.focused is app.pane.focus_target()
+        assert app.pane.row_list.row.name == "Buy"
+        await settle(pilot, "n", *"nuts", "enter")
+        assert order(app)[5:8] == ["Write integration tests", "Buy", "nuts"]
 
 
 async def test_enter_in_an_empty_line_closes_it(app, plan):
     async with opened(app) as pilot:
-        await settle(pilot, "n", *"Buy", "enter", "enter")
+        await settle(pilot, "n", *"Buy", "ctrl+n", "enter")
         assert not app.pane.quick_add.is_open and app.focused is app.pane.row_list
         assert app.state.current_list.total == 10
 
@@ -132,7 +151,7 @@ async def test_tasks_that_are_typed_while_a_write_has_to_wait_stand_in_their_ord
         await pilot.press("n")
         for name in ("first", "second", "third"):
             await write(pilot, name)
-            await pilot.press("enter")
+            await pilot.press("ctrl+n")
         free.set()
         await until(pilot, lambda: order(app)[:4] == ["Inventory GA usage", "first", "second", "third"])
 
@@ -327,9 +346,9 @@ async def test_quick_add_says_beside_which_task_the_next_one_goes(app, plan):
         app.pane.row_list.move_to(plan[3])
         await settle(pilot, "n")
         assert "+ below #3 Fix flaky DST test" in shown(app)
-        await settle(pilot, *"one", "enter")
+        await settle(pilot, *"one", "ctrl+n")
         assert "+ below the one just added" in shown(app)
-        await settle(pilot, *"two", "enter", "enter")
+        await settle(pilot, *"two", "enter")
         assert order(app)[3:5] == ["one", "two"]
         await settle(pilot, "g")
         app.context.do("new_above")

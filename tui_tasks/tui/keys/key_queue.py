@@ -34,8 +34,8 @@ _TURNS = 3
 _ACTION_SECONDS = 10.0
 PAUSE = 1.0
 """Seconds between two keys after which the second belongs to no word."""
-_SHORT_PAUSE = 0.5
-"""The same after a key that was refused, where the next one is often meant; so long a key is held that may be one."""
+_PAUSE_AFTER_INPUT = 0.5
+"""The same after a key has closed an input, where the next one is often meant."""
 _OF_WORDS = {"enter", "backspace", "ctrl+w", "ctrl+u"}
 
 
@@ -110,6 +110,7 @@ class KeyQueue:
         self._has_dropped = False
         self._tried = ""
         self._opens_again = ""
+        self._may_be_command = False
         # A key that waits until a pause shows that it begins no word.
         self._held: events.Key | None = None
         self.clock: Callable[[], float] = monotonic
@@ -136,7 +137,7 @@ class KeyQueue:
         await self._catch_up()
         self.pressed.at = event.time
         self._hush()
-        is_later = self.clock() - self._typed_at > _SHORT_PAUSE
+        is_later = self.clock() - self._typed_at > _PAUSE_AFTER_INPUT
         if self._held is not None and (is_later or not _is_of_words(event)):
             held, self._held = self._held, None
             if event.key != "escape":
@@ -152,12 +153,13 @@ class KeyQueue:
         self._refused, self._opens_again, self._has_dropped, self._tried = refused, "", False, action
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
 
-    def expect_more(self, action: str, refused: str) -> None:
-        """Note that the key of an `action` was refused. What is typed on until a pause or Esc is dropped, but for keys
-        that show or move something, and for that of the `action`.
+    def expect_more(self, action: str, refused: str, *, may_be_command: bool = False) -> None:
+        """Note that a key has closed an input. What is typed on until a pause or Esc is dropped, but for keys that show
+        or move something, and for that of the `action` that opens it again. One that `may_be_command` runs after a
+        pause.
         """
         self.expect_words(refused)
-        self._opens_again = action
+        self._opens_again, self._may_be_command = action, may_be_command
 
     def _is_lost(self, event: events.Key) -> bool:
         """Return whether a key is part of words for an input that could not open, which must not run as keys."""
@@ -166,7 +168,7 @@ class KeyQueue:
             return False
         has_opened = self._is_writing or (self._app.screen is not screen and not self._opens_again)
         is_word = _is_of_words(event)
-        pause = _SHORT_PAUSE if self._opens_again else PAUSE
+        pause = _PAUSE_AFTER_INPUT if self._opens_again else PAUSE
         if has_opened or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
@@ -178,6 +180,8 @@ class KeyQueue:
             shows = self._is_harmless(event.key) or self._action(event.key) == self._opens_again
             if shows and event.key != "enter" and self._held is None:
                 return False
+            if self._may_be_command and not self._has_dropped and self._hold(event):
+                return True
         elif event.key == "enter":
             self._expects_words_on = None
         elif not self._has_dropped and (moves or self._held is not None) and self._hold(event):
@@ -192,7 +196,7 @@ class KeyQueue:
             self._held = None
             return False
         self._held = event
-        self._app.set_timer(_SHORT_PAUSE, lambda: self._app.call_later(self._release, event))
+        self._app.set_timer(_PAUSE_AFTER_INPUT, lambda: self._app.call_later(self._release, event))
         return True
 
     async def _release(self, event: events.Key) -> None:

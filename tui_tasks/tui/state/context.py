@@ -111,8 +111,8 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     """Runs an action that waits for a write or an answer; shows its refusal, if any."""
     expect_words: Callable[[str, str], None]
     """Announces that an action opens an input, or why it cannot. If none opens, what is typed on is dropped."""
-    expect_more: Callable[[str, str], None]
-    """Announces that a key was refused: what is typed on must not run as keys; see `KeyQueue.expect_more`."""
+    expect_more: Callable[..., None]
+    """Announces that a key has closed an input: what is typed on must not run as keys; see `KeyQueue.expect_more`."""
     expect_rest: Callable[[str], None]
     """Announces that a word was chosen by its first letter: others of it that are typed on must not run as keys."""
     drafts: dict[str, str]

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
 
-_HINTS: Final = (
+HINTS = (
+    ("Enter", "Add", ""),
+    ("^n", "Add another", ""),
     ("Esc", "Back", ""),
     ("Tab", "Complete", ""),
     ("^o", "More fields", ""),
@@ -65,7 +67,7 @@ class NewTask(msgspec.Struct, frozen=True):
 
 
 class QuickAdd(ResilientMessages, Vertical, NoRelayout):
-    """The input for a task. Enter adds it, and the line stays for the next one; Enter closes an empty line."""
+    """The input for a task. Enter adds it and closes the line; ^n adds it and leaves the line open for another."""
 
     class Add(Message):
         """Tasks are to be added at a place.
@@ -131,7 +133,7 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
 
         if self._words is None:
             keys = {"escape": self.leave, "enter": self.add, "tab": self.complete}
-            keys |= {"ctrl+o": self.more, "ctrl+e": self.describe}
+            keys |= {"ctrl+n": self.add_and_go_on, "ctrl+o": self.more, "ctrl+e": self.describe}
             words = AddWords(keys=keys, pasted=self._paste_lines)
             await self.mount(InputRow(InputSign(plain(" +", "$key bold")), words), self._preview_line)
             self._words = words
@@ -211,16 +213,18 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         self.post_message(self.Closed())
 
     def add(self) -> None:
-        """Add the task, and leave the line open for the next one; close it where nothing is typed."""
+        """Add the task, and close the line; close it where nothing is typed."""
         assert self._words is not None
-        if self._is_empty:
+        if not self._words.value and not self._description:
             self.close()
         elif self._add():
-            self._words.placeholder = "below the one just added"
+            self.close()
+            self.context.expect_more("new", "Quick add is closed: n opens it again", may_be_command=True)
 
-    @property
-    def _is_empty(self) -> bool:
-        return not (self._words is not None and self._words.value) and not self._description
+    def add_and_go_on(self) -> None:
+        """Add the task, and leave the line open for another."""
+        if self._add() and self._words is not None:
+            self._words.placeholder = "below the one just added"
 
     def more(self) -> None:
         """Continue in the form with all fields."""
@@ -240,15 +244,10 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
                 self._description = ""
             self._brought_back = ""
         self._preview()
-        if self.has_focus_within:
-            self._show_keys()
 
     def on_descendant_focus(self) -> None:
         """Show the keys of this line in the footer."""
-        self._show_keys()
-
-    def _show_keys(self) -> None:
-        self.context.hint(("Enter", "Close" if self._is_empty else "Add", ""), *_HINTS)
+        self.context.hint(*HINTS)
 
     def on_descendant_blur(self) -> None:
         """Show the pane's keys in the footer again."""
