@@ -8,6 +8,7 @@ the processes above the program starts a real one.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import json
@@ -125,7 +126,7 @@ def _server(at_start: tuple[tuple[str, str], ...], within: tuple[str, ...]) -> s
 
 
 def serve(number: int) -> None:
-    """Fork a process for each request, until whoever asks has ended."""
+    """Fork a process for each request, and tell its pid and its end, until whoever asks has ended."""
     asked = socket.socket(fileno=number)
     for name in IMPORTED:
         import_module(name)
@@ -134,36 +135,39 @@ def serve(number: int) -> None:
             import_module(name)
     assert threading.active_count() == 1, "a thread does not outlive a fork"
     gc.freeze()
-    signal.signal(signal.SIGCHLD, _reap)
+    lines: dict[int, socket.socket] = {}
+    signal.signal(signal.SIGCHLD, lambda *_: _tell_ends(lines))
     while ends := socket.recv_fds(asked, 1, 4)[1]:
-        if os.fork() == 0:
-            asked.close()
-            _become(socket.socket(fileno=ends[0]), ends[1:])
+        line = socket.socket(fileno=ends[0])
+        # A process that ends at once is told of after its pid.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+            for other in (asked, *lines.values()):
+                other.close()
+            _become(line, ends[1:])
             return
-        for end in ends:
+        lines[pid] = line
+        for end in ends[1:]:
             os.close(end)
+        with contextlib.suppress(BrokenPipeError):
+            line.sendall(_INT.pack(pid))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
 
 
-def _reap(*_: object) -> None:
+def _tell_ends(lines: dict[int, socket.socket]) -> None:
     with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            with lines.pop(ended[0]) as line, contextlib.suppress(BrokenPipeError):
+                line.sendall(_INT.pack(ended[1]))
 
 
 def _become(line: socket.socket, streams: list[int]) -> None:
-    """Fork a process that runs the program, and tell its pid and its end from this one."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    with line.makefile("rb") as file:
+    """Run the program that the other end of the line names."""
+    with line, line.makefile("rb") as file:
         told = json.loads(file.readline())
-    if pid := os.fork():
-        for end in streams:
-            os.close(end)
-        line.sendall(_INT.pack(pid))
-        status = os.waitpid(pid, 0)[1]
-        with contextlib.suppress(BrokenPipeError):
-            line.sendall(_INT.pack(status))
-        os._exit(0)
-    line.close()
     if told["is_leader"]:
         os.setsid()
     for own, end in enumerate(streams):
@@ -179,7 +183,26 @@ def _become(line: socket.socket, streams: list[int]) -> None:
         del told["words"][0]
     how, code, *words = told["words"]
     sys.argv = [how, *words]
-    if how == "-m":
-        runpy.run_module(code, run_name="__main__", alter_sys=True)
-    else:
-        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+    try:
+        if how == "-m":
+            runpy.run_module(code, run_name="__main__", alter_sys=True)
+        else:
+            exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise
+        _end(ended.code or 0)
+    _end(0)
+
+
+def _end(status: int) -> None:
+    """End as Python does, but leave the modules as they are: to undo them would copy the memory of the fork server."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        sys.exit(status)  # Python says that this failed
+    os._exit(status & 0xFF)
