@@ -426,6 +426,22 @@ async def test_a_bracket_leaves_a_filter_that_names_a_list_and_keeps_another(app
         assert app.state.current_list.name == "task" and app.pane.filter_bar.text == "jwt"
 
 
+@pytest.mark.parametrize(("here", "there"), [("1", "2"), ("2", "1")])
+async def test_list_and_board_have_one_filter_which_esc_clears_in_either(app, plan, here, there):
+    async with opened(app) as pilot:
+        await press(app, pilot, here)
+        app.pane.select(plan[8])
+        await settle(pilot, "slash", *"jwt", "enter", "j" if here == "1" else "l")
+        chosen = app.pane.target()
+        await settle(pilot, "3", there)
+        assert " / jwt" in shown(app) and "Backup" not in "\n".join(below(app))
+        assert app.pane.target() == chosen != plan[8]
+        assert app.focused is app.pane.focus_target() and "Enter Keep" not in shown(app)
+        await settle(pilot, "escape", here)
+        assert not app.pane.filter_bar.is_open and "Backup" in "\n".join(below(app))
+        assert app.pane.target() == chosen
+
+
 @pytest.mark.parametrize("where", ["a", "A", "D", "3", "4"])
 async def test_the_brackets_turn_no_list_that_is_not_on_screen(app, plan, agent, where):
     agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "task").uid))

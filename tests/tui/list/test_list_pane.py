@@ -341,18 +341,6 @@ async def test_the_cursor_goes_from_the_list_to_the_board_and_back(app, plan):
         assert app.pane.target() == plan[7]
 
 
-async def test_a_filter_stays_where_it_hides_the_task_that_the_cursor_was_on(app, plan):
-    async with opened(app) as pilot:
-        await pilot.press("slash")
-        await write(pilot, "status:done")
-        await press(app, pilot, "enter", "2")
-        board = app.pane
-        await press(app, pilot, "h", "h", "h", "h")
-        assert board.target() == plan[6]
-        await press(app, pilot, "1")
-        assert app.pane.row_list.keys_on_screen == [plan[1], plan[2]]
-
-
 @pytest.mark.parametrize("pane", ["list", "board"])
 async def test_the_cursor_goes_to_a_task_that_undo_brings_back(plan, make_app, pane):
     app = make_app(plan.path, pane=pane)

@@ -108,6 +108,10 @@ async def test_a_list_is_sorted_by_a_key_says_so_and_keeps_tasks_that_have_no_va
         assert app.pane.row_list.keys_on_screen[:2] == [varied[5], varied[8]]
         assert len(app.pane.row_list.keys_on_screen) == len(varied.uids)
         assert "sorted by urgency" in shown(app)
+        assert said(app) == "Sorted by urgency. = then o restores its own order."
+        await press(app, pilot, "j")
+        await press(app, pilot, "escape")
+        assert said(app) == "Sorted by urgency. = then o restores its own order."
         await press(app, pilot, "K")
         assert said(app).startswith("The list is sorted by urgency. = then o restores its own order")
         await press(app, pilot, "equals_sign", "d")

@@ -61,7 +61,8 @@ class Navigation:
         self._frame = frame
         self._make_pane = make_pane
         self._open_in_turn = open_in_turn
-        # The task under the cursor of the list or the board, whichever was shown last.
+        # The list or the board, whichever was shown last, and the task under its cursor then.
+        self._of_tasks: Pane | None = None
         self._selected: str | None = None
 
     @property
@@ -287,12 +288,14 @@ class Navigation:
         self._frame.free_rows()
         self.pane.left()
         if self.pane.HAS_TASKS:
-            self._selected = self.pane.target()
+            self._of_tasks, self._selected = self.pane, self.pane.target()
         with self._app.batch_update():
             self.pane.display = False
             self.pane_name = name
             self.pane.display = True
         self._refresh_pane()
+        if self.pane.HAS_TASKS and self._of_tasks is not None:
+            await self.pane.take_filter(self._of_tasks)
         if self.pane.HAS_TASKS and self._selected is not None:
             self.pane.select(self._selected)
         # At once, before the next key is handled: `Widget.focus` defers it.

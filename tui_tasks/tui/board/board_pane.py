@@ -418,6 +418,8 @@ class BoardPane(TaskPane):
             self.row_list.clear_marks()
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
+        else:
+            self.sort_actions.say_order()
 
     @override
     def uncover(self) -> None:

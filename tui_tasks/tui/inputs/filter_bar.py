@@ -140,6 +140,10 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
             self.context.open_in_turn(self._make(text, kept=kept))
 
     async def _make(self, text: str | None, *, kept: bool) -> None:
+        await self._make_words()
+        self._begin(text, kept=kept)
+
+    async def _make_words(self) -> FilterWords:
         from tui_tasks.tui.inputs.dialogs import FilterWords, InputSign
 
         if self._words is None:
@@ -147,7 +151,15 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
             words = FilterWords(keys=keys | dict.fromkeys(("down", "enter"), self.keep))
             await self.mount(InputSign(plain(" /", "$key bold")), words, self._count_line)
             self._words = words
-        self._begin(text, kept=kept)
+        return self._words
+
+    async def take(self, text: str) -> Parsed:
+        """Show a filter that was typed elsewhere, without the focus; return what it says. Empty: there is none."""
+        words = await self._make_words()
+        self._parsed = parse(text, typing=False, language=self._language)
+        words.value = text
+        self.set_class(bool(text), "-open")
+        return self._parsed
 
     def _begin(self, text: str | None, *, kept: bool) -> None:
         assert self._words is not None
@@ -202,7 +214,7 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Post the changed filter."""
         event.stop()
-        if self.is_open:
+        if self.is_open and self.has_focus_within:
             self._post()
             self._show_keys()
 

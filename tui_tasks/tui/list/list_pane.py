@@ -327,6 +327,8 @@ class ListPane(TaskPane):
             self.row_list.clear_marks()
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
+        else:
+            self.sort_actions.say_order()
 
     @override
     def select(self, uid: str) -> None:

@@ -149,6 +149,18 @@ class SortActions(Controller):
         self._pane.show_matching(self.applied(self._pane.only))
         if here is not None:
             self._pane.select(here)
+        if not self.say_order():
+            self._context.say("The list is in its own order.")
+
+    def say_order(self) -> bool:
+        """Say by what the list is sorted, and how it gets its own order back; return False where it has that."""
+        by = self._pane.only.sort
+        if by:
+            self._context.say(f"Sorted by {by}. {self._own_order()}.")
+        return bool(by)
+
+    def _own_order(self) -> str:
+        return f"{self._context.keymap.key_of('sort')} then o restores its own order"
 
     def applied(self, only: Filter = ALL) -> Filter:
         """Return a filter with the chosen order, unless it sorts by itself."""
@@ -169,8 +181,7 @@ class SortActions(Controller):
             return None
         if self._pane.filter_bar.sort:
             return f"The filter sorts by {by}. {self._context.keymap.key_of('back')} clears it, to move tasks."
-        keys = f"{self._context.keymap.key_of('sort')} then o"
-        return f"The list is sorted by {by}. {keys} restores its own order, to move tasks."
+        return f"The list is sorted by {by}. {self._own_order()}, to move tasks."
 
     def _fits(self) -> bool:
         home = self._context.state.current_list
@@ -206,6 +217,10 @@ class FilterActions(Controller):
         if not bar.is_open:
             self.cursor_before = self._pane.row_list.cursor
         bar.open(text, kept=kept)
+
+    def follow(self, other: FilterActions) -> None:
+        """Lead Esc back to where it leads in another pane, whose filter is shown here now."""
+        self.cursor_before, self._turned = other.cursor_before, other._turned
 
     def completions(self) -> Mapping[str, Sequence[str]]:
         """Return the values that Tab completes to, by field."""

@@ -174,6 +174,13 @@ class TaskPane(Pane):
     def filter_by(self, text: str) -> None:
         self.filter_actions.open(text, kept=True)
 
+    @override
+    async def take_filter(self, other: Pane) -> None:
+        if isinstance(other, TaskPane) and other.filter_bar.text != self.filter_bar.text:
+            self.filter_actions.follow(other.filter_actions)
+            parsed = await self.filter_bar.take(other.filter_bar.text)
+            self.show_matching(self.sort_actions.applied(self.filter_actions.filter_of(parsed)))
+
     def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:
         """Show the matching tasks."""
         event.stop()

@@ -109,6 +109,9 @@ class Pane(Actor, TransparentContainer):
     def filter_by(self, text: str) -> None:
         """Show the matches of a filter."""
 
+    async def take_filter(self, other: Pane) -> None:
+        """Show the matches of the filter of another pane of tasks: list and board have one filter."""
+
     def show_entry(self, seq: int) -> None:
         """Show an entry of the journal; only the log does."""
 
