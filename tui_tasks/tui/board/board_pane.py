@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -17,17 +17,15 @@ from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
 from tui_tasks.core.read.pages.task_filter import Filter
-from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui import layout
 from tui_tasks.tui.board.board_columns import NARROW, WIDE, CardCounts, CardsOfColumn, ColumnSpec, columns_at
 from tui_tasks.tui.board.card_column import BoardTabs, CardRows, Column, ColumnHead, ColumnMarks
-from tui_tasks.tui.board.card_moves import CardMoves
+from tui_tasks.tui.board.card_moves import MOVES, CardMoves
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
+from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine
-from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
-from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.filter_actions import sorted_by
@@ -37,7 +35,6 @@ from tui_tasks.tui.widgets.agent_line import one_line
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 
-_MOVES = {"card_left": -1, "card_right": 1}
 # In cells: the longest name of the list in the rule.
 _LIST_NAME = 40
 
@@ -86,9 +83,9 @@ class BoardPane(TaskPane):
         self._card_area = CardArea(id="columns")
         self._tabs = BoardTabs(context)
         self._rule = ChangesRule(context, self._words)
-        self._keys = FrameLine(context, self._key_parts, id="board-keys")
-        self.row_list = self._columns[0].cards
         self._moves = CardMoves(self)
+        self._keys = FrameLine(context, self._moves.key_parts, id="board-keys")
+        self.row_list = self._columns[0].cards
         self.controllers = (self._moves, ColumnMarks(self), *self.controllers)
 
     def compose(self) -> ComposeResult:
@@ -290,26 +287,10 @@ class BoardPane(TaskPane):
         self._keys.redraw()
         self.context.redraw_feet()
 
-    def _key_parts(self, width: int) -> Sequence[Part]:
-        """` h/l column   H → Pending   L → Done`: the keys for a newcomer on a small screen."""
-        key_of = self.context.keymap.key_of
-        parts: list[Part] = [(f" {key_of('column_left')}/{key_of('column_right')}", "$key"), (" column", "$muted")]
-        for action in () if self.context.link.read_only else _MOVES:
-            if word := self.short(ACTIONS[action]):
-                parts += [(f"   {key_of(action)}", "$key"), (f" {word}", "$muted")]
-        return parts
-
     @override
     def short(self, action: Action) -> str:
-        """Keys that move a card are named by their target column; one of several states with the mark of the new."""
-        if action.id not in _MOVES:
-            return super().short(action)
-        into = self._moves.column_for_cursor(_MOVES[action.id])
-        if into is None or into.sets is None:
-            return ""
-        ascii_only = self.context.ascii_only
-        mark = f"{look(into.sets).mark(ascii_only=ascii_only)} " if not into.state else ""
-        return f"{sign('status', ascii_only=ascii_only)} {mark}{into.name}"
+        """Keys that move a card are named by their target column."""
+        return self._moves.word(action.id) if action.id in MOVES else super().short(action)
 
     # The current column
 
@@ -387,11 +368,6 @@ class BoardPane(TaskPane):
 
     # The detail, below the columns, or instead of them on a small screen
 
-    def do_open(self) -> None:
-        """Review the work that waits for it; else show the detail, and where it is shown, go into it."""
-        if not self.work_actions.open_review():
-            self.show_in_full()
-
     @override
     def show_in_full(self) -> None:
         was_open = self.is_open
@@ -432,11 +408,6 @@ class BoardPane(TaskPane):
         self.remember_cursor()
         self._show_detail()
         self._show_keys()
-
-    def on_virtual_list_opened(self, event: RowMessage) -> None:
-        """Open the detail, on a double click."""
-        event.stop()
-        self.do_open()
 
     def _show_detail(self) -> None:
         if self.is_open:

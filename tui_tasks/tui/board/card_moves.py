@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual.geometry import Offset
 from typing_extensions import override
@@ -12,17 +12,21 @@ from typing_extensions import override
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
-from tui_tasks.text.glyphs import look
+from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.board.board_columns import CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.card_column import Column
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import READ_ONLY, Controller
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.tasks.task_actions import in_order_with_next, moves_beside
 
 if TYPE_CHECKING:
     from tui_tasks.tui.board.board_pane import BoardPane
+
+MOVES: Final = {"card_left": -1, "card_right": 1}
+"""The actions that move a card to another column, and by how many columns."""
 
 
 class CardMoves(Controller):
@@ -66,6 +70,24 @@ class CardMoves(Controller):
         specs = self._pane.specs
         ahead = specs[at + 1 :] if by > 0 else specs[:at][::-1]
         return next((spec for spec in ahead if spec.sets is not None and spec.sets != has), None)
+
+    def word(self, move: str) -> str:
+        """Return the target column of a move, one of several states with the mark of the new; empty without one."""
+        into = self.column_for_cursor(MOVES[move])
+        if into is None or into.sets is None:
+            return ""
+        ascii_only = self._context.ascii_only
+        mark = f"{look(into.sets).mark(ascii_only=ascii_only)} " if not into.state else ""
+        return f"{sign('status', ascii_only=ascii_only)} {mark}{into.name}"
+
+    def key_parts(self, width: int) -> Sequence[Part]:
+        """Return ` h/l column   H → Pending   L → Done`: the keys for a newcomer on a small screen."""
+        key_of = self._context.keymap.key_of
+        parts: list[Part] = [(f" {key_of('column_left')}/{key_of('column_right')}", "$key"), (" column", "$muted")]
+        for move in () if self._context.link.read_only else MOVES:
+            if word := self.word(move):
+                parts += [(f"   {key_of(move)}", "$key"), (f" {word}", "$muted")]
+        return parts
 
     def column_for_cursor(self, by: int) -> ColumnSpec | None:
         """Return the column to which the cursor's card would move; None when it cannot move that way."""

@@ -19,7 +19,7 @@ from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.list.list_rows import ListLines, SortedTasks, TaskRows, TasksOfList, side_width
-from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
@@ -279,16 +279,6 @@ class ListPane(TaskPane):
         self._lines.redraw()
 
     # Opening and going back
-
-    def on_virtual_list_opened(self, event: RowMessage) -> None:
-        """Open the detail, on a double click."""
-        event.stop()
-        self.do_open()
-
-    def do_open(self) -> None:
-        """Review the work that waits for it, else go into the detail."""
-        if not self.work_actions.open_review():
-            self.show_in_full()
 
     @override
     def show_in_full(self) -> None:

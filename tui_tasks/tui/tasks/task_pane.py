@@ -13,7 +13,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
-from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
+from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
 from tui_tasks.tui.tasks.links import LinkActions
@@ -98,6 +98,16 @@ class TaskPane(Pane):
         else:
             self.context.expect_more(id, refused)
         self.context.say(refused)
+
+    def do_open(self) -> None:
+        """Review the work that waits for it, else show the detail, or go into it."""
+        if not self.work_actions.open_review():
+            self.show_in_full()
+
+    def on_virtual_list_opened(self, event: RowMessage) -> None:
+        """Do as Enter does, on a double click."""
+        event.stop()
+        self.do_open()
 
     def target(self) -> str | None:
         """Return the uid of the task under the cursor."""
