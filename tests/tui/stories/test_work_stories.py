@@ -20,7 +20,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import session_records
 from tui_tasks.hooks.session_records import Source
 from tui_tasks.tui.asks import answer_keys
-from tui_tasks.tui.work import diff_lines, review_screen
+from tui_tasks.tui.work import diff_lines, diff_side
 from tui_tasks.tui.work.agent_screens import TranscriptScreen
 from tui_tasks.work import agent_terminals, program_commands
 from tui_tasks.work.accepting import Acceptance
@@ -58,7 +58,7 @@ def place(plan, keys_repository):
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    monkeypatch.setattr(review_screen, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(diff_side, "SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(
         diff_lines, "_ask", lambda source: [diff_lines.tokens(source.name, text) for text in source.texts]
     )

@@ -25,7 +25,7 @@ from tui_tasks.settings.config import Config
 from tui_tasks.text.times import HOUR
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
-from tui_tasks.tui.work import attaching, diff_lines, review_screen
+from tui_tasks.tui.work import attaching, diff_lines, diff_side
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.tui.work.work_forms import AcceptForm
 from tui_tasks.work import comments
@@ -39,7 +39,7 @@ BRANCH = "task/9-rotate-keys"
 def at_once(monkeypatch, tmp_path):
     """Read what is on screen at once, and colour it in this process; git knows who the human is."""
     monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.0)
-    monkeypatch.setattr(review_screen, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(diff_side, "SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(
         diff_lines,
         "_ask",

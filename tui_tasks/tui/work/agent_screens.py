@@ -34,7 +34,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.work import attaching
-from tui_tasks.tui.work.review_rows import SideRow, SideRows
+from tui_tasks.tui.work.diff_side import SideRow, SideRows
 from tui_tasks.work import agent_terminals
 
 PEEK_SECONDS: Final = 0.5

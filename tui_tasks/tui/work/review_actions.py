@@ -154,7 +154,7 @@ class SideMoves(RowMoves):
         if found is None or screen.files.cursor != file:
             return False
         change, key, line = found
-        screen.show_line(key, line)
+        screen.side.show_line(key, line)
         screen.context.say(f"Found in {safe_ends(change.path, 60)}.")
         return True
 

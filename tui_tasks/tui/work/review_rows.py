@@ -1,10 +1,8 @@
-"""The rows of a review: its files at the left, the lines of the one under the cursor and comments on them at the right;
-and what git has of them, read in threads.
-"""
+"""The left side of a review: its files, read in a thread, with the comments that are not sent yet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -14,18 +12,13 @@ from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.work import diff_lines
-from tui_tasks.tui.work.diff_lines import Colours, DiffLine
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.comments import Comment
-from tui_tasks.work.git import reviewing
 
 if TYPE_CHECKING:
     from tui_tasks.work.git.reviewing import FileChange, Review
@@ -127,93 +120,6 @@ def _counts(change: FileChange) -> str:
     )
 
 
-class SideRow(msgspec.Struct, frozen=True):
-    """A row at the right.
-
-    Attributes:
-        key: its key; `at`: its place.
-        parts: what it shows.
-        line: the line of the diff that it belongs to; -1: none.
-        comment: the index of the comment that it shows; -1: none.
-    """
-
-    key: str
-    at: int
-    parts: tuple[Part, ...]
-    line: int = -1
-    comment: int = -1
-
-
-class SideRows(RowDrawing[SideRow]):
-    """Draws the rows at the right, which are made for the width already."""
-
-    def draw(self, row: SideRow, look_: RowLook, line: int) -> Sequence[Part]:
-        """Return the parts; the cursor is marked while the keys go there."""
-        if not look_.cursor or not row.parts or not row.parts[0][0].startswith(" "):
-            return row.parts
-        (text, style), *rest = row.parts
-        return [look_.cursor_sign(), (text[1:], style), *rest]
-
-    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
-        """Draw nothing."""
-        return ()
-
-
-def text_rows(lines: Sequence[Drawn]) -> list[SideRow]:
-    """Return lines of text as rows."""
-    return [SideRow(f"text:{at}", at, tuple(parts)) for at, parts in enumerate(lines)]
-
-
-def diff_rows(
-    lines: Sequence[DiffLine], colours: Colours, comments: Mapping[int, Comment], path: str, width: int
-) -> list[SideRow]:
-    """Return the rows of a diff, `width` cells wide, with each comment below its line; `comments`: by their indexes."""
-    digits = diff_lines.digits_of(lines, width)
-    own = [(number, comment) for number, comment in comments.items() if comment.path == path]
-    rows: list[SideRow] = []
-
-    def add(parts: Sequence[Part], key: str, line: int, comment: int = -1) -> None:
-        rows.append(SideRow(key, len(rows), tuple(parts), line, comment))
-
-    for number, comment in own:
-        if not comment.line:
-            for part, drawn in enumerate(_comment(comment, width)):
-                add(drawn, f"comment:{number}.{part}", -1, number)
-    for at, line in enumerate(lines):
-        for part, parts in enumerate(diff_lines.drawn(line, colours.get(at, ()), width, digits)):
-            add(parts, f"{at}.{part}", at)
-        for number, comment in own:
-            if _is_about(comment, line):
-                for part, drawn in enumerate(_comment(comment, width)):
-                    add(drawn, f"comment:{number}.{part}", at, number)
-    return rows
-
-
-def side_rows(
-    lines: Sequence[DiffLine],
-    colours: Colours,
-    comments: Sequence[Comment],
-    path: str,
-    width: int,
-    more: Sequence[SideRow],
-) -> list[SideRow]:
-    """Return the rows of a diff with its comments, and more rows below; without a path, of the work as a whole."""
-    about = {number: comment for number, comment in enumerate(comments) if comment.path == path}
-    rows = diff_rows(lines, colours, about, path, width)
-    start = len(rows)
-    return rows + [msgspec.structs.replace(row, at=row.at + start) for row in more]
-
-
-def _is_about(comment: Comment, line: DiffLine) -> bool:
-    """Return whether a comment is on a line of the diff of its file."""
-    is_there = comment.line > 0 and line.kind in "+- " and line.number == comment.line
-    return is_there and comment.is_old == (line.kind == "-")
-
-
-def _comment(comment: Comment, width: int) -> list[Drawn]:
-    return block(f'c: "{comment.text}"', max(8, width - 8), "$state-needs-you", indent=4)
-
-
 KEPT: Final = "comments"
 """Under this key `local_values` keeps comments that are not sent yet, by the uid of their work."""
 
@@ -231,41 +137,6 @@ def to_keep(db: Database, work_uid: str, comments: Sequence[Comment], live: Iter
     return stored | ({work_uid: msgspec.to_builtins(list(comments))} if comments else {})
 
 
-_MAX_CACHED: Final = 50
-
-
-class FileDiff(msgspec.Struct):
-    """The diff of a file: its lines and their colours, or a note instead."""
-
-    lines: list[DiffLine]
-    colours: Colours
-    note: str = ""
-
-
-class DiffCache:
-    """The diffs that were read last, by the keys of their files."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, FileDiff] = {}
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._texts
-
-    def get(self, key: str) -> FileDiff | None:
-        """Return the diff of a file; None if it is not read yet."""
-        return self._texts.get(key)
-
-    def put(self, key: str, text: FileDiff) -> None:
-        """Hold the diff of a file, and drop the oldest where there are many."""
-        while len(self._texts) >= _MAX_CACHED:
-            del self._texts[next(iter(self._texts))]
-        self._texts[key] = text
-
-    def clear(self) -> None:
-        """Drop all, as the work has changed."""
-        self._texts.clear()
-
-
 def read_review(path: str, clock: Callable[[], int], work: Work) -> tuple[Review, tuple[Check, ...]]:
     """Return what git has of a work, and its checks with their states on that tree; called in a thread.
 
@@ -276,18 +147,3 @@ def read_review(path: str, clock: Callable[[], int], work: Work) -> tuple[Review
         acceptance = Acceptance(store, clock)
         review = acceptance.review(work)
         return review, acceptance.checks(work, review)
-
-
-def read_diff(review: Review, change: FileChange) -> FileDiff:
-    """Return the diff of a file; called in a thread."""
-    try:
-        diff = reviewing.file_diff(review.folder, review.merge_base, review.tree, change)
-    except (GitFailed, OSError) as error:
-        return FileDiff([], {}, f"{error}")
-    if diff.is_binary:
-        return FileDiff([], {}, "A binary file: its bytes are not shown.")
-    lines = diff_lines.parse(diff.text)
-    note = "The rest of this diff is too long to be shown: look at it in the worktree." if diff.is_cut else ""
-    if not lines and not note:
-        note = "No line differs."
-    return FileDiff(lines, {}, note)

@@ -37,20 +37,11 @@ from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.open_needs import ALL, REVIEW
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
-from tui_tasks.tui.work import diff_lines, review_rows, review_text
+from tui_tasks.tui.work import review_rows, review_text
 from tui_tasks.tui.work.diff_lines import DiffLine
+from tui_tasks.tui.work.diff_side import DiffSide
 from tui_tasks.tui.work.review_actions import ReviewActions, SideMoves, review_hints
-from tui_tasks.tui.work.review_rows import (
-    DiffCache,
-    FileDiff,
-    FileRow,
-    FileRows,
-    ReviewList,
-    SideRow,
-    SideRows,
-    read_diff,
-    read_review,
-)
+from tui_tasks.tui.work.review_rows import FileRow, FileRows, ReviewList, read_review
 from tui_tasks.tui.work.review_text import WorkFacts
 from tui_tasks.work.comments import Comment
 
@@ -59,8 +50,6 @@ if TYPE_CHECKING:
 
 REVIEWED: Final = ("ready", "conflict", "working", "starting", "merging")
 """The states of work that can be looked at."""
-SETTLE_SECONDS: Final = 0.03
-"""A file that the cursor leaves sooner is not read."""
 LOOK_SECONDS: Final = 1.0
 # The lines below the head that are neither of the files nor of the diff, and the least lines of the files.
 _AROUND: Final = 4
@@ -112,9 +101,11 @@ class ReviewScreen(Overlay):
         self.facts = self._facts_of(first)
         self.comments = review_rows.kept(context.db, first.uid)
         self.files = ReviewList(context, FileRows(context, lambda: review_text.whole_word(self.facts)), id="files")
-        self.diff = ReviewList(context, SideRows(context), id="diff")
+        self.side = DiffSide(
+            context, self.files, lambda: self.facts, lambda: self.comments, lambda: self.is_open, self.show_side
+        )
+        self.diff = self.side.list
         self._file_rows: InMemorySource[FileRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
-        self._side_rows: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
         self._head = ScreenHead(
             context, self._title, id="review", kinds=lambda: _ABOVE, below=ROWS_AND_DETAIL, most=self._rows_above
         )
@@ -123,10 +114,8 @@ class ReviewScreen(Overlay):
         self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
         self.reading = Reading(context)
         self.controllers = (ReviewActions(self), SideMoves(self))
-        self._texts = DiffCache()
         # The files of which the diff was on screen, in the version that is shown.
         self._opened: dict[str, bytes] = {}
-        self._shown: tuple[object, ...] = ()
         self._counted: object = None
         self._has_read = False
         self._files_high = 0
@@ -192,15 +181,12 @@ class ReviewScreen(Overlay):
     @property
     def line(self) -> DiffLine | None:
         """The line of the diff under the cursor, if the keys go there."""
-        row = self.diff.row if self.is_on_diff else None
-        text = self._texts.get(self.files.cursor or "")
-        return text.lines[row.line] if row is not None and text is not None and row.line >= 0 else None
+        return self.side.line if self.is_on_diff else None
 
     @property
     def comment_here(self) -> int | None:
         """The index of the comment under the cursor."""
-        row = self.diff.row if self.is_on_diff else None
-        return row.comment if row is not None and row.comment >= 0 else None
+        return self.side.comment if self.is_on_diff else None
 
     @property
     def is_on_diff(self) -> bool:
@@ -208,17 +194,10 @@ class ReviewScreen(Overlay):
         return self.diff.has_focus
 
     def texts_to_find(self) -> list[tuple[str, str]]:
-        """Return the rows of the diff, or of the files, by their keys; a long line is whole at its first row."""
-        if not self.is_on_diff:
-            return [(row.key, row.change.path if row.change is not None else "") for row in self._file_rows.rows]
-        diff = self._texts.get(self.files.cursor or "")
-        texts = []
-        for row in self._side_rows.rows:
-            text = "".join(text for text, _ in row.parts)
-            if diff is not None and row.line >= 0 and row.comment < 0:
-                text = diff.lines[row.line].text if row.key == f"{row.line}.0" else ""
-            texts.append((row.key, text))
-        return texts
+        """Return the texts of the rows of the diff, or of the files, by their keys."""
+        if self.is_on_diff:
+            return self.side.texts()
+        return [(row.key, row.change.path if row.change is not None else "") for row in self._file_rows.rows]
 
     # Reading
 
@@ -251,7 +230,7 @@ class ReviewScreen(Overlay):
         work = work_queries.find(self.context.db, work.uid)
         self.facts = msgspec.structs.replace(self._facts_of(work), review=review, checks=checks, problem=problem)
         if self.version != before:
-            self._texts.clear()
+            self.side.forget()
         self._draw()
 
     def _draw(self) -> None:
@@ -327,87 +306,14 @@ class ReviewScreen(Overlay):
 
     def show_side(self) -> None:
         """Show the file under the cursor, or the summary."""
-        key, width = self.files.cursor, self._side_width
-        change = self.change
         self._diff_head.redraw()
-        if change is None:
-            summary = review_rows.text_rows(review_text.summary(self.context, self.facts, width - 2))
-            self._put(review_rows.side_rows([], {}, self.comments, "", width, summary), key)
-        elif (text := self._texts.get(key or "")) is not None:
-            self._put_text(text, change, key)
-        else:
-            self._put(review_rows.text_rows([[(" …", "$muted")]]), key)
-            self.run_worker(self._read_file(key or "", change), group="diff", exclusive=True)
+        self.side.show()
         self.hints_again()
         self.call_after_refresh(self._note_painted)
 
-    @property
-    def _side_width(self) -> int:
-        return (self.diff.size.width or self.size.width) - 1
-
-    async def _read_file(self, key: str, change: FileChange) -> None:
-        review = self.review
-        if review is None:
-            return
-        await asyncio.sleep(SETTLE_SECONDS)
-        text = await asyncio.to_thread(read_diff, review, change)
-        if self.review is not review or not self.is_open:
-            return
-        self._texts.put(key, text)
-        self._show_read(key)
-        await self._colour(key, change, text)
-
-    async def _colour(self, key: str, change: FileChange, text: FileDiff) -> None:
-        if text.lines:
-            text.colours = await asyncio.to_thread(diff_lines.colours, change.name, text.lines)
-            if text.colours and self.is_open:
-                self._show_read(key)
-
     async def next_file_with(self, words: str) -> tuple[FileChange, str, int] | None:
         """Return the next file whose diff has some words in lower case, its key, and the line; None without one."""
-        review, rows = self.review, self._file_rows.rows
-        at = next((at for at, row in enumerate(rows) if row.key == self.files.cursor), -1)
-        for row in (*rows[at + 1 :], *rows[: max(at, 0)]):
-            if row.change is None or review is None:
-                continue
-            text = self._texts.get(row.key)
-            if text is None:
-                text = await asyncio.to_thread(read_diff, review, row.change)
-            if self.review is not review or not self.is_open:
-                return None
-            line = next((at for at, line in enumerate(text.lines) if words in line.text.casefold()), None)
-            if line is not None:
-                self._texts.put(row.key, text)
-                return row.change, row.key, line
-        return None
-
-    def show_line(self, key: str, line: int) -> None:
-        """Show a line of the diff of a file that has been read."""
-        self.files.move_to(key)
-        self.show_side()
-        self.diff.move_to(f"{line}.0")
-        if (text := self._texts.get(key)) is not None and (change := self.change) is not None and not text.colours:
-            self.run_worker(self._colour(key, change, text), group="diff", exclusive=True)
-
-    def _show_read(self, key: str) -> None:
-        if self.files.cursor == key:
-            self.show_side()
-
-    def _put_text(self, text: FileDiff, change: FileChange, key: str | None) -> None:
-        notes = review_rows.text_rows([[], [(f" {text.note}", "$muted")]]) if text.note else []
-        lines, colours, width = text.lines, text.colours, self._side_width
-        self._put(review_rows.side_rows(lines, colours, self.comments, change.name, width, notes), key)
-
-    def _put(self, rows: Sequence[SideRow], key: str | None) -> None:
-        """Show rows at the right; the cursor stays where it is the same file."""
-        shown = (self.work.uid, key)
-        stays, self._shown = shown == self._shown, shown
-        cursor = self.diff.cursor if stays else None
-        changed = self._side_rows.replace(rows)
-        if stays and self.diff.source is not None and cursor is not None:
-            self.diff.change(changed)
-        else:
-            self.diff.show(self._side_rows)
+        return await self.side.next_file_with(words, self._file_rows.rows)
 
     def _title(self, width: int) -> Sequence[Part]:
         return review_text.title(self.facts, width, ascii_only=self.context.ascii_only)
@@ -444,7 +350,7 @@ class ReviewScreen(Overlay):
         if self.is_active and self.is_open:
             self.reading.painted(self.version, to_end=False)
             row = self.files.row
-            if row is not None and row.change is not None and row.key in self._texts and self.diff.size:
+            if row is not None and row.change is not None and self.side.has(row.key) and self.diff.size:
                 self._opened[row.key] = row.change.versions
 
     def on_screen_resume(self) -> None:
