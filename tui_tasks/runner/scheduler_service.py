@@ -37,8 +37,8 @@ from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.core.unjournaled.heartbeats import Scheduler
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_marks
-from tui_tasks.runner.checks.check_host import CheckHost
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
+from tui_tasks.runner.checks.check_starter import CheckStarter
 from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.holder_check import Leases, continue_stopped, end_supervisor, has_ended
 from tui_tasks.runner.runner_settings import Runners
@@ -146,7 +146,7 @@ class SchedulerService:
         self._leases = Leases(lease)
         launcher = Launcher(runners, clock)
         self._start = start or launcher
-        self._check_host = CheckHost(checks, clock, lease, launcher.check) if checks is not None else None
+        self._check_host = CheckStarter(checks, clock, lease, launcher.check) if checks is not None else None
         self._at_step = at_step
         # The supervisors that were started here and are alive, by their run.
         self._children: dict[str, subprocess.Popen[bytes]] = {}

@@ -23,8 +23,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.runner import git_trees
-from tui_tasks.runner.checks.check_host import CheckHost
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
+from tui_tasks.runner.checks.check_starter import CheckStarter
 from tui_tasks.runner.supervisor_launch import Launcher
 from tui_tasks.settings import live_settings
 from tui_tasks.settings.live_settings import CheckSettings
@@ -91,7 +91,7 @@ def prove(
     show(f"runs {', '.join(check.name for check in waits)} in {worktree}")
     keeper = CheckKeeper(CheckSettings(), authority=Authority.LOOKS)
     _show_foreign(store, keeper, waits, show)
-    host = CheckHost(keeper, clock, LEASE_SECONDS, Launcher(live_settings.runners, clock).check)
+    host = CheckStarter(keeper, clock, LEASE_SECONDS, Launcher(live_settings.runners, clock).check)
     watch = Watch(store.db)
     children: dict[str, subprocess.Popen[bytes]] = {}
     uids = [check.run.uid for check in waits if check.run is not None]

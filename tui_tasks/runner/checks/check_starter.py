@@ -26,7 +26,7 @@ from tui_tasks.runner.supervisor_launch import clear_away
 StartCheck = Callable[[Store, CheckRun, CheckProfile], "subprocess.Popen[bytes] | None"]
 
 
-class CheckHost:
+class CheckStarter:
     """Runs the checks of this process's configuration file; a process with another file runs that file's checks."""
 
     def __init__(self, keeper: CheckKeeper, clock: Callable[[], int], lease: float, start: StartCheck) -> None:
