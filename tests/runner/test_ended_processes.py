@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 
 import pytest
 
@@ -25,6 +26,24 @@ def test_a_process_that_ends_is_found_at_the_next_look_and_once():
     assert ended.look()
     assert ended(known)
     assert not ended.look()
+
+
+_LEAVES_ONE_UNREAPED = """
+import os, sys
+child = os.posix_spawn("/bin/true", ["true"], {})
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+print(child, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(("parent", "has_ended"), [(processes.LAUNCHER, False), ("another", True)])
+def test_a_program_has_ended_once_our_launcher_has_recorded_that(parent, has_ended):
+    argv = [sys.executable, "-c", _LEAVES_ONE_UNREAPED, parent]
+    with Started(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as launcher:
+        child = Process(*processes.identity(int(launcher.stdout.readline())))
+        assert processes.has_departed(child, "") is has_ended
+    assert processes.has_departed(child, "")
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ _ENDED: Final = frozenset({"Z", "X", "zombie", "dead"})
 _STOPPED: Final = frozenset({"T", "t", "stopped", "tracing-stop"})
 # Seconds between two rounds of killing processes.
 KILL_AGAIN: Final = 0.05
+LAUNCHER: Final = "tui_tasks.work.launcher"
+"""The module that starts an agent's program, as `python -m` has it."""
 
 _prctl: Any = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None) if sys.platform == "linux" else None
 
@@ -78,7 +80,8 @@ def is_alive(process: ProcessIdentity, machine: str = "") -> bool | None:
 
 
 def has_departed(process: Process, machine: str) -> bool:
-    """Return whether a process is known to have ended; one on another machine, or unknown, may be running.
+    """Return whether a process is known to have ended; one on another machine, or unknown, may be running. The end of a
+    program that our launcher has started is known once that has recorded it, and reaps the process.
 
     `machine` is that of the database.
     """
@@ -90,7 +93,19 @@ def has_departed(process: Process, machine: str) -> bool:
         return True
     if process.pid == 0 or not process.born:
         return False
-    return is_alive(ProcessIdentity(process.boot, process.namespace, process.pid, process.born), machine) is False
+    identified = ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
+    return is_alive(identified, machine) is False and not _is_unrecorded(process.pid, process.born)
+
+
+def _is_unrecorded(pid: int, born: str) -> bool:
+    """Return whether a process has ended, and waits for the launcher that has started it."""
+    stat = _stat(pid)
+    if stat is None or (stat.state, stat.born) != ("Z", born):
+        return False
+    try:
+        return LAUNCHER.encode() in (PROC / str(stat.parent) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 class EndedProcesses:

@@ -85,6 +85,7 @@ AGENT_LOOKS: Final = {
     "interrupted": _AGENT_IDLE,
     "ready": LOOKS["reviewable"]._replace(word="to review"),
     "working": _WORKING,
+    "ended": _WORKING._replace(word="ended"),
     "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
     "idle": _AGENT_IDLE,
     "gone": _GONE,
@@ -93,7 +94,8 @@ AGENT_LOOKS: Final = {
 """How the state of an agent is shown, the worst first; several states have one word.
 
 One that has `left` is gone, and the human has not seen what it left. One that is `asking` works on meanwhile. The
-process of one that is `stopped` is suspended. The human ended the turn of one that is `interrupted`.
+process of one that is `stopped` is suspended. The work of one that has just `ended` is read, or started again. The
+human ended the turn of one that is `interrupted`.
 """
 
 

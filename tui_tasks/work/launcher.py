@@ -91,8 +91,9 @@ def main(path: Path) -> int:
     identity = processes.identity(program.pid)
     _commit(launch, lambda store, work, now: _run(store, work, now, identity, launch.prompt))
     status = _wait(program.pid)
+    _commit(launch, _end)
     _end_rest(program.pid)
-    _commit(launch, lambda store, work, now: _end(store, work, now, status))
+    _commit(launch, lambda store, work, now: _judge(store, work, now, status))
     sys.stdout.write(f"\r\n[the program has ended with status {status}]\r\n")
     return status
 
@@ -110,6 +111,8 @@ def _take_terminal() -> None:
 def _wait(pid: int) -> int:
     """Wait for the program; return its exit status as a shell has it."""
     while True:
+        if (code := _seen_status(pid)) is not None:
+            return code
         ended, status = os.waitpid(-1, os.WUNTRACED)
         if ended != pid:
             continue
@@ -119,6 +122,18 @@ def _wait(pid: int) -> int:
             continue
         code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else 128 - code
+
+
+def _seen_status(pid: int) -> int | None:
+    """Wait for a child; return the exit status of the program if it is the one that has ended, without reaping it: its
+    process is there for others until its end is recorded (see `processes.has_departed`). macOS cannot do that.
+    """
+    if sys.platform == "darwin":
+        return None
+    found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
+    if found is None or found.si_pid != pid or found.si_code == os.CLD_STOPPED:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else 128 + found.si_status
 
 
 def _end_rest(pid: int) -> None:
@@ -170,15 +185,22 @@ def _fail(store: Any, work: Any, now: int, message: str) -> None:
     store.commit(FailWork(work.uid, message), actor=SYSTEM, now=now)
 
 
-def _end(store: Any, work: Any, now: int, status: int) -> None:
-    """Record the end of the session, and whether there is something to review; else that it failed, and how."""
+def _end(store: Any, work: Any, now: int) -> None:
+    """Record the end of the session."""
     from tui_tasks.core.operations.sessions import EndSession
     from tui_tasks.core.vocab import SYSTEM
+    from tui_tasks.hooks import intake
+
+    intake.process_payloads(store, now)
+    store.commit(EndSession(work.agent, "its process has ended"), actor=SYSTEM, now=now)
+
+
+def _judge(store: Any, work: Any, now: int, status: int) -> None:
+    """Record whether there is something to review; else that it failed, and how."""
     from tui_tasks.hooks import intake
     from tui_tasks.work import work_outcomes
 
     intake.process_payloads(store, now)
-    store.commit(EndSession(work.agent, "its process has ended"), actor=SYSTEM, now=now)
     work_outcomes.look_at(store, work, now, status=status)
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,6 +26,7 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.default_paths import data_folder
+from tui_tasks.runner import processes
 from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
@@ -35,8 +36,6 @@ from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.git import merging, worktrees
 from tui_tasks.work.launcher import LaunchFile
 from tui_tasks.work.program_commands import prompt
-
-LAUNCHER: Final = "tui_tasks.work.launcher"
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -285,7 +284,7 @@ class Starter:
         prompt_to_record = "" if command.has_hooks else text
         path = folder / f"{work.uid}.launch"
         LaunchFile(database, work.uid, command.argv, work.worktree, environment, prompt_to_record).write(path)
-        argv = [sys.executable, "-P", "-m", LAUNCHER, str(path)]
+        argv = [sys.executable, "-P", "-m", processes.LAUNCHER, str(path)]
         try:
             if work.terminal is not None:
                 Terminals(database).start(work.terminal, argv, Path(work.worktree))

@@ -34,8 +34,6 @@ from tui_tasks.work.git.reviewing import changes, merge_trees
 from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0
-_START: Final = 60 * 1_000_000
-"""Microseconds after which a program that was to be started again for comments has not started."""
 # The end of what an agent printed that is searched for an error, in lines, and the most characters of it.
 _SEARCHED_LINES: Final = 40
 _MAX_REASON: Final = 200
@@ -197,7 +195,8 @@ def _after_turn(
         return None  # the human says whether it goes on
     if session.state == session_queries.GONE:
         commented = work_queries.commented_at(store.db, work)
-        if commented is not None and now - commented[1] < _START and not work_queries.has_ended_turn(store.db, work):
+        is_recent = commented is not None and now - commented[1] < work_queries.START_TAKES
+        if is_recent and not work_queries.has_ended_turn(store.db, work):
             return None  # it is being started again
         if has_changes:
             return WorkReady(work.uid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -10,7 +11,8 @@ from tests.conftest import SECOND, Clock, Talk
 from tests.talking import add
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
-from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims
+from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, EnsureList, LapseClaims
+from tui_tasks.core.operations.work import CommentWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read.agents import agent_states, agent_views
 from tui_tasks.core.read.agents.agent_states import MOST, LeftTask
 from tui_tasks.core.read.agents.agent_views import DAY, AgentView
@@ -50,7 +52,8 @@ class Scene:
         return agent_views.left_now(self.store.db, self.clock(), GRACE)
 
     def member(self, agent: str = "alpha") -> AgentView:
-        members = agent_views.everyone(self.store.db, self.clock() - DAY, seen_at=local_values.seen_at(self.store.db))
+        now, seen_at = self.clock(), local_values.seen_at(self.store.db)
+        members = agent_views.everyone(self.store.db, now - DAY, seen_at=seen_at, now=now)
         return next(one for one in members if one.name == agent)
 
     def state(self, agent: str = "alpha") -> str:
@@ -68,6 +71,24 @@ def test_one_that_works_has_left_nothing(scene):
     scene.claim()
     scene.later(LEASE - 1)
     assert (scene.left(), scene.state()) == ({}, "working")
+
+
+def test_a_program_that_has_ended_has_left_nothing_while_its_changes_are_read_or_it_is_started_again(scene):
+    commit = partial(scene.store.commit, now=scene.clock.forward(1))
+    (home,) = commit(EnsureList("work", "task"), actor="human")
+    task = commit(AddTask("Rotate keys", home.uid), actor="human")[0].uid
+    (work,) = commit(StartWork(task, "robot", "/repo", "/trees/1", branch="task/1", base="main"), actor="human")
+    commit(RunWork(work.uid, Process("boot", "ns", 40, "7"), "Do it"), actor="system")
+    commit(EndSession("robot-1", "its process has ended"), actor="system")
+    assert (scene.state("robot-1"), scene.member("robot-1").between) == ("ended", "reading its changes")
+    assert scene.left() == {}
+    scene.clock.forward(61)
+    assert (scene.state("robot-1"), [one.agent for one in scene.left().values()]) == ("left", ["robot-1"])
+    scene.store.commit(WorkReady(work.uid), actor="system", now=scene.clock())
+    assert (scene.state("robot-1"), scene.left()) == ("ready", {})
+    scene.store.commit(CommentWork(work.uid, "Again"), actor="human", now=scene.clock())
+    assert (scene.state("robot-1"), scene.member("robot-1").between) == ("ended", "starting again")
+    assert scene.left() == {}
 
 
 def test_one_that_was_killed_before_its_lease_ends_has_left_a_task_in_progress(scene):

@@ -30,7 +30,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RecordSettings, RunJob
-from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, TurnEnded
+from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import (
     AddTask,
     ClaimTask,
@@ -545,6 +545,18 @@ async def test_an_agent_that_was_started_and_ended_its_turn_with_nothing_to_revi
         await pilot.pause()
         assert ("codex-1 waits at its prompt #9 " in agents_line(app)) is is_shown
         assert ('"Which one?"' in agents_line(app)) is is_shown
+
+
+async def test_a_program_that_has_just_ended_is_at_work_until_its_changes_are_read(plan, make_app):
+    work = begun(plan, 9)
+    with Store(plan.path) as store:
+        store.commit(EndSession(work.agent, "its process has ended"), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        assert f"◐ {work.agent} #9 ended, reading its changes" in agents_line(app)
+        assert "gone" not in shown(app)
+        await press(app, pilot, "A")
+        assert re.search(rf"◐ {work.agent} +ended now +reading its changes", shown(app))
 
 
 async def test_agents_that_are_there_and_do_nothing_are_named_rather_than_denied(app, plan):

@@ -75,11 +75,12 @@ def _states(store: Store) -> dict[str, tuple[str, str]]:
         what = f"its claim on #{number} lapsed" if task.has_lapsed else f"left #{number} in progress"
         left.setdefault(task.agent, []).append(f"{what} {times.ago(task.at, now)}")
     states = {}
-    for member in agent_views.everyone(store.db, 0, seen_at=local_values.seen_at(store.db)):
+    for member in agent_views.everyone(store.db, 0, seen_at=local_values.seen_at(store.db), now=now):
         state = agent_states.state_of(member, now, quiet_after)
         more = [member.message] if member.paused else left.get(member.name, [])
         if state == "stuck" and not more and (lapsed := agent_states.lapsed_text(member, now)):
             more = [lapsed]
+        more += [member.between] if member.between else []
         more += [f"asks: {member.ask.question}"] if member.ask is not None else []
         more += [safe_ends(member.failed_work.text, _WORDS - 8)] if member.failed_work is not None else []
         states[member.name] = AGENT_LOOKS[state].word, "; ".join(more)

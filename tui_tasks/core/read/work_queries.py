@@ -21,6 +21,10 @@ from tui_tasks.core.vocab import HUMAN, LIVE_WORK
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
 SILENT_AFTER: Final = 5_000_000
 """Microseconds after which a program that has reported nothing may ask something at its terminal."""
+START_TAKES: Final = 60_000_000
+"""Microseconds in which the changes of a program that has ended are read, or in which it is started again."""
+READING: Final = "reading its changes"
+STARTING: Final = "starting again"
 LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
 """The states of works that go on, as SQL has them."""
 _read = reader(Work, WorkRow)
@@ -289,6 +293,22 @@ def merges(db: Database, task_uid: str) -> list[tuple[str, int]]:
 def tasks_with_merge(db: Database) -> set[str]:
     """Return the uids of the tasks of which a work was merged, whether that stands or not."""
     return {uid for (uid,) in db.sql("SELECT task_uid FROM work WHERE merged_at IS NOT NULL").fetchall()}
+
+
+_BETWEEN: Final = """
+SELECT work.agent, session.ended_at, (
+    SELECT max(at) FROM journal WHERE task = work.task_uid AND uid = work.uid AND kind = 'work.commented'
+) FROM work JOIN session ON session.uid = work.agent WHERE work.state = 'working' AND session.state = 'gone'
+"""
+
+
+def between(db: Database, now: int) -> dict[str, str]:
+    """Return the agents at work whose program has just ended, each with what happens to its work meanwhile."""
+    found = {}
+    for agent, ended_at, commented_at in db.sql(_BETWEEN).fetchall():
+        if now - max(ended_at or 0, commented_at or 0) < START_TAKES:
+            found[agent] = STARTING if (commented_at or 0) > (ended_at or 0) else READING
+    return found
 
 
 def has_ended_turn(db: Database, work: Work) -> bool:

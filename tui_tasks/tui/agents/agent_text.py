@@ -263,6 +263,8 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
     if state in ("stuck", "failed") and member.stuck is not None:
         # A turn that ended at a limit of the model's service has failed, and waits.
         return member.stuck.text, "$state-overdue"
+    if state == "ended":
+        return member.between, "$muted"
     if state == "ready":
         return context.state.reviews.get(member.name) or "work to review", "$state-needs-you"
     if state == "stopped":

@@ -218,6 +218,7 @@ class AppState:
             last=self._last_look,
             seen_at=self.seen.put_away_at,
             past=now if self._is_past else None,
+            now=now,
         )
         self.present = [member for member in self.members if not member.is_plain]
         left = agent_states.of_gone_agents(self._db, self.present, now, self._grace)

@@ -211,6 +211,8 @@ class AgentEntries:
         is_there = member.is_there or shown in ("waiting", "asking", "working")
         if not is_there:
             return None
+        if shown == "ended":
+            return self._entry(member, "working", said=f"ended, {member.between}")
         has_work = member.task is not None or shown == "working"
         if has_work and shown != "ready":
             if shown == "paused":

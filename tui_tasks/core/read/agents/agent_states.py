@@ -132,8 +132,15 @@ def _is_free(db: Database, claim: Claim, task: TaskLine) -> bool:
 
 
 def of_gone_agents(db: Database, members: Iterable[AgentView], now: int, grace: int) -> dict[str, LeftTask]:
-    """Return the tasks in progress whose agent is gone, by uid; for `grace` see `AgentView.has_left`."""
-    gone = {one.name: one for one in members if one.task is not None and one.has_left(now, grace)}
+    """Return the tasks in progress whose agent is gone, by uid, but for those that wait for review; for `grace` see
+    `AgentView.has_left`.
+    """
+    gone = {
+        one.name: one
+        for one in members
+        if one.task is not None and one.has_left(now, grace)
+        if one.to_review is None or one.to_review.uid != one.task.uid
+    }
     return {uid: LeftTask(agent, gone[agent].left_at) for uid, agent in _tasks_of(db, gone.keys()).items()}
 
 

@@ -57,12 +57,13 @@ class NewestEntries(msgspec.Struct, frozen=True, gc=False):
 class AgentView(msgspec.Struct, frozen=True, gc=False):
     """An agent and what it is doing.
 
-    `state` is `waiting`, `failed`, `stuck`, `stopped`, `interrupted`, `paused`, `working`, `idle` or `gone`; `since` is
-    when that began, None if unknown. `session` is None for an agent on the channel. `ask` is the oldest of the
-    `questions`, a number, that it waits for a person to answer; `task` the task in progress that it touched last;
-    `last_seen` the last sign of it. `pulse` counts its signs per minute up to that of `last_seen`, oldest
-    first. `projects` are those of its session, or of its connections to the channel. `is_there`: its session has not
-    ended, or it is connected to the channel.
+    `state` is `waiting`, `failed`, `stuck`, `stopped`, `interrupted`, `paused`, `working`, `idle`, `ended` or `gone`;
+    `since` is when that began, None if unknown. One has `ended` while its work is read or started again, which
+    `between` says. `session` is None for an agent on the channel. `ask` is the oldest of the `questions`, a number,
+    that it waits for a person to answer; `task` the task in progress that it touched last; `last_seen` the last sign of
+    it. `pulse` counts its signs per minute up to that of `last_seen`, oldest first. `projects` are those of its
+    session, or of its connections to the channel. `is_there`: its session has not ended or it has just `ended`, or it
+    is connected to the channel.
     `calls_alone`: it has neither session nor connection, as it makes single calls from a shell. `no_task`: why its last
     prompt became no task. `near`: the limit that it is near to, for people. `goes_on`: it asks, and works on at
     its task. `lapsed`: its claims that lapsed, with nothing heard of it since. `left_undone`: it went while it waited
@@ -98,6 +99,7 @@ class AgentView(msgspec.Struct, frozen=True, gc=False):
     failed_work: FailedWork | None = None
     failed_task: TaskLine | None = None
     to_review: TaskLine | None = None
+    between: str = ""
 
     @property
     def is_plain(self) -> bool:
@@ -192,15 +194,17 @@ def everyone(
     last: LastLook | None = None,
     seen_at: int = 0,
     past: int | None = None,
+    now: int | None = None,
 ) -> list[AgentView]:
     """Return every agent, except those last heard before an instant that are gone and have left nothing open.
 
     Of the agents in `known`, and since the `last` look, only what is new is read. `seen_at`: when the human said last
     that all was seen. `past`: the instant of the past that `db` shows, at which it is known only of the last connection
-    of an agent whether it had ended; otherwise an agent's state follows from what it had open.
+    of an agent whether it had ended; otherwise an agent's state follows from what it had open. `now`: by which an agent
+    has just ended; None: none has.
     """
     before = {member.name: member for member in known}
-    seen = _Found(db, since, last or LastLook(), seen_at, past=past)
+    seen = _Found(db, since, last or LastLook(), seen_at, past=past, now=now)
     members = []
     for name in sorted(seen.names(since)):
         was = before.get(name)
@@ -214,19 +218,23 @@ def everyone(
 
 def left_now(db: Database, now: int, grace: int) -> dict[str, LeftTask]:
     """Return the tasks that agents have left, for a process that does not follow the agents."""
-    members = everyone(db, now - DAY, seen_at=local_values.seen_at(db))
+    members = everyone(db, now - DAY, seen_at=local_values.seen_at(db), now=now)
     return agent_states.of_lapsed_claims(members, now, grace) | agent_states.of_gone_agents(db, members, now, grace)
 
 
 class _Found:
     """What is read for all agents at once."""
 
-    def __init__(self, db: Database, since: int, last: LastLook, seen_at: int, *, past: int | None) -> None:
+    def __init__(
+        self, db: Database, since: int, last: LastLook, seen_at: int, *, past: int | None, now: int | None
+    ) -> None:
         self._past = past
         self._seen_at = seen_at
         self.speakers = last.speakers.look(db)
         self._db = db
         self._sessions = {seen.session.uid: seen for seen in session_queries.everyone(db, since)}
+        # Read between the sessions and what is ready: a work that is read meanwhile is in one of them.
+        self._between = work_queries.between(db, now) if now is not None else {}
         self._connected: dict[str, int | None] = {}
         self._projects: dict[str, set[str]] = {}
         self._opened: dict[str, int] = {}
@@ -311,8 +319,11 @@ class _Found:
         stuck = self._stuck.get(name)
         state = seen.state if seen is not None else self._state_on_channel(name, ask, task)
         failed_work = self._failed.get(name) if state in (GONE, "failed") else None
+        between = self._between.get(name, "") if state == GONE else ""
         if failed_work is not None:
             state = "failed"
+        elif between:
+            state = "ended"
         elif state == STOPPED:
             pass  # whatever it was doing
         elif name in self._paused:
@@ -337,7 +348,7 @@ class _Found:
             pulse=tuple(seen.activity.pulse) if seen is not None else newest.pulse,
             newest=newest,
             projects=self._projects_of(name, seen),
-            is_there=self._is_there(name),
+            is_there=self._is_there(name) or bool(between),
             calls_alone=seen is None and name not in self._connected,
             no_task=seen.activity.no_task if seen is not None else None,
             questions=len(self._open_asks.get(name, ())),
@@ -348,6 +359,7 @@ class _Found:
             failed_work=failed_work,
             to_review=list_pages.line(self._db, self._ready[name]) if name in self._ready else None,
             failed_task=list_pages.line(self._db, failed_work.task) if failed_work is not None else None,
+            between=between,
         )
 
     def _heard_at(self, name: str, newest: NewestEntries) -> int:
@@ -399,7 +411,7 @@ class _Found:
             return None
         if state == "failed" and name in self._failed:
             return self._failed[name].at
-        if state == GONE:
+        if state in (GONE, "ended"):
             ended = seen.session.ended_at if seen is not None else self._connected.get(name)
             return ended or newest.at or None
         if seen is not None:
