@@ -34,6 +34,7 @@ IMPORTED = (
     *("tui_tasks.runner.run_process", "tui_tasks.state.open_store", "tui_tasks.hooks.follower"),
     *("tui_tasks.cli.server_commands", "tui_tasks.cli.tasks.listing", "tui_tasks.cli.tasks.task_commands"),
     *("tui_tasks.cli.call_and_prime", "tui_tasks.cli.command_parser", "tui_tasks.core.rules.tasks.task_rules"),
+    *("tui_tasks.core.operations.work", "tui_tasks.hooks.intake", "tui_tasks.work.work_outcomes"),
 )
 # They need the extra for servers.
 IMPORTED_FOR_SERVERS = ("tui_tasks.postgres.replica_following", "tui_tasks.postgres.team_server")
@@ -185,6 +186,7 @@ def _become(line: socket.socket, streams: list[int]) -> None:
     sys.argv = [how, *words]
     try:
         if how == "-m":
+            sys.modules.pop(code, None)
             runpy.run_module(code, run_name="__main__", alter_sys=True)
         else:
             exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})

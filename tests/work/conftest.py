@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import fork_server
 from tests.conftest import Clock
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
@@ -80,9 +81,7 @@ def starter(
 
     def run(argv: list[str], log: Path, cwd: str, environ: dict[str, str]) -> None:
         with log.open("wb") as output:
-            subprocess.run(
-                argv, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
-            )
+            fork_server.run(argv, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
     monkeypatch.setattr(starting, "_start_headless", run)
     return Starter(store, repo, clock)
