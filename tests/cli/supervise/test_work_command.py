@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import START
 from tests.work.repositories import Place, commit, git, make, write
 from tui_tasks.cli.main import main
-from tui_tasks.cli.supervise.quitting_text import quitting_lines
+from tui_tasks.cli.supervise.screen_program import quitting_lines
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.sessions import InputRequested, RecordReport, SessionReport
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList

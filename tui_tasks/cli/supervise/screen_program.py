@@ -1,4 +1,4 @@
-"""The screen as a program: settings, terminal, the App, the channel, and keys that leave before it is shown."""
+"""The screen as a program: settings, terminal, the App, the channel beside it, and what is printed once it is left."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import contextlib
 import gc
 import logging
 import os
-import select
-import signal
 import sys
-import termios
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,95 +16,21 @@ import msgspec
 
 from tui_tasks import clock, terminal
 from tui_tasks.cli.streams import ProgressBar
+from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
-from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.errors import Conflict, DatabaseRefused, NotFound, StorageFailed
+from tui_tasks.core.vocab import SHELL
 from tui_tasks.default_paths import is_replica
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths
 from tui_tasks.state import open_store
-from tui_tasks.terminal import Claimed
+from tui_tasks.terminal import Claimed, LeavingKeys, Left
 from tui_tasks.tui.state.database_link import DatabaseLink
 
 if TYPE_CHECKING:
     from tui_tasks.channel.loop import ControlChannel
     from tui_tasks.tui.state.projects import ProjectChoice
-
-
-class Left(Exception):
-    """The human left before the screen was shown."""
-
-
-class LeavingKeys:
-    """Reads Esc and `q` from the controlling terminal as long as the context exists; Ctrl+C stays an interrupt.
-
-    Other keys are dropped, and none is shown. Without a terminal, or in its background, no key is read.
-    """
-
-    def __init__(self) -> None:
-        self._stack = contextlib.ExitStack()
-        self._terminal: int | None = None
-
-    def __enter__(self) -> LeavingKeys:
-        with contextlib.ExitStack() as stack:
-            with contextlib.suppress(OSError, termios.error):
-                self._terminal = stack.enter_context(_unbuffered_terminal())
-            stack.enter_context(_ended_by_exception(signal.SIGTERM, signal.SIGHUP))
-            self._stack = stack.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def check(self) -> None:
-        """Read the keys that were pressed; any thread may call it.
-
-        Raises:
-            Left: one of them leaves.
-        """
-        if self._terminal is None or not select.select([self._terminal], [], [], 0)[0]:
-            return
-        with contextlib.suppress(OSError):  # the terminal is gone, which a signal reports
-            pressed = os.read(self._terminal, 100)
-            # If more bytes follow, Esc begins the sequence of another key.
-            if b"q" in pressed or pressed.endswith(b"\x1b"):
-                raise Left
-
-
-@contextlib.contextmanager
-def _unbuffered_terminal() -> Iterator[int]:
-    """Open the controlling terminal so that each key is read at once, and not echoed."""
-    terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
-    try:
-        if os.tcgetpgrp(terminal) != os.getpgrp():
-            raise OSError("in the background")
-        before = termios.tcgetattr(terminal)
-        attributes = list(before)
-        attributes[3] &= ~(termios.ICANON | termios.ECHO)
-        termios.tcsetattr(terminal, termios.TCSANOW, attributes)
-        try:
-            yield terminal
-        finally:
-            with contextlib.suppress(termios.error):
-                termios.tcsetattr(terminal, termios.TCSANOW, before)
-    finally:
-        os.close(terminal)
-
-
-@contextlib.contextmanager
-def _ended_by_exception(*signals: signal.Signals) -> Iterator[None]:
-    """Turn signals that would end the process into SystemExit, so that the terminal is given back."""
-
-    def end(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    default = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
-    for number in default:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number in default:
-            signal.signal(number, signal.SIG_DFL)
 
 
 _log = logging.getLogger(__name__)
@@ -156,8 +79,6 @@ def run(
         with _channel(claimed, path, identity):
             status = terminal.run(app)
     if status == 0 and at is None and not identity.read_only:
-        from tui_tasks.cli.supervise.quitting_text import quitting_lines
-
         print("".join(f"{line}\n" for line in quitting_lines(path)), end="")
     return status
 
@@ -313,19 +234,12 @@ def _channel(claimed: Claimed, path: str, identity: Identity) -> contextlib.Abst
     """Serve the pipe, if there is one, while the block runs."""
     if claimed.input_fd is None:
         return contextlib.nullcontext()
-
     return served(path, identity, claimed.input_fd, claimed.output_fd)
-
-
-# The channel beside the screen, in a thread with a database connection of its own: neither waits for the other.
-
-
-# Seconds for which the channel may write ready replies after the screen has closed.
 
 
 @contextlib.contextmanager
 def served(path: str, identity: Identity, input_fd: int, output_fd: int | None) -> Iterator[None]:
-    """Serve a pipe while the block runs.
+    """Serve a pipe while the block runs, in a thread with a database connection of its own.
 
     `output_fd`: None where standard output is the screen: the agent is heard, but hears nothing.
     """
@@ -371,3 +285,56 @@ class _ChannelThread(threading.Thread):
         if self._channel is not None:
             self._channel.stop()
         self.join(STOP_SECONDS)
+
+
+def quitting_lines(path: str) -> list[str]:
+    """Return how many agents still run, how many questions wait, and what becomes of permissions that wait.
+
+    There is a line for each that there is, with the command that shows more.
+    """
+    from tui_tasks.core.store import Store
+
+    try:
+        with Store(path, read_only=True) as store:
+            return [*_running(store.db), *_waiting(store.db, path)]
+    except (DatabaseRefused, StorageFailed):
+        return []
+
+
+def _running(db: Database) -> Iterator[str]:
+    from tui_tasks.core.read import work_queries
+
+    if number := work_queries.count_running(db):
+        agents, them, one = ("agent still runs", "it", "it") if number == 1 else ("agents still run", "them", "one")
+        yield f"{number} {agents}: `tui-tasks work ls` lists {them}, `work discard N` ends {one}."
+
+
+def _waiting(db: Database, path: str) -> Iterator[str]:
+    from tui_tasks.core.read import ask_queries
+
+    # A command that asks stands at a terminal of its own.
+    asks = [ask for ask in ask_queries.open_asks(db) if ask.agent != SHELL]
+    requests = [ask for ask in asks if _is_of_window(db, ask)]
+    if number := len(asks) - len(requests):
+        questions, them, one = ("question waits", "it", "it") if number == 1 else ("questions wait", "them", "one")
+        yield f"{number} {questions}: `tui-tasks asks` lists {them}, `asks answer` answers {one}."
+    if not requests:
+        return
+    from tui_tasks.hooks import screen_presence
+
+    number, is_one = len(requests), len(requests) == 1
+    # A program also has its own questions.
+    word = "permission" if all((ask.request or {}).get("kind") == "permission" for ask in requests) else "request"
+    permissions = f"{word} waits" if is_one else f"{word}s wait"
+    if screen_presence.is_open(path):
+        yield f"{number} {permissions} on another screen."
+    else:
+        asking = "its program asks for it in its" if is_one else "their programs ask for them in their"
+        yield f"{number} {permissions}: {asking} own window{'' if is_one else 's'} now."
+
+
+def _is_of_window(db: Database, ask: Ask) -> bool:
+    """Return whether a program asks that has a window: it reports by hooks, and no job has started it."""
+    from tui_tasks.core.read import job_queries
+
+    return ask.request is not None and job_queries.job_of_agent(db, ask.agent) is None
