@@ -315,11 +315,8 @@ class AgentConversation:
             self._interrupt_until = time.monotonic() + self._assignment.grace
 
 
-# Writes the reports of one session in order. What cannot be written now is written the next time.
-
-
 class SessionWriter:
-    """Writes the reports of one session.
+    """Writes the reports of one session in order. What cannot be written now is written the next time.
 
     Attributes:
         agent: the name of the session's agent; None until something was written.

@@ -214,9 +214,6 @@ async def _serve(app: web.Application, bound: socket.socket) -> None:
     await runner.cleanup()
 
 
-# A browser's tab: the process that draws the screen for it, and the messages between the two.
-
-
 # The most columns or rows. No browser's window is larger, and the screen keeps every cell in memory.
 _MAX_CELLS: Final = 1_000
 # Seconds within which the process must end after its tab is closed.
@@ -224,7 +221,7 @@ STOP_SECONDS: Final = 5.0
 
 
 class Tab(AppService):
-    """A tab and its process; each ends with the other."""
+    """A browser's tab and the process that draws the screen for it; each ends with the other."""
 
     def __init__(self, command: Sequence[str], socket: web.WebSocketResponse) -> None:
         """`command` is the argv of the process that draws the screen."""

@@ -272,12 +272,9 @@ def pause_text(why: str) -> str:
     return f"The human who supervises you has paused you: {why}\nUse no tools; end your turn and wait for the human."
 
 
-# Delivers messages to a session with a reply of ours, such as one over MCP, instead of with its next hook.
-
-
 def collect(store: Store, agent: str, now: int) -> tuple[HumanMessage, ...]:
-    """Return the messages that wait for a session's agent, recorded as delivered, so that its hooks no longer deliver
-    them.
+    """Return the messages that wait for a session's agent, for a reply of ours, such as one over MCP. They are recorded
+    as delivered, so that its hooks no longer deliver them.
 
     Messages that a hook is delivering at the moment, and those that end the turn, which only hooks can do, are left to
     hooks, and so are all sent after them.

@@ -264,9 +264,6 @@ class SchedulePane(Pane):
         return True
 
 
-# The human's actions on jobs: start, enable and disable, create, change, delete, end a run.
-
-
 class JobActions(Controller):
     """Acts on the job that `job` returns. `number` returns the number of a uid; `select` puts the cursor on one."""
 
