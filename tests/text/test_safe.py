@@ -522,6 +522,23 @@ def test_no_two_characters_look_the_same_where_a_person_decides() -> None:
 _SUMMARY = "FAILED tests/test_auth.py::test_login - assert 401 == 200"
 
 
+def test_a_failure_is_said_once_and_the_other_lines_of_its_output_stay() -> None:
+    output = (
+        ">   assert wall == '02:30'\nE   AssertionError: assert '03:30' == '02:30'\nE    +  where x\n"
+        "FAILED tests/test_dates.py::test_gap - assert '03:30' == '02:30'\n"
+        "FAILED tests/test_dates.py::test_year - assert 1 == 2\n2 failed in 1.12s\n"
+    )
+    place, reason, rest = output_lines.said_once(output)
+    assert (place, reason) == ("tests/test_dates.py::test_gap +1 more", "assert '03:30' == '02:30'")
+    assert rest == [
+        ">   assert wall == '02:30'",
+        "E    +  where x",
+        "FAILED tests/test_dates.py::test_year - assert 1 == 2",
+        "2 failed in 1.12s",
+    ]
+    assert output_lines.said_once("FAILED\nno") == ("", "", ["FAILED", "no"])
+
+
 @pytest.mark.parametrize(
     ("output", "named"),
     [

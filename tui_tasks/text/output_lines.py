@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 # `ValueError: …`, `java.io.IOException: …`, `error[E0308]: …`, `fatal: …`, `E   AssertionError: …`, `npm ERR! …`.
 _IS_ERROR: Final = (
@@ -23,19 +23,50 @@ def telling_line(text: str) -> str:
 
 
 # pytest's `FAILED tests/test_auth.py::test_login - assert 401 == 200`.
-_FAILED_TEST: Final = r"^FAILED [^\s:]\S*?::(?P<name>[^\s\[]+(?:\[.*?\])?)(?: - (?P<reason>.*))?$"
+_FAILED_TEST: Final = r"^FAILED (?P<place>[^\s:]\S*?::(?P<name>[^\s\[]+(?:\[.*?\])?))(?: - (?P<reason>.*))?$"
+
+
+class FailedTest(NamedTuple):
+    """The first failed test that pytest names in an output, why it failed, and how many more it names."""
+
+    line: str
+    place: str
+    name: str
+    reason: str
+    more: str
+
+
+def _failed_test(output: str) -> FailedTest | None:
+    found = [match for line in output.splitlines() if (match := re.match(_FAILED_TEST, line.strip()))]
+    if not found:
+        return None
+    first, more = found[0], f" +{len(found) - 1} more" if len(found) > 1 else ""
+    reason = first["reason"] or telling_line(output.replace(first[0], ""))
+    return FailedTest(first[0], first["place"], first["name"], reason, more)
 
 
 def failed_test(output: str) -> str:
     """Return `test_login: assert 401 == 200` of the first failed test that pytest names in an output, with how many
     more; empty if it names none.
     """
-    found = [match for line in output.splitlines() if (match := re.match(_FAILED_TEST, line.strip()))]
-    if not found:
-        return ""
-    more = f" +{len(found) - 1} more" if len(found) > 1 else ""
-    reason = found[0]["reason"] or telling_line(output.replace(found[0][0], ""))
-    return f"{found[0]['name']}{more}{': ' if reason else ''}{reason}"
+    test = _failed_test(output)
+    return f"{test.name}{test.more}{': ' if test.reason else ''}{test.reason}" if test is not None else ""
+
+
+# What may stand before an error that is said again: pytest's `E   `, and the error's name.
+_BEFORE_REASON: Final = r"^\s*(?:E\s+)?(?:[\w.]+: )?"
+
+
+def said_once(output: str) -> tuple[str, str, list[str]]:
+    """Return where the first failed test of an output is, `tests/test_auth.py::test_login`, why it failed, and the
+    other lines without those that only say this again; all lines if pytest names no test in it.
+    """
+    test, rest = _failed_test(output), output.splitlines()
+    if test is None:
+        return "", "", rest
+    again = re.compile(f"{_BEFORE_REASON}{re.escape(test.reason)}$")
+    rest = [line for line in rest if line.strip() != test.line and not (test.reason and again.match(line.rstrip()))]
+    return f"{test.place}{test.more}", test.reason, rest
 
 
 # pytest's `E       assert 401 == 200`.

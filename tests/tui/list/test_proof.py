@@ -23,6 +23,8 @@ async def test_list_board_and_detail_tell_what_is_proven_from_what_is_reported(p
         await pilot.pause()
         assert "tests failed: assert 1 == 2" in shown(app)
         assert "· unproven" in shown(app)
+        drawn = next(row for row in app.pane.row_list._painter._drawn if row.key == plan[6])
+        assert ("✓", "$muted") in drawn.lines[0], "the tick says no more than its checks"
         await pilot.press("enter")
         await until(pilot, lambda: "✗ tests  exit 1 · at commit c0ffee" in shown(app))
         assert "1 failed in 0.1s" in shown(app)

@@ -106,7 +106,7 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
             rows = ["•3  ? #4 jose is "]
         for line, begins in zip(above, rows, strict=False):
             assert line.startswith(begins), above
-        assert above[len(rows)].startswith("─ no checks ")
+        assert above[len(rows)].startswith("─ not proven: no check ran ")
 
 
 @pytest.mark.parametrize("size", SIZES[:2])

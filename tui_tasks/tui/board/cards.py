@@ -79,6 +79,8 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         return CardContent(name, standing, left, shown, note_first=bool(left[0]), lasts=lasts)
     since, note = aged_from(card), ("", "$muted")
     failed, checked = task_text.failed_check(context, card), task_text.note(context, card)
+    if card.part == "done" and not task_text.is_proven(checked):
+        mark = mark[0], "$muted"
     if card.part == NEEDS_YOU:
         ask = ask_of(context, card)
         if ask is not None:

@@ -36,6 +36,7 @@ from tui_tasks.tui.tasks.task_text import (
     ask_of,
     failed_check,
     field_parts,
+    is_proven,
     last_words,
     late_mark,
     note,
@@ -86,25 +87,27 @@ class TaskRows(RowDrawing[TaskLine]):
         status = look("stuck" if shown == "in_progress" and row.uid in state.stuck else shown)
         style = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
         room = look_.width - cell_len(number) - 7
-        facts = self._facts(row, f"{style} underline".strip() if look_.drop else style)
+        checked = note(self.context, row)
+        tick = "$muted" if shown == "done" and not is_proven(checked) else status.color
+        facts = self._facts(row, f"{style} underline".strip() if look_.drop else style, checked)
         return (
             look_.cursor_sign(),
             (f" {number} ", "$muted"),
             (flag, "$changed"),
-            (status.mark(ascii_only=ascii_only), status.color),
+            (status.mark(ascii_only=ascii_only), tick),
             (" ", ""),
             *laid_out(facts, room, ascii_only=ascii_only),
             (" ", ""),
         )
 
-    def _facts(self, row: TaskLine, style: str) -> RowFacts:
-        """Return what there is to show of a task."""
+    def _facts(self, row: TaskLine, style: str, checked: Part | None) -> RowFacts:
+        """Return what there is to show of a task; `checked`: what its checks have proven."""
         context, state = self.context, self.context.state.status_of(row)
         due: Part | None = None
         for part, lasts in field_parts(context, row):
             self.lasts(lasts)
             due = due or (None if row.finished_at else part)
-        why, checked, urgency = reason(context, row, state), note(context, row), priority(row)
+        why, urgency = reason(context, row, state), priority(row)
         ask = ask_of(context, row) if state == "needs_you" else None
         since = ask.opened_at if ask is not None else aged_from(row)
         if state == "check_failed":

@@ -52,6 +52,11 @@ def note(context: Context, task: Any) -> Part | None:
     return proof_words(state, failed, ascii_only=context.ascii_only), PROOF_LOOKS[state].color
 
 
+def is_proven(noted: Part | None) -> bool:
+    """Return whether `note` says nothing against a task that is done: it has no checks, or they have passed."""
+    return noted is None or noted[1] == PROOF_LOOKS["passed"].color
+
+
 def failed_check(context: Context, task: TaskLine) -> str | None:
     """Return `tests failed: 1 failed, 1 passed` of a task that needs the human because a check has failed."""
     if task.uid not in context.state.failing_checks:
@@ -67,8 +72,8 @@ def failed_check(context: Context, task: TaskLine) -> str | None:
 
 
 def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
-    """Return a task's checks for its detail: each with its state, a failed one with its failed test, and the last
-    lines of its output, `most` in all, those of errors in its colour.
+    """Return a task's checks for its detail: each with its state, a failed one with its failed test, why that failed,
+    and the last lines of its output that say something else, `most` in all, those of errors in its colour.
     """
     drawn: list[Drawn] = []
     for check in checks_of(context, task):
@@ -85,14 +90,18 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
         more = f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)]
         drawn.append([(head, style), (name, ""), (more, style)])
         if check.state == "failed" and run is not None and run.output:
-            from tui_tasks.text.output_lines import failed_test, names_error
+            from tui_tasks.text.output_lines import names_error, said_once
 
             cells = max(8, room - 2)
-            output = [line for line in wrapped(run.output.rstrip(), cells) if line.strip()]
-            named = failed_test(run.output)
-            first = wrapped(safe_line(named, _NOTE_CHARS), cells)[:most] if named else []
-            drawn += [[(f"   {line}", style)] for line in first]
-            rest = output[-most:][len(first) :]
+            place, reason, others = said_once(run.output)
+            first = [
+                (line, color)
+                for text, color in ((place, ""), (reason, style))
+                for line in (wrapped(safe_line(text, _NOTE_CHARS), cells) if text else [])
+            ][:most]
+            drawn += [[(f"   {line}", color)] for line, color in first]
+            output = [line for line in wrapped("\n".join(others).rstrip(), cells) if line.strip()]
+            rest = output[-most:][len(first) :] if len(output) + len(first) > most else output
             drawn += [[(f"   {line}", style if names_error(line) else "$muted")] for line in rest]
     return drawn
 

@@ -12,7 +12,7 @@ from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.glyphs import PROOF_LOOKS
-from tui_tasks.text.output_lines import failed_test
+from tui_tasks.text.output_lines import said_once
 from tui_tasks.text.safe import cell_len, fit, one_to_one, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, ago, count
 from tui_tasks.tui.agents import agent_text
@@ -74,11 +74,26 @@ def _proof(facts: WorkFacts, *, ascii_only: bool) -> list[Part]:
     """`  ✓ 2  ✗ 1`: how many checks are in which state."""
     if facts.review is None:
         return []
-    if not facts.checks:
-        return [("  no checks", "$muted")]
+    if _none_ran(facts):
+        return [("  not proven", _NOT_PROVEN)]
     counts = Counter(check.state for check in facts.checks)
     shown = [(PROOF_LOOKS[state], number) for state, number in counts.items()]
     return [(f"  {look.mark(ascii_only=ascii_only)} {number}", look.color) for look, number in shown]
+
+
+_NOT_PROVEN: Final = "$state-overdue"
+
+
+def _none_ran(facts: WorkFacts) -> bool:
+    """Return whether no check of the task has begun on the reviewed tree."""
+    return all(check.state == "unproven" for check in facts.checks)
+
+
+def _claim(facts: WorkFacts, room: int, *, ascii_only: bool) -> list[Drawn]:
+    """Return what the agent says of its work, no louder than what its checks say."""
+    said = quoted(facts.work.summary or "", room, ascii_only=ascii_only)
+    is_proven = bool(facts.checks) and all(check.state == "passed" for check in facts.checks)
+    return said if is_proven else [[(text, "$muted") for text, _ in line] for line in said]
 
 
 _WHOLE: Final = "The work as a whole"
@@ -121,8 +136,8 @@ def checks(facts: WorkFacts, *, ascii_only: bool) -> list[Part]:
     """`✗ types  ✓ tests  on this tree`, the failed ones first."""
     if facts.review is None:
         return []
-    if not facts.checks:
-        return [("no checks", "$muted")]
+    if _none_ran(facts):
+        return [("not proven: no check ran", _NOT_PROVEN)]
     parts: list[Part] = []
     for check in sorted(facts.checks, key=lambda check: check.state != "failed"):
         shown = PROOF_LOOKS[check.state]
@@ -158,7 +173,7 @@ class WorkSummary(TextDrawing):
         if review is None:
             return summary(self.context, facts, room)
         lines = _troubles(self.context, facts, room)
-        lines += [*quoted(work.summary, room, ascii_only=self.context.ascii_only), []] if work.summary else []
+        lines += [*_claim(facts, room, ascii_only=self.context.ascii_only), []] if work.summary else []
         lines.append([(f" {count(len(review.commits), 'commit')} ahead of {safe_line(review.base, 24)}", "bold")])
         lines += [[(f"   {safe_line(commit.title, room - 3)}", "")] for commit in review.commits[:_MAX_NAMED]]
         return lines + _checks(self.context, facts, room)
@@ -176,7 +191,7 @@ def summary(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     started = f"{who} started {ago(work.started_at, context.clock.now())}, in {work.worktree}"
     lines += block(started, room, "$muted")
     if work.summary:
-        lines += [[], *quoted(work.summary, room, ascii_only=context.ascii_only)]
+        lines += [[], *_claim(facts, room, ascii_only=context.ascii_only)]
     lines += [[], [(f" {count(len(review.commits), 'commit')} ahead of {safe_line(review.base, 40)}", "bold")]]
     lines += [_commit(context, commit, room) for commit in review.commits]
     if review.behind:
@@ -234,7 +249,7 @@ def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
         )
         if check.state == "failed" and check.run is not None and check.run.output:
             output = check.run.output.rstrip()
-            if named := failed_test(output):
-                lines += block(named, max(8, room - 4), shown.color, indent=5)
-            lines += block(output[-_OUTPUT_CHARS:], max(8, room - 4), "", indent=5)
+            place, reason, rest = said_once(output)
+            for text, style in ((place, ""), (reason, shown.color), ("\n".join(rest)[-_OUTPUT_CHARS:], "")):
+                lines += block(text, max(8, room - 4), style, indent=5) if text else []
     return lines
