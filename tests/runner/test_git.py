@@ -18,12 +18,13 @@ import pytest
 
 import tui_tasks
 from tests.started import DEADLINE
-from tests.work.repositories import Place, accepted, copy, make, round_of
+from tests.work.repositories import Place, accepted, copy, make, reviewed, round_of
 from tests.work.repositories import commit as commit_files
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.schema.task_links import Link
-from tui_tasks.runner import git, git_trees
+from tui_tasks.runner import git, git_isolation, git_trees
+from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.tui.tasks import git_links
 from tui_tasks.work import agent_worktrees, work_outcomes
 from tui_tasks.work.git import merge_leftovers, merging, pull_requests, reviewing
@@ -195,29 +196,37 @@ def counted(folder: Path) -> object:
 
 
 CALLERS: dict[str, Callable[[Path], object]] = {
-    "the state of a check's folder": lambda folder: git.look(folder),
+    "the state of a check's folder": lambda folder: git_trees.look(folder),
     "the repository of a folder": agent_worktrees.find_repository,
     "the counts of a work": counted,
     "the tree of a worktree": git_trees.tree_of,
-    "the index": lambda folder: git.run(folder, "update-index", "-q", "--refresh", statuses=(0, 1)),
+    "the index": lambda folder: opened(
+        folder, lambda there: there.run("update-index", "-q", "--refresh", statuses=(0, 1))
+    ),
     "the address of a pull request": pull_requests.forge,
     "the facts of a branch": lambda folder: git_links.facts(folder, {"kind": "branch", "target": "work"}),
     "the log of a branch": lambda folder: git_links.link_text(folder, {"kind": "branch", "target": "work"}),
     "the facts of a commit": lambda folder: git_links.facts(folder, commit(folder)),
     "the diff of a commit": lambda folder: git_links.link_text(folder, commit(folder)),
     "the files of a tree": lambda folder: git_trees.blobs(folder, git_trees.tree_of(folder)),
-    "the programs that are named": git.programs_named,
-    "a review": lambda folder: reviewing.review(folder, "work"),
+    "the programs that are named": lambda folder: opened(folder, WorkTree.programs_named),
+    "a review": lambda folder: reviewed(folder, "work"),
     "the diffs of a review": lambda folder: [
         reviewing.file_diff(folder, "HEAD", git_trees.tree_of(folder), change)
         for change in reviewing.changes(folder, "HEAD", git_trees.tree_of(folder))
     ],
-    "what may be committed": lambda folder: merging.check_clean(folder, "work"),
-    "who commits": lambda folder: merging.identity(folder, folder),
+    "what may be committed": lambda folder: opened(folder, lambda there: merging.check_clean(there, "work")),
+    "who commits": lambda folder: merging.identity(git.settings(folder)),
     "a merge that was cut off": lambda folder: cut_off(folder, undo=False),
     "an undo that was cut off": lambda folder: cut_off(folder, undo=True),
     "the merge of a synchronized file": lambda folder: merged_lines(folder),
 }
+
+
+def opened(folder: Path, act: Callable[[WorkTree], object]) -> object:
+    """Do something in the work tree of a folder."""
+    with git_isolation.opened(folder) as work_tree:
+        return act(work_tree)
 
 
 def cut_off(folder: Path, *, undo: bool) -> object:
@@ -325,6 +334,44 @@ def test_settings_that_change_between_two_looks_run_nothing(repository: Path, ra
         server.join()
         os.close(both)
     assert not ran.exists()
+
+
+AMID = ("clean filter", "smudge filter", "process filter", "merge driver", "fsmonitor", "hooks", "diff driver")
+AMID += ("text conversion", "attributes elsewhere", "settings elsewhere", "settings of a worktree", "external diff")
+ON_FILES = (
+    *(("status",), ("diff", "HEAD"), ("update-index", "-q", "--refresh"), ("ls-files", "--modified", "--others")),
+    *(("reset", "--quiet", "--hard"), ("merge-tree", "--write-tree", "main", "work"), ("merge", "--ff-only", "main")),
+)
+
+
+def test_settings_that_an_agent_writes_amid_an_operation_run_nothing(repository: Path, ran: Path) -> None:
+    prepare(repository, ran, {})
+    (repository / ".gitattributes").unlink()
+    (repository / ".git" / "info" / "attributes").unlink()
+    with git_isolation.opened(repository) as work_tree:
+        shutil.rmtree(ran.with_name("hooks"))
+        prepare(repository, ran, {name: value for way in AMID for name, value in SETTINGS[way].items()})
+        for words in ON_FILES:
+            with contextlib.suppress(git.GitFailed):
+                work_tree.run(*words)
+            assert not ran.exists(), words
+    with pytest.raises(subprocess.CalledProcessError):
+        run(repository, "-c", "core.fsmonitor=false", "reset", "--hard")  # the program fails where it runs
+    assert ran.exists()
+
+
+def test_git_works_on_files_by_a_copy_of_the_settings_alone(repository: Path) -> None:
+    for words in ON_FILES:
+        with pytest.raises(ValueError, match=f"git {words[0]} needs a copy of the settings"):
+            git.run(repository, *words)
+
+
+def test_a_branch_called_head_is_not_taken_for_it(repository: Path) -> None:
+    run(repository, "update-ref", "refs/heads/HEAD", "main")
+    assert opened(repository, lambda there: (there.branch, there.head)) == (
+        "work",
+        run(repository, "rev-parse", "refs/heads/work").strip(),
+    )
 
 
 def test_a_submodules_filters_are_not_run(repository: Path, ran: Path) -> None:

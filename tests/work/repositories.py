@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +14,14 @@ from tui_tasks.cli import person_rights
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.store import Store
+from tui_tasks.runner import git_isolation, git_trees
+from tui_tasks.runner.git_trees import TreeIndex
 from tui_tasks.work import interrupted_steps, work_outcomes
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.git import merging, reviewing, worktrees
 from tui_tasks.work.git.merging import Identity
+from tui_tasks.work.git.reviewing import Review
+from tui_tasks.work.git.worktrees import Kept
 
 ME = Identity("Ada", "ada@example.org")
 
@@ -73,17 +78,35 @@ def copy(made: Place, folder: Path) -> Place:
     return Place(root, tree)
 
 
+def reviewed(folder: Path, base: str = "main", branch: str | None = None) -> Review:
+    with git_isolation.opened(folder) as work_tree:
+        return reviewing.review(work_tree, base, branch)
+
+
+def check_reviewed(review: Review) -> None:
+    with git_isolation.opened(review.folder) as work_tree:
+        merging.check_reviewed(work_tree, review)
+    merging.check_committed(review)
+
+
+def put_away(place: Place, uid: str, trash: Path, then: Callable[[Kept, TreeIndex], object] = lambda *_: None) -> Kept:
+    """Put a worktree away with its branch; `then` is done while what was put away is known."""
+    with git_isolation.opened(place.tree) as work_tree, git_trees.indexed(work_tree) as files:
+        kept = worktrees.put_away(files, uid, trash, remove_branch="task/1")
+        then(kept, files)
+    return kept
+
+
 def round_of(place: Place, folder: Path) -> None:
     """A worktree made, reviewed, merged, put away and brought back."""
-    seen = reviewing.review(place.tree, "main", "task/1")
+    seen = reviewed(place.tree, "main", "task/1")
     for one in seen.files:
         reviewing.file_diff(place.tree, seen.merge_base, seen.tree, one)
     merge = merging.prepare(place.root, seen, "merge", "Merge it", ME)
     worktrees.materialise(place.root, merge.new, folder / "proof")
     merging.carry_out(place.root, merge)
     merging.take_back(place.root, merge)
-    kept = worktrees.put_away(place.tree, "u1", folder / "trash", remove_branch="task/1")
-    worktrees.remove(place.root, kept)
+    kept = put_away(place, "u1", folder / "trash", lambda *put: worktrees.remove(place.root, *put))
     worktrees.bring_back(place.root, kept)
 
 

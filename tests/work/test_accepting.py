@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,36 @@ def test_accepted_work_is_merged_and_cleaned_up(store, repo, configure, starter,
     assert (found.state, found.intent, found.head is not None) == ("merged", None, True)
     assert task_queries.task(store.db, task).status == "done"
     assert not worktree(store).exists() and branches(repo) == ["main"]
+
+
+@pytest.fixture
+def commands(monkeypatch) -> list[list[str]]:
+    """The git commands that are started."""
+    started = []
+
+    class Noted(subprocess.Popen):
+        def __init__(self, argv, *words, **more):
+            if argv[0] == "git":
+                started.append(argv)
+            super().__init__(argv, *words, **more)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    return started
+
+
+def test_git_is_started_few_times_and_asked_for_settings_once_a_worktree(
+    configure, starter, task, acceptance, commands
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    asked = lambda: sum("--list" in words for words in commands)  # noqa: E731
+    commands.clear()
+    review = acceptance.review(work)
+    assert len(commands) <= 7 and asked() == 1
+    commands.clear()
+    acceptance.accept(work, review)
+    # Who merges, the worktree for the merge, the checkout that the merge writes, and the worktree for its removal.
+    assert len(commands) <= 25 and asked() == 4
 
 
 def test_no_control_of_an_agents_reaches_the_message_of_a_merge(

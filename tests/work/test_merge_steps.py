@@ -21,6 +21,7 @@ from tui_tasks.core.operations.work import BeginMerge, MergeWork, RestoreWork, R
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.runner import git as git_process
+from tui_tasks.runner import git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import clean_up, interrupted_steps, merge_steps
 from tui_tasks.work.git import merging, worktrees
@@ -83,7 +84,7 @@ def test_a_merge_whose_recovery_git_was_too_slow_for_is_ended_at_the_next_look(
         return run
 
     with monkeypatch.context() as slowly:
-        for name in ("run", "read"):
+        for name in ("run", "read", "read_files", "settings"):
             slowly.setattr(git_process, name, timing_out(getattr(git_process, name)))
         interrupted_steps.recover(store, clock())
     interrupted_steps.recover(store, clock())
@@ -99,7 +100,8 @@ def test_a_clean_up_that_was_cut_off_is_ended(store, clock, repo, begun, accepta
     held = msgspec.to_builtins(Intent("clean", merge, GONE))
     kept = {"merge": msgspec.to_builtins(merge)}
     store.commit(MergeWork(work.uid, merge.head, kept, held), actor="human", now=clock())
-    worktrees.put_away(worktree(store), work.uid, Path(store.path).parent / "trash" / work.uid)
+    with git_isolation.opened(worktree(store)) as work_tree, git_trees.indexed(work_tree) as files:
+        worktrees.put_away(files, work.uid, Path(store.path).parent / "trash" / work.uid)
     assert interrupted_steps.recover(store, clock()) == ["cleaned up after robot-1"]
     assert not worktree(store).exists()
     acceptance.take_back(work_queries.find(store.db, work.uid))

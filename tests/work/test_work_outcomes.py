@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.work.conftest import git
@@ -130,7 +132,7 @@ def test_the_name_of_a_file_in_conflict_stays_in_one_line_and_a_merge_that_git_c
     monkeypatch.setattr(work_outcomes, "merge_trees", merge_trees)
     work_outcomes._merged.cache_clear()
     started = work()
-    found = work_outcomes._conflicts(started)
+    found = work_outcomes._conflicts(started, git(Path(started.worktree), "rev-parse", "HEAD"))
     assert found is not None
     assert "\n" not in found and len(found) < 160 and "a␤" in found
 
@@ -142,7 +144,9 @@ def test_the_name_of_a_file_in_conflict_stays_in_one_line_and_a_merge_that_git_c
 
     monkeypatch.setattr(work_outcomes, "merge_trees", fails)
     work_outcomes._merged.cache_clear()
-    assert [work_outcomes._conflicts(started) for _ in range(3)] == [None] * 3
+    assert [work_outcomes._conflicts(started, git(Path(started.worktree), "rev-parse", "HEAD")) for _ in range(3)] == [
+        None
+    ] * 3
     assert len(tried) == 1 and tried[0][-1] <= 5
 
 

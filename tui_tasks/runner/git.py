@@ -2,22 +2,25 @@
 
 A repository can name programs in its settings, its attributes and its remotes: hooks, filters, drivers, monitors,
 signature checkers, transports. git is started with all of them off, and without settings or variables of the user.
+
+Filters and drivers have names of the repository's choice, so that they cannot be switched off by name: a command that
+could start one reads a copy of the settings without them (`git_isolation`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
+import functools
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tui_tasks.runner import git_isolation
+from tui_tasks.runner.temporary_folders import temporary_folder
 
 _OFF: Final = (
     *("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.pager=cat"),
@@ -32,6 +35,8 @@ _OFF: Final = (
     *("log.showSignature=false", "format.pretty=medium", "protocol.allow=never"),
     *("gpg.program=false", "gpg.openpgp.program=false", "gpg.x509.program=false", "gpg.ssh.program=false"),
     "gpg.ssh.defaultKeyCommand=",
+    # HEAD is HEAD, whatever branches are called.
+    "core.warnAmbiguousRefs=false",
     *("commit.gpgSign=false", "merge.verifySignatures=false", "merge.autoStash=false", "rerere.enabled=false"),
     # Nothing is tidied up behind the human's back, and no file beside the objects says what is in them.
     *("gc.auto=0", "maintenance.auto=false", "core.commitGraph=false"),
@@ -55,12 +60,13 @@ _ENVIRONMENT: Final = {
 }
 TIMEOUT_SECONDS: Final = 5.0
 MAX_BYTES: Final = 512 * 1024
+_MAX_SETTINGS: Final = 1024 * 1024
 # Commands that read no file of the work tree, write no index, and merge nothing: they run no filter and no driver.
 # Writing an index reads the files that have changed in the same second.
 _NO_FILES: Final = frozenset(
     {
-        *("cat-file", "commit-tree", "config", "diff-tree", "log", "ls-files", "ls-tree", "merge-base", "rev-list"),
-        *("rev-parse", "symbolic-ref", "update-ref", "worktree"),
+        *("cat-file", "check-ref-format", "commit-tree", "config", "diff-tree", "init", "log", "ls-tree"),
+        *("rev-list", "rev-parse", "symbolic-ref", "update-ref", "worktree"),
     }
 )
 # Submodules have settings of their own: git does not look into them. A worktree gets its files by another command, and
@@ -75,8 +81,22 @@ _FLAGS: Final = {
 
 # In characters: of a command that failed, in its message.
 _MAX_COMMAND: Final = 200
-_COPIED: Final = "GIT_COMMON_DIR"
+COPIED: Final = "GIT_COMMON_DIR"
 """The variable that leads git to a copy of the settings."""
+
+
+class Setting(NamedTuple):
+    """A setting of git.
+
+    Attributes:
+        is_own: whether the human's own files have it, not the repository's.
+        name: its name.
+        value: its value.
+    """
+
+    is_own: bool
+    name: str
+    value: str
 
 
 class GitFailed(Exception):
@@ -89,22 +109,56 @@ def read(folder: Path, *words: str) -> str:
     Raises:
         GitFailed: git failed, or timed out.
     """
-    return _output(folder, words, {}, TIMEOUT_SECONDS, MAX_BYTES).decode(errors="replace")
+    return _output(folder, words, _variables({}), TIMEOUT_SECONDS, MAX_BYTES).decode(errors="replace")
 
 
-def read_work_tree(folder: Path, *words: str, timeout: float, max_bytes: int) -> bytes:
-    """Return what git prints about files of the work tree, which it reads without the filters that attributes name.
+def read_files(
+    folder: Path, words: tuple[str, ...], variables: Mapping[str, str], *, timeout: float, max_bytes: int
+) -> bytes:
+    """Return what git prints about files of a work tree; `variables` lead it to a copy of the settings.
 
     `timeout` is in seconds.
 
     Raises:
         GitFailed: git failed, timed out, or printed `max_bytes`.
     """
-    with _prepared(folder, words, (), {}) as variables:
-        printed = _output(folder, _with_flags(words), variables, timeout, max_bytes)
+    _check_copied(words, variables)
+    printed = _output(folder, words, _variables(variables), timeout, max_bytes)
     if len(printed) >= max_bytes:
         raise GitFailed(f"git {words[0]} printed over {max_bytes:,} bytes")
     return printed
+
+
+def _check_copied(words: Sequence[str], variables: Mapping[str, str]) -> None:
+    """Refuse a command that could start a program of the repository, as it would read no copy of the settings.
+
+    Raises:
+        ValueError: it could.
+    """
+    if words[0] not in _NO_FILES and COPIED not in variables:
+        raise ValueError(f"git {words[0]} needs a copy of the settings")
+
+
+def settings(folder: Path) -> list[Setting]:
+    """Return the settings of a repository, and the human's own. Of those that are there twice, the last one holds.
+
+    Raises:
+        GitFailed: git failed, timed out, or there are too many.
+    """
+    variables = _variables({name: os.environ[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in os.environ})
+    del variables["GIT_CONFIG_GLOBAL"], variables["GIT_CONFIG_NOSYSTEM"]
+    words = ("config", "--list", "--show-scope", "-z")
+    printed = _output(folder, words, variables, TIMEOUT_SECONDS, _MAX_SETTINGS)
+    if len(printed) >= _MAX_SETTINGS:
+        raise GitFailed(f"over {_MAX_SETTINGS:,} bytes of git settings in {folder}")
+    fields = printed.decode(errors="surrogateescape").split("\0")
+    found = []
+    for scope, setting in zip(fields[::2], fields[1::2], strict=False):
+        name, is_set, value = setting.partition("\n")
+        if scope != "command":
+            # A name without a value means true.
+            found.append(Setting(scope in ("system", "global"), name, value if is_set else "true"))
+    return found
 
 
 def push(objects: Path, url: str, commit: str, branch: str, *, helper: str, protocols: str = "https") -> None:
@@ -124,8 +178,8 @@ def push(objects: Path, url: str, commit: str, branch: str, *, helper: str, prot
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_ALLOW_PROTOCOL": protocols, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
     settings = ("-c", "core.hooksPath=/dev/null", "-c", "credential.helper=", "-c", f"credential.helper={helper}")
-    with git_isolation.temporary_folder("push") as made:
-        _output(made, ("init", "--quiet", "--bare", "--template="), {}, TIMEOUT_SECONDS, MAX_BYTES)
+    with temporary_folder("push") as made:
+        run(made, "init", "--quiet", "--bare", "--template=")
         info = made / "objects" / "info"
         info.mkdir(parents=True, exist_ok=True)
         (info / "alternates").write_bytes(os.fsencode(objects) + b"\n")
@@ -174,15 +228,21 @@ def version() -> tuple[int, int]:
     Raises:
         GitFailed: git is not installed.
     """
+    program = shutil.which("git")
+    if program is None:
+        raise GitFailed("git is not installed")
     try:
-        printed = subprocess.run(
-            ["git", "--version"], env=_variables({}), capture_output=True, timeout=TIMEOUT_SECONDS, check=True
-        ).stdout
-    except FileNotFoundError:
-        raise GitFailed("git is not installed") from None
+        return _version(program, Path(program).stat().st_mtime_ns)
     except (OSError, subprocess.SubprocessError) as error:
         raise GitFailed(str(error)) from error
-    match = re.search(rb"(\d+)\.(\d+)", printed)
+
+
+@functools.cache
+def _version(program: str, changed: int) -> tuple[int, int]:
+    """Return the version of a program that was changed last at some time."""
+    command = [program, "--version"]
+    done = subprocess.run(command, env=_variables({}), capture_output=True, timeout=TIMEOUT_SECONDS, check=True)
+    match = re.search(rb"(\d+)\.(\d+)", done.stdout)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
@@ -217,51 +277,19 @@ def _with_flags(words: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-@contextlib.contextmanager
-def without_programs(folder: Path, filters: Collection[str] = ()) -> Iterator[dict[str, str]]:
-    """Yield variables by which git runs no filter and no merge driver but the allowed filters.
-
-    `run` gets them for each command by itself; where several follow one another, they can share these.
-
-    Raises:
-        GitFailed: git failed, or timed out.
-    """
-
-    def printed(asked: tuple[str, ...]) -> bytes:
-        return _output(folder, asked, {}, TIMEOUT_SECONDS, git_isolation.MAX_BYTES)
-
-    try:
-        with git_isolation.without_programs(printed, filters) as variables:
-            yield variables
-    except (OSError, ValueError) as error:
-        raise GitFailed(f"git in {folder}: {error}") from error
-
-
-@contextlib.contextmanager
-def _prepared(
-    folder: Path, words: Sequence[str], filters: Collection[str], variables: Mapping[str, str]
-) -> Iterator[Mapping[str, str]]:
-    """Yield the variables of a command, with those of `without_programs` if it needs them."""
-    if words[0] in _NO_FILES or _COPIED in variables:
-        yield variables
-        return
-    with without_programs(folder, filters) as settings:
-        yield settings | dict(variables)
-
-
 def _output(
     folder: Path, words: tuple[str, ...], variables: Mapping[str, str], timeout: float, max_bytes: int
 ) -> bytes:
-    """Return up to `max_bytes` of what a command prints.
+    """Return up to `max_bytes` of what a command prints, which gets these variables; `timeout` is in seconds.
 
     Raises:
         GitFailed: git failed, or timed out.
     """
     try:
         process = subprocess.Popen(
-            ["git", *_OPTIONS, *words],
+            ["git", *_OPTIONS, *_with_flags(words)],
             cwd=folder,
-            env=_variables(variables),
+            env=variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -281,11 +309,11 @@ def _output(
         timer.cancel()
         timer.join()
     if status and len(printed) < max_bytes:
-        raise GitFailed(_failure(folder, words, f"status {status}"))
+        raise GitFailed(failure(folder, words, f"status {status}"))
     return printed
 
 
-def _failure(folder: Path, words: Sequence[str], wrong: str) -> str:
+def failure(folder: Path, words: Sequence[str], wrong: str) -> str:
     """Return what went wrong in which command, as it can be tried again, and where."""
     command = shlex.join(["git", *words])
     shown = command if len(command) <= _MAX_COMMAND else f"{command[: _MAX_COMMAND - 1]}…"
@@ -319,77 +347,27 @@ def run(
     *words: str,
     given: bytes = b"",
     variables: Mapping[str, str] | None = None,
-    allowed_filters: Collection[str] = (),
     statuses: Collection[int] = (0,),
     timeout: float = RUN_SECONDS,
 ) -> Finished:
-    """Run a git command on files or refs. No hook and no merge driver runs, and no filter but the allowed ones.
+    """Run a git command on objects or refs; `git_isolation` runs those on files.
 
     Args:
         folder: where to run it.
         words: the command and its arguments.
         given: its standard input.
         variables: environment variables in addition, such as another index.
-        allowed_filters: names of filters that may run.
         statuses: exit statuses that are no failure.
         timeout: seconds.
 
     Raises:
         GitFailed: git failed, with its own words, or timed out.
     """
-    try:
-        with _prepared(folder, words, allowed_filters, variables or {}) as all_variables:
-            command = ["git", *_OPTIONS, *_with_flags(words)]
-            done = _ended(command, words[0], folder, _variables(all_variables), timeout, given)
-    except (OSError, ValueError) as error:
-        raise GitFailed(str(error)) from error
+    variables = variables or {}
+    _check_copied(words, variables)
+    command = ["git", *_OPTIONS, *_with_flags(words)]
+    done = _ended(command, words[0], folder, _variables(variables), timeout, given)
     wrong = _complaint(done.stderr, "fatal:", "error:")
     if done.returncode not in statuses:
-        raise GitFailed(_failure(folder, words, wrong or f"status {done.returncode}"))
+        raise GitFailed(failure(folder, words, wrong or f"status {done.returncode}"))
     return Finished(done.returncode, done.stdout, wrong)
-
-
-def programs_named(folder: Path) -> tuple[str, ...]:
-    """Return the settings of a repository that name programs, which are not run here.
-
-    Raises:
-        GitFailed: git failed, or timed out.
-    """
-    words = ("config", "--show-scope", "--list", "--name-only", "-z")
-    fields = _output(folder, words, {}, TIMEOUT_SECONDS, git_isolation.MAX_BYTES).decode(errors="replace").split("\0")
-    named = zip(fields[::2], fields[1::2], strict=False)
-    names = dict.fromkeys(name for scope, name in named if scope != "command")
-    return tuple(name for name in names if _NAMES_PROGRAM.fullmatch(name))
-
-
-_NAMES_PROGRAM: Final = re.compile(
-    r"(?s)filter\..*\.(clean|smudge|process)|merge\..*\.driver|diff\..*\.(command|textconv)|diff\.external"
-    r"|core\.(fsmonitor|hookspath|sshcommand|pager|editor|askpass|gitproxy)|alias\..*|gpg\.(.*\.)?program"
-    r"|remote\..*\.(uploadpack|receivepack|vcs)|credential\.(.*\.)?helper"
-)
-
-_TIMEOUT_SECONDS: Final = 30.0
-_MAX_DIFF: Final = 256 * 1024 * 1024
-_DIFF_OPTIONS: Final = ("--no-ext-diff", "--no-textconv", "--binary", "--submodule=short")
-
-
-class GitState(NamedTuple):
-    """The git state of a folder; both None without a work tree or a commit.
-
-    Attributes:
-        commit: the commit.
-        diff: the SHA-256 of the uncommitted changes, in hexadecimal.
-    """
-
-    commit: str | None = None
-    diff: str | None = None
-
-
-def look(folder: Path) -> GitState:
-    """Return the git state of a folder."""
-    try:
-        commit = read(folder, "rev-parse", "--verify", "HEAD").strip()
-        diff = read_work_tree(folder, "diff", *_DIFF_OPTIONS, "HEAD", timeout=_TIMEOUT_SECONDS, max_bytes=_MAX_DIFF)
-    except GitFailed:
-        return GitState()
-    return GitState(commit, hashlib.sha256(diff).hexdigest())

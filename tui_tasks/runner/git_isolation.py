@@ -1,32 +1,24 @@
-"""What git works with on files of a repository: settings of its own, in which nothing names a program, and temporary
-folders.
+"""The work tree of a repository for one operation: git is asked once for its folders, its HEAD and its settings, and
+works on files by a copy of the settings in which nothing names a program.
 
-A repository's settings can change between two looks at them: its file may include a FIFO, or an agent may write it. So
-git reads none of them while it works on files. It gets a folder in place of the repository's common one, with links
-to everything there but the settings and hooks, and a settings file with the few that say how files are stored.
-
-A temporary folder names its process: what a killed process has left, the next one removes.
+A repository's settings can change at any time: its file may include a FIFO, or an agent may write it. So git reads none
+of them while it works on files. It gets a folder in place of the repository's common one, with links to everything
+there but the settings and hooks, and a settings file with the few that say how files are stored. No list of names that
+could grow afterwards is behind it: what is not among those few is not copied.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
-import os
 import re
-import shutil
-import tempfile
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from tui_tasks.runner import processes
-from tui_tasks.runner.processes import ProcessIdentity
+from tui_tasks.runner import git
+from tui_tasks.runner.git import Finished, GitFailed, Setting
+from tui_tasks.runner.temporary_folders import temporary_folder
 
-_LIST: Final = ("config", "--list", "-z")
-MAX_BYTES: Final = 1024 * 1024
 # How a repository stores its objects and files, who commits, and where its large files are.
 _KEPT: Final = re.compile(
     r"(?s)core\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|protectntfs"
@@ -36,67 +28,128 @@ _KEPT: Final = re.compile(
     r"|merge\.(conflictstyle|renames|renamelimit|directoryrenames)|diff\.(renames|renamelimit)"
     r"|remote\..*\.(promisor|url)|lfs\.url"
 )
+_NAMES_PROGRAM: Final = re.compile(
+    r"(?s)filter\..*\.(clean|smudge|process)|merge\..*\.driver|diff\..*\.(command|textconv)|diff\.external"
+    r"|core\.(fsmonitor|hookspath|sshcommand|pager|editor|askpass|gitproxy)|alias\..*|gpg\.(.*\.)?program"
+    r"|remote\..*\.(uploadpack|receivepack|vcs)|credential\.(.*\.)?helper"
+)
 _NOT_LINKED: Final = frozenset({"config", "config.lock", "config.worktree", "hooks", "commondir"})
 # Files that git may make, so that it makes them in the repository.
 _MADE_BY_GIT: Final = ("packed-refs", "shallow")
+_PLACES: Final = ("--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel")
+_HEAD: Final = ("HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD")
 
-Print = Callable[[tuple[str, ...]], bytes]
+
+class NoWorkTree(GitFailed):
+    """A folder is in no work tree."""
+
+
+class WorkTree(NamedTuple):
+    """A work tree and its HEAD as an operation began, and the way in which the operation runs git there.
+
+    Attributes:
+        folder: the folder that was opened.
+        top: the top of the work tree, as git has it.
+        directory: the folder of its HEAD and its index.
+        common: the folder that all worktrees of the repository share.
+        head: the commit of HEAD; None: there is none yet. The same holds for `head_tree`.
+        head_tree: the tree of that commit.
+        branch: the branch of HEAD; None: it is detached.
+        settings: those of the repository, and the human's own.
+        variables: lead git to the copy of the settings.
+    """
+
+    folder: Path
+    top: Path
+    directory: Path
+    common: Path
+    head: str | None
+    head_tree: str | None
+    branch: str | None
+    settings: tuple[Setting, ...]
+    variables: Mapping[str, str]
+
+    def run(
+        self,
+        *words: str,
+        given: bytes = b"",
+        variables: Mapping[str, str] | None = None,
+        statuses: Collection[int] = (0,),
+        timeout: float = git.RUN_SECONDS,
+    ) -> Finished:
+        """Run a git command there, as `git.run` does. No hook and no merge driver runs, and no filter but those
+        allowed.
+
+        `update-ref` and `worktree` write into the common folder itself, and are run by `git.run`.
+
+        Raises:
+            GitFailed: git failed, with its own words, or timed out.
+        """
+        both = {**self.variables, **(variables or {})}
+        return git.run(self.folder, *words, given=given, variables=both, statuses=statuses, timeout=timeout)
+
+    def read(self, *words: str, timeout: float, max_bytes: int) -> bytes:
+        """Return what git prints about files there; `timeout` is in seconds.
+
+        Raises:
+            GitFailed: git failed, timed out, or printed `max_bytes`.
+        """
+        return git.read_files(self.folder, words, self.variables, timeout=timeout, max_bytes=max_bytes)
+
+    def programs_named(self) -> tuple[str, ...]:
+        """Return the settings of the repository that name programs, which are not run here."""
+        names = dict.fromkeys(one.name for one in self.settings if not one.is_own)
+        return tuple(name for name in names if _NAMES_PROGRAM.fullmatch(name))
 
 
 @contextlib.contextmanager
-def without_programs(printed_by_git: Print, filters: Collection[str]) -> Iterator[dict[str, str]]:
-    """Yield variables by which git reads a copy of the settings of a repository, without programs.
+def opened(folder: Path, filters: Collection[str] = ()) -> Iterator[WorkTree]:
+    """Yield the work tree of a folder, for one operation: what git says of it is not asked again.
 
-    Args:
-        printed_by_git: returns what a git command prints in the folder; it raises where git fails.
-        filters: names of filters that may run, as the human's own settings have them.
+    `filters` are names of filters that may run, as the human's own settings have them.
 
     Raises:
-        OSError: the copy cannot be made.
-        ValueError: the repository has no work tree, or too many settings.
+        GitFailed: git failed, or timed out.
+        NoWorkTree: the folder is in none.
     """
-    places = ("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel")
-    directories = os.fsdecode(printed_by_git(places)).removesuffix("\n").split("\n")
-    if len(directories) != 3:
-        raise ValueError("a newline is in the path of the repository")
-    directory, common, top = directories
-    listed = printed_by_git(_LIST)
-    if len(listed) >= MAX_BYTES:
-        raise ValueError(f"over {MAX_BYTES:,} bytes of git settings")
-    kept = {name: value for name, value in _pairs(listed).items() if _KEPT.fullmatch(name)}
-    kept |= _own_filters(printed_by_git, filters)
-    with temporary_folder("git") as made:
-        for name in {*(entry.name for entry in Path(common).iterdir()), *_MADE_BY_GIT} - _NOT_LINKED:
-            (made / name).symlink_to(Path(common, name))
-        (made / "config").write_bytes("".join(_lines(kept)).encode(errors="surrogateescape"))
-        yield {"GIT_DIR": directory, "GIT_COMMON_DIR": str(made), "GIT_WORK_TREE": top}
+    words = ("rev-parse", *_PLACES, *_HEAD)
+    done = git.run(folder, *words, statuses=(0, 128), timeout=git.TIMEOUT_SECONDS)
+    lines = done.text.split("\n")
+    has_commit = done.status == 0
+    if not has_commit and lines[3:] != [_HEAD[0]]:
+        raise NoWorkTree(git.failure(folder, words, done.error))
+    if len(lines) != (6 if has_commit else 4):
+        raise GitFailed(f"git in {folder}: a newline is in the path of the repository")
+    directory, common, top = map(Path, lines[:3])
+    head, head_tree, ref = lines[3:] if has_commit else (None, None, "HEAD")
+    settings = tuple(git.settings(folder))
+    with contextlib.ExitStack() as stack:
+        try:
+            copy = stack.enter_context(temporary_folder("git"))
+            _fill(copy, common, settings, filters)
+        except OSError as error:
+            raise GitFailed(f"git in {folder}: {error}") from error
+        variables = {"GIT_DIR": str(directory), git.COPIED: str(copy), "GIT_WORK_TREE": str(top)}
+        branch = ref.removeprefix("refs/heads/") if ref not in (None, "HEAD") else None
+        yield WorkTree(folder, top, directory, common, head, head_tree, branch, settings, variables)
 
 
-def own_files(home: Path | None = None) -> list[Path]:
-    """Return the files of the human's own git settings, the one that wins last."""
-    home = home if home is not None else Path.home()
-    xdg = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-    return [file for file in (Path("/etc/gitconfig"), xdg / "git" / "config", home / ".gitconfig") if file.is_file()]
+def _fill(copy: Path, common: Path, settings: Collection[Setting], filters: Collection[str]) -> None:
+    """Make a common folder in which nothing names a program."""
+    for name in {*(entry.name for entry in common.iterdir()), *_MADE_BY_GIT} - _NOT_LINKED:
+        (copy / name).symlink_to(common / name)
+    kept = {one.name: one.value for one in settings if not one.is_own and _KEPT.fullmatch(one.name)}
+    kept |= {one.name: one.value for one in settings if one.is_own and _is_of_filter(one.name, filters)}
+    (copy / "config").write_bytes("".join(_lines(kept)).encode(errors="surrogateescape"))
 
 
-def _own_filters(printed_by_git: Print, filters: Collection[str]) -> dict[str, str]:
-    """Return the settings of the allowed filters in the human's own files, and none that the repository has."""
-    own: dict[str, str] = {}
-    for file in own_files() if filters else ():
-        for name, value in _pairs(printed_by_git(("config", "--includes", "--file", str(file), *_LIST[1:]))).items():
-            section, _, key = name.rpartition(".")
-            if section.removeprefix("filter.") in filters and key in ("clean", "smudge", "process", "required"):
-                own[name] = value
-    return own
-
-
-def _pairs(listed: bytes) -> dict[str, str]:
-    """Return the settings that `config --list -z` prints; of a name that is there twice, the last."""
-    lines = listed.decode(errors="surrogateescape").split("\0")
-    # A name without a value means true.
-    return {
-        name: value if is_set else "true" for name, is_set, value in (line.partition("\n") for line in lines if line)
-    }
+def _is_of_filter(name: str, filters: Collection[str]) -> bool:
+    section, _, key = name.rpartition(".")
+    return (
+        section.startswith("filter.")
+        and section.removeprefix("filter.") in filters
+        and key in ("clean", "smudge", "process", "required")
+    )
 
 
 def _lines(settings: Mapping[str, str]) -> Iterator[str]:
@@ -110,46 +163,3 @@ def _lines(settings: Mapping[str, str]) -> Iterator[str]:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-UNKNOWN_SECONDS: Final = 24 * 60 * 60
-"""After so long a folder is removed whose process is not known: one of a former boot, of a container, or unnamed."""
-_FOLDER_NAME: Final = re.compile(
-    r"tui-tasks-(?:git|index|push|gh)-(?:(?P<system>[0-9a-f]{8})-(?P<pid>\d+)-(?P<born>[\d.]*)-)?\w{8}"
-)
-
-
-@contextlib.contextmanager
-def temporary_folder(purpose: str) -> Iterator[Path]:
-    """Yield a private folder that is removed afterwards; `purpose` is one of those in `_FOLDER_NAME`."""
-    _remove_left_once(os.getpid(), Path(tempfile.gettempdir()))
-    one = processes.identity()
-    with tempfile.TemporaryDirectory(prefix=f"tui-tasks-{purpose}-{_system(one)}-{one.pid}-{one.born}-") as made:
-        yield Path(made)
-
-
-@functools.cache
-def _remove_left_once(pid: int, folder: Path) -> None:
-    remove_left(folder, time.time())
-
-
-def remove_left(folder: Path, now: float) -> None:
-    """Remove the folders of this user whose process has ended; `now` is in seconds since the epoch."""
-    here = processes.identity()
-    for entry in os.scandir(folder):
-        match = _FOLDER_NAME.fullmatch(entry.name)
-        with contextlib.suppress(OSError):
-            if match is None or entry.is_symlink() or entry.stat().st_uid != os.getuid():
-                continue
-            is_alive = None
-            if match["system"] == _system(here):
-                owner = ProcessIdentity(here.boot, here.namespace, int(match["pid"]), match["born"])
-                is_alive = processes.is_alive(owner)
-            is_old = now - entry.stat().st_mtime > UNKNOWN_SECONDS
-            if is_alive is False or (is_alive is None and is_old):
-                shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def _system(one: ProcessIdentity) -> str:
-    """Return an id of the boot and the pid namespace of a process."""
-    return hashlib.sha256(f"{one.boot} {one.namespace}".encode()).hexdigest()[:8]

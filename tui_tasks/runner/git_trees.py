@@ -11,16 +11,23 @@ import hashlib
 import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.default_paths import data_folder
 from tui_tasks.regular_files import open_regular
 from tui_tasks.runner import git, git_isolation
 from tui_tasks.runner.checks.input_files import MAX_FILE_BYTES, InputHasher
+from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.git_isolation import WorkTree
+from tui_tasks.runner.temporary_folders import temporary_folder
 
 MAX_UNTRACKED_BYTES: Final = 256 * 1024 * 1024
 _GITLINK: Final = b"160000"
+# How `ls-files -t` marks a file that is in no index, and one that is; it has other marks for files that differ or that
+# it does not look at.
+_OTHER: Final = b"?"
+_TRACKED: Final = b"H"
 PROOFS: Final = "proofs"
 """The folder beside the database with the worktrees that are made for a proof, from the tree and the human's settings.
 """
@@ -28,55 +35,128 @@ _UNLIKE: Final = "+others"
 _CHUNK: Final = 1024 * 1024
 
 
-def check_folder(folder: Path) -> None:
+def check_top(work_tree: WorkTree) -> None:
     """Refuse a folder that is not the top of its own worktree, as where a setting leads git elsewhere.
 
     Raises:
         Conflict: it is not.
-        GitFailed: it is in no worktree.
     """
-    top = git.run(folder, "rev-parse", "--show-toplevel").text
+    folder, top = work_tree.folder, work_tree.top
     if os.path.realpath(top) != os.path.realpath(folder):
         raise Conflict(f"{folder} is not a worktree of its own: git uses {top} for it; check its core.worktree")
 
 
-def tree_of(folder: Path, *, filters: Collection[str] = ()) -> str:
-    """Return the hash of the tree of a worktree's files, with untracked ones and without ignored ones.
+class TreeIndex(NamedTuple):
+    """All files of a worktree, in an index of its own.
 
-    Each file is read: marks in the index by which git would skip one count for nothing. The index is left as it is.
+    Attributes:
+        work_tree: the worktree.
+        variables: lead git to the index.
+        tree: the hash of the tree.
+        nested: the folders of repositories within, which are in no tree of it.
+        links: the paths of submodules, which are in the tree as HEAD has them.
+    """
+
+    work_tree: WorkTree
+    variables: dict[str, str]
+    tree: str
+    nested: list[bytes]
+    links: set[bytes]
+
+    def left_out(self) -> list[bytes]:
+        """Return the paths of what no commit can have: ignored files, files of submodules, repositories within.
+
+        Raises:
+            GitFailed: git failed.
+        """
+        words = ("--others", "--ignored", "--exclude-standard", "--directory")
+        return [*self._names(*words), *self.nested, *self.links]
+
+    def has_changed(self) -> bool:
+        """Return whether a file is another one than in the index, or in none of both.
+
+        Raises:
+            GitFailed: git failed.
+        """
+        names = self._names("--modified", "--others", "--exclude-standard")
+        return bool(set(names).difference(self.links, self.nested))
+
+    def _names(self, *words: str) -> list[bytes]:
+        printed = self.work_tree.run("ls-files", "-z", *words, variables=self.variables).printed
+        return [name for name in printed.split(b"\0") if name]
+
+
+@contextlib.contextmanager
+def indexed(work_tree: WorkTree) -> Iterator[TreeIndex]:
+    """Yield an index of all files of a worktree, with untracked ones and without ignored ones.
+
+    Each file is read: marks in the worktree's index by which git would skip one count for nothing. That index is left
+    as it is. A submodule is taken at the commit that HEAD has of it, without a look into it.
 
     Raises:
         Conflict: the folder is no worktree of its own, or its untracked files are too large.
         GitFailed: git failed.
     """
-    check_folder(folder)
-    with index(folder) as own, git.without_programs(folder, filters) as settings:
-        variables = settings | own
-        git.run(folder, "read-tree", "HEAD", variables=variables)
-        others = names(folder, variables, "--others", "--exclude-standard")
-        _check_size(folder, others)
-        modules = links(folder, variables)
-        tracked = names(folder, variables, "--cached")
-        # A submodule is taken at the commit of its HEAD, without a look into it.
-        files = [name for name in (*tracked, *others) if not name.endswith(b"/") and name not in modules]
-        given = b"".join(name + b"\0" for name in files)
-        git.run(
-            folder,
-            *("update-index", "-z", "--add", "--remove", "--stdin"),
-            given=given,
-            variables=variables,
-        )
-        return git.run(folder, "write-tree", variables=variables).text
+    check_top(work_tree)
+    with index() as variables:
+        work_tree.run("read-tree", work_tree.head or "HEAD", variables=variables)
+        listed = _listed(work_tree, variables)
+        _check_size(work_tree.folder, listed.others)
+        gone = _beyond_links(work_tree.folder, listed.tracked)
+        # What is gone comes first: a file may stand where its folder was.
+        changed = [*listed.changed.difference(gone), *(one for one in listed.others if not one.endswith(b"/"))]
+        for paths, words in ((gone, ("--force-remove",)), (changed, ("--add", "--remove"))):
+            if paths:
+                given = b"".join(path + b"\0" for path in paths)
+                work_tree.run("update-index", "-z", *words, "--stdin", given=given, variables=variables)
+        tree = work_tree.head_tree or ""
+        if gone or changed:
+            tree = work_tree.run("write-tree", variables=variables).text
+        yield TreeIndex(work_tree, variables, tree, [one for one in listed.others if one.endswith(b"/")], listed.links)
 
 
-def names(folder: Path, variables: dict[str, str], *words: str) -> list[bytes]:
-    """Return the paths that `ls-files` prints.
+class _Listed(NamedTuple):
+    """The paths of an index of HEAD and its worktree.
+
+    Attributes:
+        tracked: those in the index.
+        changed: of these, those whose file differs, is gone, or is not looked at.
+        links: submodules.
+        others: files that are in no index and not ignored, and the folders of repositories within.
+    """
+
+    tracked: list[bytes]
+    changed: set[bytes]
+    links: set[bytes]
+    others: list[bytes]
+
+
+def _listed(work_tree: WorkTree, variables: dict[str, str]) -> _Listed:
+    words = ("ls-files", "-z", "-t", "--stage", "--modified", "--others", "--exclude-standard")
+    listed = _Listed([], set(), set(), [])
+    for line in work_tree.run(*words, variables=variables).printed.split(b"\0"):
+        tag, _, rest = line.partition(b" ")
+        entry, _, path = rest.partition(b"\t")
+        if tag == _OTHER:
+            listed.others.append(rest)
+        elif entry.startswith(_GITLINK):
+            listed.links.add(path)
+        elif tag == _TRACKED:
+            listed.tracked.append(path)
+        elif tag:
+            listed.changed.add(path)
+    return listed
+
+
+def tree_of(folder: Path, *, filters: Collection[str] = ()) -> str:
+    """Return the hash of the tree of a worktree's files, as `indexed` has them.
 
     Raises:
+        Conflict: the folder is no worktree of its own, or its untracked files are too large.
         GitFailed: git failed.
     """
-    printed = git.run(folder, "ls-files", "-z", *words, variables=variables).printed
-    return [name for name in printed.split(b"\0") if name]
+    with git_isolation.opened(folder, filters) as work_tree, indexed(work_tree) as files:
+        return files.tree
 
 
 def blobs(folder: Path, tree: str) -> dict[bytes, bytes]:
@@ -93,14 +173,14 @@ def blobs(folder: Path, tree: str) -> dict[bytes, bytes]:
     return by_path
 
 
-def links(folder: Path, variables: dict[str, str] | None = None) -> set[bytes]:
-    """Return the paths of submodules in an index, by default that of the worktree.
-
-    Raises:
-        GitFailed: git failed.
-    """
-    staged = names(folder, variables or {}, "--stage")
-    return {line.partition(b"\t")[2] for line in staged if line.startswith(_GITLINK)}
+def _beyond_links(folder: Path, paths: Sequence[bytes]) -> list[bytes]:
+    """Return the paths that lead through a symbolic link: git reads what that leads to, but their files are gone."""
+    folders: set[bytes] = set()
+    for path in paths:
+        while (path := path.rpartition(b"/")[0]) and path not in folders:
+            folders.add(path)
+    links = tuple(one + b"/" for one in folders if (folder / os.fsdecode(one)).is_symlink())
+    return [path for path in paths if path.startswith(links)] if links else []
 
 
 def _check_size(folder: Path, others: list[bytes]) -> None:
@@ -116,9 +196,9 @@ def _check_size(folder: Path, others: list[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def index(folder: Path) -> Iterator[dict[str, str]]:
+def index() -> Iterator[dict[str, str]]:
     """Yield variables by which git uses an index of its own, which is removed afterwards."""
-    with git_isolation.temporary_folder("index") as made:
+    with temporary_folder("index") as made:
         yield {"GIT_INDEX_FILE": str(made / "index")}
 
 
@@ -169,3 +249,31 @@ def _blob(file: Path, digits: int) -> bytes:
     except OSError:
         return b""
     return made.hexdigest().encode()
+
+
+_TIMEOUT_SECONDS: Final = 30.0
+_MAX_DIFF: Final = 256 * 1024 * 1024
+_DIFF_OPTIONS: Final = ("--no-ext-diff", "--no-textconv", "--binary", "--submodule=short")
+
+
+class GitState(NamedTuple):
+    """The git state of a folder; both None without a work tree or a commit.
+
+    Attributes:
+        commit: the commit.
+        diff: the SHA-256 of the uncommitted changes, in hexadecimal.
+    """
+
+    commit: str | None = None
+    diff: str | None = None
+
+
+def look(folder: Path) -> GitState:
+    """Return the git state of a folder."""
+    words = ("diff", *_DIFF_OPTIONS, "HEAD")
+    try:
+        with git_isolation.opened(folder) as work_tree:
+            diff = work_tree.read(*words, timeout=_TIMEOUT_SECONDS, max_bytes=_MAX_DIFF)
+    except GitFailed:
+        return GitState()
+    return GitState(work_tree.head, hashlib.sha256(diff).hexdigest())

@@ -225,7 +225,7 @@ class CheckRecord:
         For a snapshot, the inputs are copied first.
         """
         assignment = self._assignment
-        state = git.look(self._cwd)
+        state = git_trees.look(self._cwd)
         self._tree = self._read_tree()
         if assignment.snapshot:
             self._copy()

@@ -21,8 +21,9 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.default_paths import data_folder
-from tui_tasks.runner import git_trees
+from tui_tasks.runner import git, git_trees
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.text.safe import safe_line, safe_text
 from tui_tasks.work import clean_up, comments, merge_steps, starting, tree_checks
 from tui_tasks.work.comments import Sent
@@ -106,9 +107,8 @@ class Acceptance:
                 self.check_can_merge(work)
             raise Conflict(f"the worktree {folder} is gone: discard the work", path=str(folder))
         began_at = work.base_commit if work.is_on_base and base == work.base else None
-        with _one_line():
-            worktrees.check_worktree(Path(work.repository), folder)
-            return reviewing.review(folder, base, work.branch, began_at=began_at, filters=self._settings.filters)
+        with _one_line(), self._opened(work) as work_tree:
+            return reviewing.review(work_tree, base, work.branch, began_at=began_at)
 
     def checks(self, work: Work, review: Review) -> tuple[Check, ...]:
         """Return the checks of the task, with the state of each on exactly the tree that was reviewed."""
@@ -143,15 +143,21 @@ class Acceptance:
         work_queries.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
         self.check_can_merge(work, go_on=go_on)
+        is_on_base = work.is_on_base and review.base == work.base
         with _one_line():
-            who = merging.identity(Path(work.repository))
+            # As the checkout has it: the human's settings can name a repository.
+            who = merging.identity(git.settings(Path(work.repository)))
+            with self._opened(work) as work_tree:
+                # The branch of work on its base is where HEAD is.
+                seen = review._replace(base_commit=review.head) if is_on_base else review
+                merging.check_reviewed(work_tree, seen)
+                if review.is_dirty and commit_message:
+                    merging.commit_rest(work_tree, review, commit_message, who)
             if review.is_dirty and commit_message:
-                merging.check_reviewed(review._replace(uncommitted=()), filters=self._settings.filters)
-                merging.commit_rest(review, commit_message, who, filters=self._settings.filters)
                 review = self._committed(work, review)
-            if work.is_on_base and review.base == work.base:
+            merging.check_committed(review)
+            if is_on_base:
                 return self._accept_on_base(work, review)
-            merging.check_reviewed(review, filters=self._settings.filters)
             text = message or self._message(work)
             try:
                 merge = merging.prepare(Path(work.repository), review, method or self.method, text, who)
@@ -273,7 +279,9 @@ class Acceptance:
         work_queries.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
         with _one_line():
-            merging.check_reviewed(review, filters=self._settings.filters)
+            with self._opened(work) as work_tree:
+                merging.check_reviewed(work_tree, review)
+            merging.check_committed(review)
             message = self._message(work)
             address = pull_requests.create(
                 Path(work.repository),
@@ -283,6 +291,9 @@ class Acceptance:
                 show=self._show,
             )
         return self._commit(SetWork(work.uid, {"pull_request": address}))
+
+    def _opened(self, work: Work) -> contextlib.AbstractContextManager[WorkTree]:
+        return worktrees.opened(Path(work.repository), Path(work.worktree), self._settings.filters)
 
     def _commit(self, operation: Operation) -> Work:
         work: Work = self._store.commit(operation, actor=HUMAN, now=self._clock())[0]
@@ -304,8 +315,6 @@ class Acceptance:
 
     def _accept_on_base(self, work: Work, review: Review) -> Outcome:
         """Accept work that was done on the base branch itself: there is nothing to merge."""
-        now = review._replace(base_commit=review.head)  # the branch is where HEAD is
-        merging.check_reviewed(now, filters=self._settings.filters)
         checks = self.checks(work, review)
         merged = self._commit(MergeWork(work.uid, review.head))
         clean_up.end_agent(self._store, merged)
@@ -314,9 +323,8 @@ class Acceptance:
     def _merge(self, work: Work, review: Review, merge: Merge, *, go_on: bool, unproven: bool) -> Outcome:
         """Write the merge down, prove it, carry it out, and clean up."""
         root = Path(work.repository)
-        merged = reviewing.tree_at(root, merge.new)
         # Where the base has not moved, the merged tree is that of the worktree.
-        tree = merged if self.proves_merged else review.tree
+        tree = reviewing.tree_at(root, merge.new) if self.proves_merged and review.behind else review.tree
         checks = tree_checks.states(self._store, work, tree)
         is_proven = unproven or tree_checks.are_proven(checks)
         is_here = tree == review.tree and not tree_checks.has_other_inputs(
@@ -327,7 +335,7 @@ class Acceptance:
         work = merge_steps.begin(self._store, work, intent, actor=HUMAN, now=self._clock())
         try:
             if not unproven:
-                checks = self._prove(work, merge, tree, review.folder, proof)
+                checks = self._prove(work, merge, tree, review, proof)
                 if not tree_checks.are_proven(checks):
                     given_up = self._commit(GiveUpMerge(work.uid, tree_checks.not_passed_text(checks)))
                     return Outcome("unproven", given_up, checks=checks)
@@ -340,17 +348,21 @@ class Acceptance:
         work = work_queries.find(self._store.db, work.uid)
         return Outcome("merged", work, merge, (), checks, tuple(discarded), tuple(notes))
 
-    def _prove(self, work: Work, merge: Merge, tree: str, folder: Path, proof: Path | None) -> tuple[Check, ...]:
+    def _prove(self, work: Work, merge: Merge, tree: str, review: Review, proof: Path | None) -> tuple[Check, ...]:
         """Run the checks that gate on a tree: in the worktree that has it, or in a second one that is made for it.
 
         Raises:
             Conflict: the second worktree cannot be made, or the human has stopped it.
             GitFailed: git failed.
         """
+        folder = review.folder
         with contextlib.ExitStack() as stack:
             if proof is not None:
-                has_moved = tree != git_trees.tree_of(folder, filters=self._settings.filters)
-                why = f"{merge.base} has moved" if has_moved else "files that are in no commit are among the inputs"
+                why = (
+                    f"{merge.base} has moved"
+                    if tree != review.tree
+                    else "files that are in no commit are among the inputs"
+                )
                 self._show(f"{why}: checks run on the merged files alone")
                 merged = tree_checks.merged_files(
                     Path(work.repository), merge.new, tree, proof, self._settings, self._show

@@ -19,13 +19,14 @@ from typing import Final, NamedTuple
 
 from tui_tasks import regular_files
 from tui_tasks.core.engine.file_writes import make_folder
-from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
-from tui_tasks.runner import git
+from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
+from tui_tasks.runner import git, git_isolation
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.git_isolation import NoWorkTree, WorkTree
 from tui_tasks.settings import work_settings
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.text.output_lines import telling_line
-from tui_tasks.work.git import worktrees
+from tui_tasks.work.git import merging, worktrees
 
 SETUP_SECONDS: Final = 600.0
 _FULL_BYTES: Final = 1024 * 1024  # with less, git says no more than that it cannot write a file
@@ -227,6 +228,7 @@ class Repository(NamedTuple):
         root: its top folder.
         branch: the branch that is checked out; None: HEAD is detached.
         commit: the commit that is checked out.
+        why_no_identity: why the human cannot commit there; empty: git knows who it is.
         has_changes: whether it has changes that are not committed, which a new worktree lacks.
         has_submodules: whether it has submodules, which a new worktree has empty.
         has_lfs: whether files are in Git LFS, which a new worktree has as pointers unless its filter is allowed.
@@ -235,6 +237,7 @@ class Repository(NamedTuple):
     root: Path
     branch: str | None
     commit: str
+    why_no_identity: str
     has_changes: bool
     has_submodules: bool
     has_lfs: bool
@@ -249,31 +252,47 @@ def find_repository(folder: Path) -> Repository:
     """
     worktrees.check_git()
     try:
+        with git_isolation.opened(folder) as work_tree:
+            root, commit = work_tree.top, work_tree.head
+            if commit is None:
+                raise Conflict(f"{root} has no commit yet: make a first commit", path=str(root))
+            return Repository(
+                root,
+                work_tree.branch,
+                commit,
+                _why_no_identity(work_tree),
+                _has_changes(work_tree),
+                (root / ".gitmodules").is_file(),
+                _has_lfs(root / ".gitattributes"),
+            )
+    except GitFailed as error:
+        raise _no_checkout(folder, error) from None
+
+
+def _no_checkout(folder: Path, error: GitFailed) -> Refusal:
+    """Return why a folder is in no checkout, and what to do."""
+    try:
         is_bare = git.read(folder, "rev-parse", "--is-bare-repository").strip() == "true"
     except GitFailed:
-        raise NotFound("git repository", f"in {folder}: run `git init` there, or start from a checkout") from None
+        return NotFound("git repository", f"in {folder}: run `git init` there, or start from a checkout")
     if is_bare:
-        raise Conflict(f"{folder} is a bare repository: start from a checkout of it", path=str(folder))
-    try:
-        root = Path(git.read(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
-    except GitFailed:
-        raise Conflict(f"{folder} is inside a .git folder: start from the checkout", path=str(folder)) from None
-    try:
-        commit = git.read(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").strip()
-    except GitFailed:
-        raise Conflict(f"{root} has no commit yet: make a first commit", path=str(root)) from None
-    try:
-        branch = git.read(root, "symbolic-ref", "--quiet", "--short", "HEAD").strip() or None
-    except GitFailed:
-        branch = None
-    return Repository(
-        root, branch, commit, _has_changes(root), (root / ".gitmodules").is_file(), _has_lfs(root / ".gitattributes")
-    )
+        return Conflict(f"{folder} is a bare repository: start from a checkout of it", path=str(folder))
+    if isinstance(error, NoWorkTree):
+        return Conflict(f"{folder} is inside a .git folder: start from the checkout", path=str(folder))
+    return Conflict(str(error), path=str(folder))
 
 
-def _has_changes(root: Path) -> bool:
+def _why_no_identity(work_tree: WorkTree) -> str:
     try:
-        return bool(git.read_work_tree(root, "status", "--porcelain", "-z", timeout=30, max_bytes=1024 * 1024))
+        merging.identity(work_tree.settings)
+    except Conflict as unknown:
+        return unknown.message
+    return ""
+
+
+def _has_changes(work_tree: WorkTree) -> bool:
+    try:
+        return bool(work_tree.read("status", "--porcelain", "-z", timeout=30, max_bytes=1024 * 1024))
     except GitFailed:
         return True
 
@@ -291,6 +310,8 @@ def commit_of(repository: Repository, base: str) -> str:
     Raises:
         NotFound: there is no such branch.
     """
+    if base == repository.branch:
+        return repository.commit
     try:
         return git.read(repository.root, "rev-parse", "--verify", "--quiet", f"refs/heads/{base}^{{commit}}").strip()
     except GitFailed:

@@ -21,7 +21,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK, SYSTEM
 from tui_tasks.default_paths import data_folder
-from tui_tasks.runner import git, processes
+from tui_tasks.runner import git, git_trees, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work.agent_terminals import Terminals
@@ -59,17 +59,18 @@ def is_shared(store: Store, work: Work) -> bool:
 
 def _put_away(store: Store, work: Work, clock: Callable[[], int]) -> None:
     root, folder = Path(work.repository), Path(work.worktree)
-    kept = kept_worktree(work)
-    if (folder / ".git").exists():
-        worktrees.check_worktree(root, folder)
+    if not (folder / ".git").exists():
+        if (kept := kept_worktree(work)) is not None:
+            worktrees.remove(root, kept)
+        return
+    with worktrees.opened(root, folder) as work_tree, git_trees.indexed(work_tree) as files:
         trash = Path(data_folder(store.path)) / "trash" / work.uid
         # The branch of work that was not merged stays.
         gone = work.branch if work.state == "merged" else None
-        kept = worktrees.put_away(folder, work.uid, trash, remove_branch=gone)
+        kept = worktrees.put_away(files, work.uid, trash, remove_branch=gone)
         held: dict[str, Any] = {**(work.kept or {}), WORKTREE: msgspec.to_builtins(kept)}
         store.commit(SetWork(work.uid, {"kept": held}), actor=SYSTEM, now=clock())
-    if kept is not None:
-        worktrees.remove(root, kept)
+        worktrees.remove(root, kept, files)
 
 
 def kept_worktree(work: Work) -> Kept | None:
@@ -95,7 +96,7 @@ def bring_back(work: Work) -> None:
     try:
         worktrees.drop(root, path)  # one that was deleted by hand is still registered
         git.run(root, "worktree", "add", "--quiet", *words)
-        git.run(path, "reset", "--quiet", "--hard")
+        worktrees.write_files(path)
     except (GitFailed, OSError) as error:
         raise Conflict(f"the worktree cannot be made again: {error}", path=str(path)) from error
 

@@ -25,7 +25,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.rules.redo import is_back
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
-from tui_tasks.runner import git, git_trees, processes
+from tui_tasks.runner import git, git_isolation, git_trees, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work import clean_up
@@ -162,8 +162,9 @@ def _go_on(work: Work, merge: Merge) -> list[str]:
     folder = Path(work.worktree)
     try:
         git.run(folder, "update-ref", "--no-deref", f"{REFS}/merged/{work.uid}/{merge.head[:16]}", merge.head)
-        if worktrees.commit_of(folder, "HEAD") == merge.head:
-            git.run(folder, "reset", "--keep", "--quiet", merge.new)
+        with git_isolation.opened(folder) as work_tree:
+            if work_tree.head == merge.head:
+                work_tree.run("reset", "--keep", "--quiet", merge.new)
         if worktrees.commit_of(folder, "HEAD") == merge.new:
             return []
     except GitFailed as error:
@@ -194,7 +195,7 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
         step = merge
         if is_revert and merging.is_built_upon(root, merge):
             title = f"Revert the work of {work.agent}\n\nThis reverts {merge.new}.\n"
-            step = merging.prepare_revert(root, merge, title, merging.identity(root))
+            step = merging.prepare_revert(root, merge, title)
         work = begin(store, work, Intent("undo", step, this_process()), actor=actor, now=clock())
         _move_back(root, step)
     return restore(store, work, actor=actor, clock=clock)
@@ -338,9 +339,9 @@ def discarding(work: Work, winner: Work | None = None) -> Operation:
 
 def files_of(work: Work) -> tuple[str | None, str | None]:
     """Return the commit of a worktree and the tree of its files; None: it cannot be read."""
-    folder, head = Path(work.worktree), None
-    try:
-        head = git.read(folder, "rev-parse", "--verify", "HEAD").strip()
-        return head, git_trees.tree_of(folder)
-    except (Conflict, GitFailed, OSError):
-        return head, None
+    head = None
+    with contextlib.suppress(Conflict, GitFailed, OSError), git_isolation.opened(Path(work.worktree)) as work_tree:
+        head = work_tree.head
+        with git_trees.indexed(work_tree) as files:
+            return head, files.tree
+    return head, None

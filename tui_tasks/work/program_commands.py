@@ -27,6 +27,8 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.hooks import hook_settings
+from tui_tasks.runner import git
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
 from tui_tasks.text.output_lines import error_line
 from tui_tasks.text.safe import safe_text
@@ -215,8 +217,8 @@ def _gemini(connection: _Connection, prompt: str, is_headless: bool, resumes: st
 def _git_identity(connection: _Connection) -> dict[str, str]:
     """Return variables by which git knows who commits: Gemini CLI hides the human's own settings from it."""
     try:
-        who = merging.identity(Path(connection.work.repository))
-    except Conflict:
+        who = merging.identity(git.settings(Path(connection.work.repository)))
+    except (Conflict, GitFailed):
         return {}
     given = connection.environment.get("GIT_CONFIG_COUNT", "")
     first = int(given) if given.isdecimal() else 0

@@ -33,7 +33,7 @@ from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.work import agent_terminals, agent_worktrees, program_commands
 from tui_tasks.work.agent_terminals import Terminals, is_there
 from tui_tasks.work.agent_worktrees import Place
-from tui_tasks.work.git import merging, worktrees
+from tui_tasks.work.git import worktrees
 from tui_tasks.work.launcher import LaunchFile
 from tui_tasks.work.program_commands import prompt
 
@@ -333,10 +333,8 @@ def _notes(
 ) -> list[str]:
     """Return what the human should know of the place of work."""
     notes = []
-    try:
-        merging.identity(repository.root)
-    except Conflict as unknown:
-        notes.append(f"To merge it later: {unknown.message}")
+    if repository.why_no_identity:
+        notes.append(f"To merge it later: {repository.why_no_identity}")
     if found.terminal == "tmux" and not is_there():
         notes.append(f"Without a terminal: {agent_terminals.why_not()}")
     if place.is_new and repository.has_changes:

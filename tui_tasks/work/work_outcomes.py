@@ -24,13 +24,15 @@ from tui_tasks.core.rules import budget_rules
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import session_records
-from tui_tasks.runner import git, processes
+from tui_tasks.runner import git_isolation, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.work import clean_up, comments, merge_steps, program_commands
 from tui_tasks.work.agent_terminals import last_lines
-from tui_tasks.work.git.reviewing import changes, merge_trees
+from tui_tasks.work.git import worktrees
+from tui_tasks.work.git.reviewing import ahead_and_behind, changes, merge_trees
+from tui_tasks.work.git.worktrees import Ends
 from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0
@@ -46,7 +48,7 @@ _MERGE_SECONDS: Final = 5.0
 _LAUNCHER: Final = 5 * 1_000_000
 # A shell's exit status of a program that was killed by signal N is this much more than N.
 _BY_SIGNAL: Final = 128
-# So many files that git calls binary are looked into: each costs four of its processes.
+# So many files that git calls binary are looked into: each costs up to two of its processes.
 _MAX_BINARY: Final = 20
 _MAX_BYTES: Final = 4 * 1024 * 1024
 _NO_LIMITS: Final = LimitSettings()
@@ -57,35 +59,56 @@ def count(work: Work) -> dict[str, Any]:
     """Return what git counts of a work against its merge base, by the HEAD of its worktree; None where unknown."""
     folder = Path(work.worktree)
     counts = dict(_NONE)
+    words = ("status", "--porcelain", "-z", "--untracked-files=normal")
     try:
-        counts["head"] = git.read(folder, "rev-parse", "--verify", "HEAD").strip()
-        status = git.read_work_tree(
-            folder, "status", "--porcelain", "-z", "--untracked-files=normal", timeout=_SECONDS, max_bytes=_MAX_BYTES
-        )
-        counts["dirty"] = bool(status)
-        base = _base(work, folder)
-        if base is None:
-            return counts
-        ahead, behind = git.read(folder, "rev-list", "--left-right", "--count", f"HEAD...{base}").split()
-        counts |= {"ahead": int(ahead), "behind": int(behind)}
-        since = git.read(folder, "merge-base", base, counts["head"]).strip()
-        counts |= dict(zip(("files", "insertions", "deletions"), _lines(folder, since, counts["head"]), strict=True))
-    except (GitFailed, OSError, ValueError):
+        with git_isolation.opened(folder) as work_tree:
+            counts["head"] = work_tree.head
+            counts["dirty"] = bool(work_tree.read(*words, timeout=_SECONDS, max_bytes=_MAX_BYTES))
+        if counts["head"] is not None and (ends := _ends(work, folder, counts["head"])) is not None:
+            counts |= _counts(folder, counts["head"], ends.base, ends.merge_base)
+    except (GitFailed, OSError):
         pass
     return counts
 
 
-def _conflicts(work: Work) -> str | None:
+def _ends(work: Work, folder: Path, head: str) -> Ends | None:
+    """Return the commit of the base branch of a work, and what it has in common with the worktree's; if the branch is
+    gone or the work is on it, of the commit on which the work began.
+    """
+    ends = None
+    if work.base is not None and not work.is_on_base:
+        ends = worktrees.ends(folder, f"refs/heads/{work.base}", head)
+    if ends is None and work.base_commit is not None:
+        ends = worktrees.ends(folder, work.base_commit, head)
+    return ends
+
+
+@lru_cache(64)
+def _counts(folder: Path, head: str, base: str, merge_base: str | None) -> dict[str, Any]:
+    """Return what git counts between two commits, which never changes; lines as the review says: those of texts that
+    an attribute calls binary count.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    ahead, behind = ahead_and_behind(folder, head, base)
+    counts: dict[str, Any] = {"ahead": ahead, "behind": behind}
+    if merge_base is not None:
+        files = changes(folder, merge_base, head, most_binary=_MAX_BINARY)
+        counts["files"] = len(files)
+        counts["insertions"] = sum(one.insertions or 0 for one in files)
+        counts["deletions"] = sum(one.deletions or 0 for one in files)
+    return counts
+
+
+def _conflicts(work: Work, head: str) -> str | None:
     """Return in which files a work does not merge into its base branch now, for people; None: it does, or unknown."""
-    folder, base = Path(work.worktree), f"refs/heads/{work.base}"
+    folder = Path(work.worktree)
     try:
-        ids = [
-            git.read(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
-            for name in (base, "HEAD")
-        ]
+        ends = worktrees.ends(folder, f"refs/heads/{work.base}", head)
     except (GitFailed, OSError):
         return None
-    files = _merged(folder, *ids)
+    files = _merged(folder, ends.base, head) if ends is not None else ()
     # An agent names files: a line break in a name would begin a line of its own.
     named = ", ".join(safe_ends(path.replace("\n", "␤"), _MAX_PATH) for path in files[:_MAX_FILES])
     more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
@@ -96,32 +119,10 @@ def _conflicts(work: Work) -> str | None:
 def _merged(folder: Path, ours: str, theirs: str) -> tuple[str, ...]:
     """Return the paths in which two commits conflict; none where git fails, or takes too long. That never changes."""
     try:
-        return merge_trees(folder, ours, theirs, _MERGE_SECONDS)[1]
+        with git_isolation.opened(folder) as work_tree:
+            return merge_trees(work_tree, ours, theirs, _MERGE_SECONDS)[1]
     except GitFailed:
         return ()
-
-
-def _base(work: Work, folder: Path) -> str | None:
-    """Return the ref of the base branch; if it is gone or the work is on it, the commit on which the work began."""
-    if work.base is not None and not work.is_on_base:
-        try:
-            git.read(folder, "rev-parse", "--verify", "--quiet", f"refs/heads/{work.base}")
-        except GitFailed:
-            return work.base_commit
-        return f"refs/heads/{work.base}"
-    return work.base_commit
-
-
-@lru_cache(64)
-def _lines(folder: Path, since: str, head: str) -> tuple[int, int, int]:
-    """Return how many files differ between two commits, and how many lines were added and deleted, as the review says:
-    lines of texts that an attribute calls binary count.
-
-    Raises:
-        GitFailed: git failed.
-    """
-    files = changes(folder, since, head, most_binary=_MAX_BINARY)
-    return len(files), sum(one.insertions or 0 for one in files), sum(one.deletions or 0 for one in files)
 
 
 def look(store: Store, now: int) -> int:
@@ -155,7 +156,7 @@ def look_at(
         if (stop := reached_limit(work, use)) is not None:
             operations.append(stop)
     elif work.state == "ready" and counts["ahead"] and counts["behind"]:
-        counts["near"] = _conflicts(work)
+        counts["near"] = _conflicts(work, counts["head"])
     known = work_counts.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))

@@ -19,7 +19,7 @@ from tests.talking import add, task
 from tui_tasks import clock
 from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.store import Store
-from tui_tasks.runner import git as git_state
+from tui_tasks.runner import git_trees
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.settings.live_settings import CheckSettings
 
@@ -276,7 +276,7 @@ def test_the_commit_and_a_hash_of_what_was_changed_since_are_told(talk, tree):
     for words in (["init", "-q"], ["add", "src"], ["commit", "-qm", "x"]):
         subprocess.run([*git, *words], check=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-    clean = git_state.look(tree.folder)
+    clean = git_trees.look(tree.folder)
     assert clean.commit == head
     with tree.hosted():
         uid = add(talk)
@@ -301,7 +301,7 @@ def test_a_work_trees_own_configuration_runs_nothing_when_git_is_asked(tree, tmp
     subprocess.run([*git, "config", "filter.x=y.process", str(script)], check=True)
     (tree.folder / ".gitattributes").write_text("* diff=x\n* filter=x\nsrc/* filter=x=y\n")
     tree.source.write_text("changed")
-    assert git_state.look(tree.folder).diff
+    assert git_trees.look(tree.folder).diff
     assert not ran.exists()
 
 

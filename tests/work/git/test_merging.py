@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.work.repositories import ME, Place, commit, copy, git, make, write
+from tests.work.repositories import ME, Place, check_reviewed, commit, copy, git, make, reviewed, write
 from tui_tasks.core.errors import Conflict
+from tui_tasks.runner import git_isolation
+from tui_tasks.runner.git import settings as git_settings
 from tui_tasks.work.git import merge_leftovers, merging, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method, Moved
-from tui_tasks.work.git.reviewing import review
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +24,17 @@ def place(made: Place, tmp_path: Path) -> Place:
     return copy(made, tmp_path)
 
 
+@pytest.fixture
+def human(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A human whom git knows."""
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
 def prepared(place: Place, method: Method = "squash") -> Merge:
-    seen = review(place.tree, "main")
-    merging.check_reviewed(seen)
+    seen = reviewed(place.tree, "main")
+    check_reviewed(seen)
     return merging.prepare(place.root, seen, method, "Merge it", ME)
 
 
@@ -102,13 +111,13 @@ def test_a_file_in_the_way_that_is_not_in_git_is_named_and_kept(place: Place) ->
 
 
 def test_what_has_moved_since_the_review_is_refused(place: Place) -> None:
-    seen = review(place.tree, "main")
+    seen = reviewed(place.tree, "main")
     write(place.tree, late_txt="late\n")
     with pytest.raises(Moved, match="files have changed"):
-        merging.check_reviewed(seen)
+        check_reviewed(seen)
     commit(place.tree, "Late")
     with pytest.raises(Moved, match="look again"):
-        merging.check_reviewed(seen)
+        check_reviewed(seen)
     merge = prepared(place)
     commit(place.root, "Elsewhere", c_txt="of the base\n")
     with pytest.raises(Moved, match="main has moved"):
@@ -117,22 +126,23 @@ def test_what_has_moved_since_the_review_is_refused(place: Place) -> None:
 
 def test_uncommitted_work_is_refused_until_it_is_committed_with_the_humans_message(place: Place) -> None:
     write(place.tree, late_txt="late\n")
-    seen = review(place.tree, "main")
+    seen = reviewed(place.tree, "main")
     with pytest.raises(Conflict, match="not committed"):
-        merging.check_reviewed(seen)
-    merging.commit_rest(seen, "Late work", ME)
+        check_reviewed(seen)
+    with git_isolation.opened(place.tree) as work_tree:
+        merging.commit_rest(work_tree, seen, "Late work", ME)
     assert git(place.tree, "status", "--porcelain", "--branch") == "## task/1"
     assert git(place.tree, "log", "-1", "--format=%an: %s") == "Ada: Late work"
 
 
-def test_a_merge_on_which_others_have_built_is_reverted_not_undone(place: Place) -> None:
+def test_a_merge_on_which_others_have_built_is_reverted_not_undone(place: Place, human: None) -> None:
     merge = prepared(place)
     merging.carry_out(place.root, merge)
     commit(place.root, "Built upon it", d_txt="d\n")
     assert merging.is_built_upon(place.root, merge)
     with pytest.raises(Moved, match="revert"):
         merging.take_back(place.root, merge)
-    merging.carry_out(place.root, merging.prepare_revert(place.root, merge, "Revert it", ME))
+    merging.carry_out(place.root, merging.prepare_revert(place.root, merge, "Revert it"))
     assert not (place.root / "new.txt").exists()
     assert (place.root / "d.txt").exists()
     assert git(place.root, "status", "--porcelain") == ""
@@ -165,7 +175,6 @@ def test_a_file_of_the_humans_own_stays_when_a_merge_is_cleared_away(place: Plac
     assert (place.root / "new.txt").read_text() == "the human's own\n"
 
 
-def test_the_human_commits_under_the_humans_own_name(place: Place, tmp_path: Path) -> None:
+def test_the_human_commits_under_the_humans_own_name(place: Place, human: None) -> None:
     git(place.root, "config", "user.name", "An agent's choice")
-    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
-    assert merging.identity(place.root, tmp_path) == ME
+    assert merging.identity(git_settings(place.root)) == ME

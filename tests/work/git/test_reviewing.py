@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.work.repositories import Place, commit, copy, git, make, write
+from tests.work.repositories import Place, commit, copy, git, make, reviewed, write
 from tui_tasks.core.errors import Conflict
 from tui_tasks.work.git import reviewing
-from tui_tasks.work.git.reviewing import review
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +26,7 @@ def test_files_commits_and_counts_stand_against_the_merge_base(place: Place) -> 
     write(place.tree, b_txt="b\nmore\n", untracked_txt="1\n2\n")
     git(place.tree, "mv", "c.txt", "moved.txt")
     (place.tree / "image").write_bytes(b"\0\1\2")
-    seen = review(place.tree, "main", "task/1")
+    seen = reviewed(place.tree, "main", "task/1")
     assert [
         (one.status, one.path, one.old_path, one.insertions, one.deletions, one.is_committed) for one in seen.files
     ] == [
@@ -48,7 +47,7 @@ def test_files_commits_and_counts_stand_against_the_merge_base(place: Place) -> 
 def test_the_diff_of_a_file_is_bounded_and_binary_is_told(place: Place) -> None:
     write(place.tree, big_txt="x\n" * 5000)
     (place.tree / "image").write_bytes(b"\0\1\2")
-    seen = review(place.tree, "main")
+    seen = reviewed(place.tree, "main")
     diffs = {one.path: reviewing.file_diff(place.tree, seen.merge_base, seen.tree, one, 1000) for one in seen.files}
     assert "-line 19\n+changed\n" in diffs["a.txt"].text
     assert (diffs["big.txt"].is_cut, len(diffs["big.txt"].text) <= 1000) == (True, True)
@@ -56,14 +55,14 @@ def test_the_diff_of_a_file_is_bounded_and_binary_is_told(place: Place) -> None:
 
 
 def test_attributes_replacements_and_settings_hide_nothing(place: Place) -> None:
-    plain = review(place.tree, "main")
+    plain = reviewed(place.tree, "main")
     (place.tree / ".gitattributes").write_text("* -diff\n")
     (place.root / ".git" / "info").mkdir(exist_ok=True)
     (place.root / ".git" / "info" / "attributes").write_text("* -diff -text\n")
     git(place.root, "config", "status.showUntrackedFiles", "no")
     git(place.root, "config", "diff.ignoreSubmodules", "all")
     git(place.root, "replace", plain.head, plain.merge_base)
-    seen = review(place.tree, "main")
+    seen = reviewed(place.tree, "main")
     a = seen.files[1]
     assert (a.path, a.insertions, a.deletions) == ("a.txt", 1, 1)
     assert "+changed" in reviewing.file_diff(place.tree, seen.merge_base, seen.tree, a).text
@@ -73,13 +72,13 @@ def test_attributes_replacements_and_settings_hide_nothing(place: Place) -> None
 def test_lines_are_counted_whole_where_an_attribute_calls_a_text_binary_and_its_diff_is_cut(place: Place) -> None:
     (place.tree / ".gitattributes").write_text("*.txt -diff\n")
     (place.tree / "long.txt").write_text("x" * reviewing.MAX_DIFF_BYTES + "\n" + "y\n" * 5_000)
-    (long,) = (one for one in review(place.tree, "main").files if one.path == "long.txt")
+    (long,) = (one for one in reviewed(place.tree, "main").files if one.path == "long.txt")
     assert (long.insertions, long.deletions) == (5_001, 0)
 
 
 def test_a_conflict_with_the_base_is_told_with_its_files(place: Place) -> None:
     commit(place.root, "Also a", a_txt="other\n")
-    seen = review(place.tree, "main")
+    seen = reviewed(place.tree, "main")
     assert seen.conflicts == ("a.txt",)
 
 
@@ -89,7 +88,7 @@ def test_another_branch_a_stash_and_programs_in_settings_are_noted(place: Place)
     git(place.tree, "stash")
     git(place.tree, "config", "filter.x.clean", "touch x")
     commit(place.tree, "On its own branch", d_txt="d\n")
-    assert review(place.tree, "main", "task/1").notes == (
+    assert reviewed(place.tree, "main", "task/1").notes == (
         "it stands on branch own, not on task/1",
         f"branch task/1 is at another commit: {git(place.tree, 'rev-parse', 'task/1')[:10]}",
         "1 stashed change of it: `git stash list`",
@@ -101,14 +100,14 @@ def test_a_stash_of_the_branch_on_which_the_work_began_is_noted_from_another_bra
     write(place.tree, b_txt="stashed\n")
     git(place.tree, "stash")
     git(place.tree, "switch", "-qc", "own")
-    assert "1 stashed change of it: `git stash list`" in review(place.tree, "main", "task/1").notes
+    assert "1 stashed change of it: `git stash list`" in reviewed(place.tree, "main", "task/1").notes
 
 
 def test_names_of_any_bytes_are_kept_apart(place: Place) -> None:
     names = ["-rf", "a\nb", "\x1b[31mred", ":(exclude)*", "tab\there", b"\xff".decode(errors="surrogateescape")]
     for name in names:
         (place.tree / name).write_text(f"{name!r}\n")
-    seen = review(place.tree, "main")
+    seen = reviewed(place.tree, "main")
     assert {one.path for one in seen.files} == {"a.txt", "new.txt", *names}
     for one in seen.files:
         assert reviewing.file_diff(place.tree, seen.merge_base, seen.tree, one).text.count("diff --git") == 1
@@ -116,4 +115,4 @@ def test_names_of_any_bytes_are_kept_apart(place: Place) -> None:
 
 def test_a_base_that_is_gone_is_named(place: Place) -> None:
     with pytest.raises(Conflict, match="no branch nowhere"):
-        review(place.tree, "nowhere")
+        reviewed(place.tree, "nowhere")

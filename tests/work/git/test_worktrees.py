@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.work.repositories import Place, commit, copy, git, make, write
+from tests.work.repositories import Place, commit, copy, git, make, put_away, write
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git as runner_git
 from tui_tasks.runner import git_trees
+from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.git_trees import TreeIndex
 from tui_tasks.work.git import worktrees
+from tui_tasks.work.git.worktrees import Kept
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +49,32 @@ def test_the_tree_has_changed_and_untracked_files_and_leaves_the_index(place: Pl
     assert index.read_bytes() == bytes_before
 
 
+def test_the_tree_is_the_one_that_git_would_commit_whatever_has_taken_the_place_of_what(place: Place) -> None:
+    write(place.tree, folder__x_txt="x\n", gone__y_txt="y\n", gone__z_txt="z\n", run_sh="true\n", empty_txt="")
+    commit(place.tree, "More")
+    shutil.rmtree(place.tree / "folder")
+    shutil.rmtree(place.tree / "gone")
+    (place.tree / "folder").write_text("a file in the place of a folder\n")
+    (place.tree / "gone").symlink_to("a.txt")
+    (place.tree / "b.txt").unlink()
+    write(place.tree, b_txt__inner_txt="a folder in the place of a file\n", empty_txt="1", new__untracked_txt="2\n")
+    (place.tree / "run.sh").chmod(0o755)
+    tree = git_trees.tree_of(place.tree)
+    git(place.tree, "add", "-A")
+    assert tree == git(place.tree, "write-tree")
+
+
+def test_a_file_beyond_a_link_is_in_no_tree_though_it_reads_the_same(place: Place, tmp_path: Path) -> None:
+    write(place.tree, folder__x_txt="x\n")
+    commit(place.tree, "More")
+    (place.tree / "folder").rename(tmp_path / "elsewhere")
+    (place.tree / "folder").symlink_to(tmp_path / "elsewhere")
+    (place.root / ".git" / "info" / "exclude").write_text("folder\n")
+    assert (
+        git(place.tree, "diff-tree", "-r", "--name-status", "HEAD", git_trees.tree_of(place.tree)) == "D\tfolder/x.txt"
+    )
+
+
 @pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
 def test_a_change_that_is_hidden_from_git_status_is_in_the_tree(place: Place, flag: str) -> None:
     git(place.tree, "update-index", flag, "a.txt")
@@ -60,8 +91,7 @@ def test_what_is_put_away_comes_back_as_it_was(place: Place, tmp_path: Path) -> 
     git(place.tree / "nested", "init", "-q")
     inner = commit(place.tree / "nested", "Inner")
     head = git(place.tree, "rev-parse", "HEAD")
-    kept = worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
-    worktrees.remove(place.root, kept)
+    kept = put_away(place, "u1", tmp_path / "trash", lambda *put: worktrees.remove(place.root, *put))
     worktrees.remove(place.root, kept)
     assert not place.tree.exists()
     assert git(place.root, "branch", "--list", "task/1") == ""
@@ -78,17 +108,32 @@ def test_what_is_put_away_comes_back_as_it_was(place: Place, tmp_path: Path) -> 
     assert not (tmp_path / "trash").exists()
 
 
-def test_a_worktree_that_has_changed_since_it_was_put_away_is_not_removed(place: Place, tmp_path: Path) -> None:
-    kept = worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
-    write(place.tree, late_txt="written meanwhile\n")
-    with pytest.raises(Conflict, match="changed during the clean-up"):
-        worktrees.remove(place.root, kept)
-    assert (place.tree / "late.txt").exists()
+@pytest.mark.parametrize(
+    "how",
+    [
+        lambda place: write(place.tree, late_txt="written meanwhile\n"),
+        lambda place: write(place.tree, b_txt="c\n"),
+        lambda place: (place.tree / "b.txt").unlink(),
+        lambda place: (place.tree / "b.txt").chmod(0o755),
+        lambda place: git(place.tree, "commit", "--allow-empty", "-qm", "Late"),
+    ],
+    ids=["a new file", "another content of the same size", "a file gone", "another mode", "a commit"],
+)
+def test_a_worktree_that_has_changed_since_it_was_put_away_is_not_removed(
+    place: Place, tmp_path: Path, how: Callable[[Place], object]
+) -> None:
+    def change(kept: Kept, files: TreeIndex) -> None:
+        how(place)
+        with pytest.raises(Conflict, match="changed during the clean-up"):
+            worktrees.remove(place.root, kept, files)
+
+    put_away(place, "u1", tmp_path / "trash", change)
+    assert place.tree.is_dir()
     assert git(place.root, "branch", "--list", "task/1")
 
 
 def test_a_branch_that_somebody_moved_stays(place: Place, tmp_path: Path) -> None:
-    kept = worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
+    kept = put_away(place, "u1", tmp_path / "trash")
     worktrees.drop(place.root, place.tree)
     git(place.root, "update-ref", "refs/heads/task/1", "main")
     worktrees.remove(place.root, kept)
@@ -96,8 +141,7 @@ def test_a_branch_that_somebody_moved_stays(place: Place, tmp_path: Path) -> Non
 
 
 def test_nothing_is_brought_back_over_something_else(place: Place, tmp_path: Path) -> None:
-    kept = worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
-    worktrees.remove(place.root, kept)
+    kept = put_away(place, "u1", tmp_path / "trash", lambda *put: worktrees.remove(place.root, *put))
     write(place.tree, mine_txt="mine\n")
     with pytest.raises(Conflict, match="exists already"):
         worktrees.bring_back(place.root, kept)
@@ -127,7 +171,7 @@ def test_a_worktree_whose_making_was_cut_off_keeps_no_other_from_being_listed_an
 def test_a_git_that_cannot_merge_without_a_working_tree_is_refused(monkeypatch, found, told):
     def version() -> tuple[int, int]:
         if found is None:
-            raise runner_git.GitFailed("git is not installed")
+            raise GitFailed("git is not installed")
         return found
 
     monkeypatch.setattr(runner_git, "version", version)

@@ -227,11 +227,17 @@ class ReviewScreen(Overlay):
         if self.work.uid != work.uid or not self.is_open:
             return
         before = self.version
-        work = work_queries.find(self.context.db, work.uid)
-        self.facts = msgspec.structs.replace(self._facts_of(work), review=review, checks=checks, problem=problem)
+        read = msgspec.structs.replace(self.facts, review=review, checks=checks, problem=problem)
+        self.facts = self._facts_with(work_queries.find(self.context.db, work.uid), read)
         if self.version != before:
             self.side.forget()
         self._draw()
+
+    def _facts_with(self, work: Work, read: WorkFacts) -> WorkFacts:
+        """Return what is known of a work as it is now, with what was read of it."""
+        return msgspec.structs.replace(
+            self._facts_of(work), review=read.review, checks=read.checks, problem=read.problem
+        )
 
     def _draw(self) -> None:
         """Draw all of it from what was read."""
@@ -282,7 +288,12 @@ class ReviewScreen(Overlay):
             return
         if self.leave_what_is_over():
             return
-        if changes.all or any(entry.uid == self.work.uid or entry.entity != "work" for entry in changes.entries):
+        work = work_queries.find(self.context.db, self.work.uid)
+        if work.state == "merging" and not changes.all and not changes.touches("task", "check_run", "task_check"):
+            # Its merge has begun, and git has of it what was reviewed.
+            self.facts = self._facts_with(work, self.facts)
+            self._draw()
+        elif changes.all or any(entry.uid == self.work.uid or entry.entity != "work" for entry in changes.entries):
             self.read_again()
 
     def leave_what_is_over(self) -> bool:

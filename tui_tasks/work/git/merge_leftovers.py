@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner import git, git_trees
+from tui_tasks.runner import git, git_isolation, git_trees
+from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.work.git import reviewing, worktrees
 from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.git.worktrees import REFS, checked_out_at, commit_of
@@ -29,18 +30,15 @@ def clear_leftovers(root: Path, merge: Merge, *, undo: bool = False, lock_second
         GitFailed: git failed.
     """
     source, target = (merge.new, merge.old) if undo else (merge.old, merge.new)
-    _clear_lock(_path(root, f"refs/heads/{merge.base}.lock"), lock_seconds)
-    now = commit_of(root, f"refs/heads/{merge.base}")
     folder = checked_out_at(root, merge.base)
-    if folder is not None and now in (source, target):
-        for name in ("index.lock", "HEAD.lock", "ORIG_HEAD.lock"):
-            _clear_lock(_path(folder, name), lock_seconds)
-        _repair(folder, source, target, now)
+    with git_isolation.opened(folder or root) as work_tree:
+        _clear_lock(work_tree.common / f"refs/heads/{merge.base}.lock", lock_seconds)
+        now = commit_of(root, f"refs/heads/{merge.base}")
+        if folder is not None and now in (source, target):
+            for name in ("index.lock", "HEAD.lock", "ORIG_HEAD.lock"):
+                _clear_lock(work_tree.directory / name, lock_seconds)
+            _repair(work_tree, source, target, now)
     return now == target
-
-
-def _path(folder: Path, name: str) -> Path:
-    return Path(git.run(folder, "rev-parse", "--path-format=absolute", "--git-path", name).text)
 
 
 def _clear_lock(path: Path, seconds: float) -> None:
@@ -58,19 +56,19 @@ def _clear_lock(path: Path, seconds: float) -> None:
     path.unlink(missing_ok=True)
 
 
-def _repair(folder: Path, source: str, target: str, now: str) -> None:
+def _repair(work_tree: WorkTree, source: str, target: str, now: str) -> None:
     """Put the files that a move of the branch has half written to how its commit has them, and the index likewise.
 
     A file that is neither of the two versions, nor the beginning of one, is somebody's own and stays.
     """
-    git_trees.check_folder(folder)
+    folder = work_tree.folder
     moved = reviewing.changes(folder, source, target)
     between = {path for one in moved for path in (one.path, one.old_path) if path is not None}
-    tree = git_trees.tree_of(folder)
-    wrong = {one.path for one in reviewing.changes(folder, now, tree)} | {
-        one.old_path for one in reviewing.changes(folder, now, tree) if one.old_path is not None
-    }
-    index = git.run(folder, "diff-index", "--cached", "--name-only", "-z", "--no-renames", now).printed
+    with git_trees.indexed(work_tree) as files:
+        tree = files.tree
+    changed = reviewing.changes(folder, now, tree)
+    wrong = {path for one in changed for path in (one.path, one.old_path) if path is not None}
+    index = work_tree.run("diff-index", "--cached", "--name-only", "-z", "--no-renames", now).printed
     staged = {os.fsdecode(name) for name in index.split(b"\0") if name}
     paths = sorted(
         path
@@ -83,13 +81,13 @@ def _repair(folder: Path, source: str, target: str, now: str) -> None:
     kept = git.run(folder, *words, variables=worktrees.NOBODY).text
     git.run(folder, "update-ref", "--no-deref", f"{REFS}/recovered/{kept[:16]}", kept)
     there = [path for path in paths if _blob(folder, now, path) is not None]
-    git.run(folder, "reset", "--quiet", now, "--", *paths, statuses=(0, 1))
+    work_tree.run("reset", "--quiet", now, "--", *paths, statuses=(0, 1))
     for path in set(paths).difference(there):
         with contextlib.suppress(OSError):
             (folder / path).unlink()
     given = b"".join(os.fsencode(path) + b"\0" for path in there)
-    git.run(folder, "checkout-index", "--force", "-z", "--stdin", given=given)
-    git.run(folder, "update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
+    work_tree.run("checkout-index", "--force", "-z", "--stdin", given=given)
+    work_tree.run("update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
 
 
 def _blob(folder: Path, tree: str, path: str) -> bytes | None:

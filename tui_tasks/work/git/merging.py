@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git, git_isolation, git_trees
-from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.git import GitFailed, Setting
+from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.text.times import count
-from tui_tasks.work.git import reviewing
+from tui_tasks.work.git import reviewing, worktrees
 from tui_tasks.work.git.reviewing import Review, merge_trees, tree_at
 from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of
 
@@ -32,20 +33,15 @@ class Identity(NamedTuple):
     email: str
 
 
-def identity(root: Path, home: Path | None = None) -> Identity:
+def identity(settings: Iterable[Setting]) -> Identity:
     """Return the human's name and address in git's settings: the human's own, as agents share the repository's.
 
     Raises:
         Conflict: there are none.
     """
-    sources = [("--includes", "--file", str(file)) for file in reversed(git_isolation.own_files(home))]
-    values = {}
-    for key in ("user.name", "user.email"):
-        for source in (*sources, ("--local",)):
-            with contextlib.suppress(GitFailed):
-                if text := git.run(root, "config", *source, "--get", key, statuses=(0, 1)).text:
-                    values[key] = text
-                    break
+    # The last one holds, and the human's own before those of the repository.
+    ordered = sorted(settings, key=lambda one: one.is_own)
+    values = {one.name: one.value for one in ordered if one.name in ("user.name", "user.email") and one.value}
     if len(values) < 2:
         raise Conflict('git does not know who you are: `git config --global user.name "…"`, and user.email')
     return Identity(values["user.name"], values["user.email"])
@@ -106,22 +102,30 @@ class Moved(Conflict):
     """What was reviewed is not what is there now: it must be looked at again."""
 
 
-def check_reviewed(review: Review, *, filters: Collection[str] = ()) -> None:
-    """Refuse work that has moved since it was reviewed, and work that is not committed.
+def check_reviewed(work_tree: WorkTree, review: Review) -> None:
+    """Refuse work that has moved since it was reviewed.
 
     Raises:
-        Conflict: some of it is not committed.
         GitFailed: git failed.
         Moved: its commit, its files or the base branch have changed.
     """
-    now = commit_of(review.folder, "HEAD")
+    now = work_tree.head
     if now != review.head:
         raise Moved(f"its commit was {review.head[:10]} and is {(now or 'none')[:10]}: look again", head=now)
-    if git_trees.tree_of(review.folder, filters=filters) != review.tree:
-        raise Moved("its files have changed since you looked: look again", head=now)
+    with git_trees.indexed(work_tree) as files:
+        if files.tree != review.tree:
+            raise Moved("its files have changed since you looked: look again", head=now)
     base = commit_of(review.folder, f"refs/heads/{review.base}")
     if base != review.base_commit:
         raise Moved(f"{review.base} has moved since you looked: look again", base=review.base)
+
+
+def check_committed(review: Review) -> None:
+    """Refuse work that is not committed.
+
+    Raises:
+        Conflict: some of it is not.
+    """
     if review.is_dirty:
         raise Conflict(
             f"{len(review.uncommitted)} changed files are not committed: commit them with a message of yours,"
@@ -130,22 +134,18 @@ def check_reviewed(review: Review, *, filters: Collection[str] = ()) -> None:
         )
 
 
-def commit_rest(review: Review, message: str, who: Identity, *, filters: Collection[str] = ()) -> str:
+def commit_rest(work_tree: WorkTree, review: Review, message: str, who: Identity) -> str:
     """Commit what is not committed of reviewed work, exactly as it was reviewed; return the commit.
 
+    `check_reviewed` has passed.
+
     Raises:
-        GitFailed: git failed.
-        Moved: it has changed since.
+        GitFailed: git failed, as where its commit has moved since.
     """
-    if (
-        commit_of(review.folder, "HEAD") != review.head
-        or git_trees.tree_of(review.folder, filters=filters) != review.tree
-    ):
-        raise Moved("its files have changed since you looked: look again", head=review.head)
     commit = commit_tree(review.folder, review.tree, [review.head], message, who)
     git.run(review.folder, "update-ref", "HEAD", commit, review.head)
-    git.run(review.folder, "read-tree", commit)
-    git.run(review.folder, "update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
+    work_tree.run("read-tree", commit)
+    work_tree.run("update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
     return commit
 
 
@@ -156,7 +156,7 @@ def prepare(
 
     Args:
         root: the checkout of the repository.
-        review: the work; `check_reviewed` has passed.
+        review: the work; `check_reviewed` and `check_committed` have passed.
         method: how it is merged.
         message: that of the new commit, for `squash` and `merge`.
         who: the human.
@@ -167,7 +167,6 @@ def prepare(
         GitFailed: git failed.
         MergeConflicts: it does not merge cleanly.
     """
-    check_git()
     old, head = review.base_commit, review.head
     if review.ahead == 0:
         raise Conflict(f"{review.base} has all of its commits already: there is nothing to merge", base=review.base)
@@ -179,36 +178,68 @@ def prepare(
                 base=review.base,
             )
         new = head
+    elif method == "rebase" and not review.behind:
+        new = head
     elif method == "rebase":
-        new = _rebase(root, review, who, dates) if review.behind else head
+        with _merging(root) as work_tree:
+            new = _rebase(work_tree, review, who, dates)
     else:
-        tree, files = merge_trees(root, old, head)
-        if files:
-            raise MergeConflicts(review.base, files)
+        tree = _merged_tree(root, review) if review.behind else review.head_tree
         parents = [old] if method == "squash" else [old, head]
         new = commit_tree(root, tree, parents, message, who, dates)
     return Merge(method, review.base, old, new, head, _checkout(root, review.base))
 
 
-def prepare_revert(root: Path, merge: Merge, message: str, who: Identity) -> Merge:
+@contextlib.contextmanager
+def _merging(root: Path) -> Iterator[WorkTree]:
+    """Yield the checkout, in which trees can be merged.
+
+    Raises:
+        Conflict: git is too old for that.
+        GitFailed: git failed.
+    """
+    try:
+        with git_isolation.opened(root) as work_tree:
+            yield work_tree
+    except GitFailed:
+        check_git()
+        raise
+
+
+def _merged_tree(root: Path, review: Review) -> str:
+    with _merging(root) as work_tree:
+        tree, files = merge_trees(work_tree, review.base_commit, review.head)
+    if files:
+        raise MergeConflicts(review.base, files)
+    return tree
+
+
+def prepare_revert(root: Path, merge: Merge, message: str) -> Merge:
     """Make the commit that takes a merge back on which others have built.
 
     Raises:
-        Conflict: the base branch is gone.
+        Conflict: the base branch is gone, or git does not know the human.
         GitFailed: git failed.
         MergeConflicts: what was built upon it does not go without it.
     """
-    now = commit_of(root, f"refs/heads/{merge.base}")
-    if now is None:
-        raise Conflict(f"there is no branch {merge.base} any more", base=merge.base)
-    # With `new` as the parent of both, git merges what was built with the tree that was before.
-    current = commit_tree(root, tree_at(root, now), [merge.new], "current", who)
-    before = commit_tree(root, tree_at(root, merge.old), [merge.new], "before", who)
-    tree, files = merge_trees(root, current, before)
+    with _merging(root) as work_tree:
+        who = identity(work_tree.settings)
+        now = commit_of(root, f"refs/heads/{merge.base}")
+        if now is None:
+            raise Conflict(f"there is no branch {merge.base} any more", base=merge.base)
+        # With `new` as the parent of both, git merges what was built with the tree that was before.
+        current = commit_tree(root, tree_at(root, now), [merge.new], "current", who)
+        before = commit_tree(root, tree_at(root, merge.old), [merge.new], "before", who)
+        tree, files = merge_trees(work_tree, current, before)
     if files:
         raise MergeConflicts(merge.base, files)
     new = commit_tree(root, tree, [now], message, who)
     return Merge("revert", merge.base, now, new, merge.new, _checkout(root, merge.base))
+
+
+_FAST_FORWARD: Final = (
+    *("merge", "--ff-only", "--quiet", "--no-squash", "--no-stat", "--no-autostash", "--no-verify-signatures"),
+)
 
 
 def carry_out(root: Path, merge: Merge) -> None:
@@ -219,26 +250,51 @@ def carry_out(root: Path, merge: Merge) -> None:
         GitFailed: git failed.
         Moved: the base branch is at another commit.
     """
-    ref = f"refs/heads/{merge.base}"
-    now = commit_of(root, ref)
-    if now == merge.new:
-        return
-    if now != merge.old:
-        raise Moved(f"{merge.base} has moved since the merge was made: look again", base=merge.base)
-    where = _checkout(root, merge.base)
-    if where is None:
-        git.run(root, "update-ref", "--no-deref", "-m", f"tui-tasks: {merge.method}", ref, merge.new, merge.old)
-        return
-    folder = Path(where)
-    check_clean(folder, merge.base)
-    words = ("merge", "--ff-only", "--quiet", "--no-squash", "--no-stat", "--no-autostash", "--no-verify-signatures")
-    try:
-        git.run(folder, *words, merge.new)
-    except GitFailed:
-        _refuse_untracked(folder, merge)
-        raise
-    if commit_of(root, ref) != merge.new:
+    with _base_of(root, merge) as base:
+        if base.commit == merge.new:
+            return
+        if base.commit != merge.old:
+            raise Moved(f"{merge.base} has moved since the merge was made: look again", base=merge.base)
+        if base.work_tree is None:
+            words = ("update-ref", "--no-deref", "-m", f"tui-tasks: {merge.method}", base.ref, merge.new, merge.old)
+            git.run(root, *words)
+            return
+        check_clean(base.work_tree, merge.base)
+        try:
+            base.work_tree.run(*_FAST_FORWARD, merge.new)
+        except GitFailed:
+            _refuse_untracked(base.work_tree.folder, merge)
+            raise
+    if commit_of(root, base.ref) != merge.new:
         raise Moved(f"{merge.base} was moved by somebody else meanwhile: look again", base=merge.base)
+
+
+class _Base(NamedTuple):
+    """A base branch: its ref, its commit, and where it is checked out; None: nowhere."""
+
+    ref: str
+    commit: str | None
+    work_tree: WorkTree | None
+
+
+@contextlib.contextmanager
+def _base_of(root: Path, merge: Merge) -> Iterator[_Base]:
+    """Yield the base branch of a merge as it is now.
+
+    Raises:
+        Conflict: its checkout is none.
+        GitFailed: git failed.
+    """
+    ref = f"refs/heads/{merge.base}"
+    with contextlib.ExitStack() as stack:
+        work_tree = None
+        if merge.checkout is not None:
+            with contextlib.suppress(Conflict, GitFailed):  # it is no worktree of the repository any more
+                work_tree = stack.enter_context(worktrees.opened(root, Path(merge.checkout)))
+        if work_tree is None or work_tree.branch != merge.base:
+            where = _checkout(root, merge.base)
+            work_tree = stack.enter_context(git_isolation.opened(Path(where))) if where is not None else None
+        yield _Base(ref, work_tree.head if work_tree is not None else commit_of(root, ref), work_tree)
 
 
 def _refuse_untracked(folder: Path, merge: Merge) -> None:
@@ -274,35 +330,33 @@ def take_back(root: Path, merge: Merge) -> None:
         GitFailed: git failed.
         Moved: somebody has built upon the merge: `prepare_revert` undoes it.
     """
-    ref = f"refs/heads/{merge.base}"
-    now = commit_of(root, ref)
-    if now == merge.old:
-        return
-    if now != merge.new:
-        raise Moved(f"{merge.base} has commits since the merge: revert it instead", base=merge.base)
-    where = _checkout(root, merge.base)
-    if where is None:
-        git.run(root, "update-ref", "--no-deref", "-m", "tui-tasks: undo", ref, merge.old, merge.new)
-        return
-    check_clean(Path(where), merge.base)
-    # It keeps what it would otherwise overwrite, and refuses then.
-    git.run(Path(where), "reset", "--keep", "--quiet", merge.old)
+    with _base_of(root, merge) as base:
+        if base.commit == merge.old:
+            return
+        if base.commit != merge.new:
+            raise Moved(f"{merge.base} has commits since the merge: revert it instead", base=merge.base)
+        if base.work_tree is None:
+            git.run(root, "update-ref", "--no-deref", "-m", "tui-tasks: undo", base.ref, merge.old, merge.new)
+            return
+        check_clean(base.work_tree, merge.base)
+        # It keeps what it would otherwise overwrite, and refuses then.
+        base.work_tree.run("reset", "--keep", "--quiet", merge.old)
 
 
-def check_clean(folder: Path, base: str) -> None:
+def check_clean(work_tree: WorkTree, base: str) -> None:
     """Refuse a checkout in which a branch cannot be moved without touching the human's changes.
 
     Raises:
         Conflict: it has changes, or is amid an operation; the message says what to do.
         GitFailed: git failed.
     """
-    git_trees.check_folder(folder)
-    directory = Path(git.run(folder, "rev-parse", "--absolute-git-dir").text)
+    git_trees.check_top(work_tree)
+    folder = work_tree.folder
     for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"):
-        if (directory / name).exists():
+        if (work_tree.directory / name).exists():
             raise Conflict(f"git has not ended {name} in {folder}: end it there, then merge again")
     words = ("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames")
-    changed = [line[3:] for line in git.run(folder, *words).printed.split(b"\0") if line]
+    changed = [line[3:] for line in work_tree.run(*words).printed.split(b"\0") if line]
     if changed:
         raise Conflict(
             f"commit {count(len(changed), 'change')} in {folder} first, where {base} is checked out; "
@@ -317,33 +371,31 @@ def _checkout(root: Path, base: str) -> str | None:
     return str(where) if where is not None else None
 
 
-def _rebase(root: Path, review: Review, who: Identity, dates: Mapping[str, str]) -> str:
+def _rebase(work_tree: WorkTree, review: Review, who: Identity, dates: Mapping[str, str]) -> str:
     """Return the last of the work's commits after each was copied onto the base."""
-    words = ("rev-list", "--reverse", "--topo-order", "--no-merges", f"{review.base_commit}..{review.head}")
-    last = review.base_commit
-    for commit in git.run(root, *words).text.split():
-        name, email, date, parent, message = git.run(
-            root,
-            "log",
-            "-1",
-            "--no-show-signature",
-            "--format=%an%x00%ae%x00%ad%x00%P%x00%B",
-            "--date=raw",
-            commit,
-            "--",
-        ).text.split("\0", 4)
+    root, last = work_tree.folder, review.base_commit
+    last_tree = tree_at(root, last)
+    for commit, name, email, date, parent, message in _copied(root, review):
         if not parent:
             raise Conflict(f"commit {commit[:10]} has no parent: merge the work instead", base=review.base)
         # With the commit's own parent as the parent of both, git applies what this commit changes.
-        upon = commit_tree(root, tree_at(root, last), [parent], "upon", who)
-        tree, files = merge_trees(root, upon, commit)
+        upon = commit_tree(root, last_tree, [parent], "upon", who)
+        tree, files = merge_trees(work_tree, upon, commit)
         if files:
             raise MergeConflicts(review.base, files)
-        if tree == tree_at(root, last):
+        if tree == last_tree:
             continue  # the base has it already
         author = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email, "GIT_AUTHOR_DATE": date}
         committed = {"GIT_COMMITTER_DATE": dates["GIT_COMMITTER_DATE"]} if dates else {}
-        last = commit_tree(root, tree, [last], message, who, author | committed)
+        last, last_tree = commit_tree(root, tree, [last], message.rstrip("\n"), who, author | committed), tree
     if last == review.base_commit:
         raise Conflict(f"{review.base} has all of its changes already: there is nothing to merge", base=review.base)
     return last
+
+
+def _copied(root: Path, review: Review) -> Iterator[tuple[str, ...]]:
+    """Yield id, author, address, date, parents and message of each commit that a rebase copies, the oldest first."""
+    words = ("log", "-z", "--reverse", "--topo-order", "--no-merges", "--no-show-signature", "--date=raw")
+    form = "--format=%H%x00%an%x00%ae%x00%ad%x00%P%x00%B"
+    fields = git.run(root, *words, form, f"{review.base_commit}..{review.head}", "--").text.split("\0")
+    yield from zip(*[iter(fields)] * 6, strict=False)

@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 
 from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner import git, git_isolation
+from tui_tasks.runner import git
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.temporary_folders import temporary_folder
 
 GH: Final = "gh"
 REMOTE: Final = "origin"
@@ -115,7 +116,7 @@ def _check_login(program: str, host: str) -> None:
 
 def _run(words: list[str], text: str) -> subprocess.CompletedProcess[str]:
     """Run `gh` in an empty folder, where it finds no repository."""
-    with git_isolation.temporary_folder("gh") as folder:
+    with temporary_folder("gh") as folder:
         try:
             return subprocess.run(
                 words,

@@ -9,14 +9,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git, git_trees
+from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.text.safe import path_text
 from tui_tasks.work.git import worktrees
+from tui_tasks.work.git.worktrees import Ends
 
 MAX_COMMITS: Final = 500
 MAX_DIFF_BYTES: Final = 1024 * 1024
@@ -136,59 +138,58 @@ class FileDiff(NamedTuple):
     is_cut: bool
 
 
-def review(
-    folder: Path,
-    base: str,
-    branch: str | None = None,
-    *,
-    began_at: str | None = None,
-    filters: Collection[str] = (),
-) -> Review:
+def review(work_tree: WorkTree, base: str, branch: str | None = None, *, began_at: str | None = None) -> Review:
     """Return what the work in a worktree has against a base branch.
 
     `branch` is the branch on which the work began; another one is noted. `began_at` is the commit on which it began,
-    for work on the base branch itself. `filters` are names of filters that may run.
+    for work on the base branch itself.
 
     Raises:
         Conflict: there is no such base, no commit, or nothing in common.
         GitFailed: git failed.
     """
-    head, base_commit, merge_base = _ends(folder, base, began_at)
-    tree = git_trees.tree_of(folder, filters=filters)
-    head_tree = tree_at(folder, head)
-    ahead, behind = git.run(folder, "rev-list", "--left-right", "--count", f"{head}...{base_commit}").text.split()
-    uncommitted = _paths(folder, head_tree, tree)
+    folder, head, head_tree = work_tree.folder, work_tree.head, work_tree.head_tree
+    if head is None or head_tree is None:
+        raise Conflict(f"{folder} has no commit")
+    ends = worktrees.ends(folder, began_at or f"refs/heads/{base}", head)
+    if ends is None:
+        raise Conflict(f"there is no branch {base} any more: merge into another one", base=base)
+    if ends.merge_base is None:
+        raise Conflict(f"HEAD of {folder} and branch {base} have no commit in common", base=base)
+    with git_trees.indexed(work_tree) as files:
+        tree = files.tree
+    uncommitted = _paths(folder, head_tree, tree) if tree != head_tree else ()
+    commits = _commits(folder, ends.base, head)
+    ahead, behind = len(commits), 0
+    if ends.merge_base != ends.base or ahead == MAX_COMMITS:
+        ahead, behind = ahead_and_behind(folder, head, ends.base)
     return Review(
         folder=folder,
         head=head,
         tree=tree,
         head_tree=head_tree,
-        branch=worktrees.branch_of(folder),
+        branch=work_tree.branch,
         base=base,
-        base_commit=base_commit,
-        merge_base=merge_base,
-        ahead=int(ahead),
-        behind=int(behind),
-        files=changes(folder, merge_base, tree, frozenset(uncommitted)),
+        base_commit=ends.base,
+        merge_base=ends.merge_base,
+        ahead=ahead,
+        behind=behind,
+        files=changes(folder, ends.merge_base, tree, frozenset(uncommitted)),
         uncommitted=uncommitted,
-        commits=_commits(folder, base_commit, head),
-        conflicts=merge_trees(folder, base_commit, head)[1] if int(ahead) else (),
-        notes=tuple(_notes(folder, head, branch)),
+        commits=commits,
+        conflicts=merge_trees(work_tree, ends.base, head)[1] if ahead and behind else (),
+        notes=tuple(_notes(work_tree, ends, branch)),
     )
 
 
-def _ends(folder: Path, base: str, began_at: str | None) -> tuple[str, str, str]:
-    """Return the commit of a worktree, that of its base branch, and what both have in common."""
-    head = worktrees.commit_of(folder, "HEAD")
-    if head is None:
-        raise Conflict(f"{folder} has no commit")
-    base_commit = worktrees.commit_of(folder, began_at or f"refs/heads/{base}")
-    if base_commit is None:
-        raise Conflict(f"there is no branch {base} any more: merge into another one", base=base)
-    merge_base = git.run(folder, "merge-base", head, base_commit, statuses=(0, 1)).text
-    if not merge_base:
-        raise Conflict(f"HEAD of {folder} and branch {base} have no commit in common", base=base)
-    return head, base_commit, merge_base
+def ahead_and_behind(folder: Path, head: str, base: str) -> tuple[int, int]:
+    """Return how many commits the base lacks, and how many of the base a commit lacks.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    ahead, behind = git.run(folder, "rev-list", "--left-right", "--count", f"{head}...{base}").text.split()
+    return int(ahead), int(behind)
 
 
 def tree_at(folder: Path, commit: str) -> str:
@@ -200,14 +201,16 @@ def tree_at(folder: Path, commit: str) -> str:
     return git.run(folder, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}").text
 
 
-def merge_trees(folder: Path, ours: str, theirs: str, seconds: float = git.RUN_SECONDS) -> tuple[str, tuple[str, ...]]:
+def merge_trees(
+    work_tree: WorkTree, ours: str, theirs: str, seconds: float = git.RUN_SECONDS
+) -> tuple[str, tuple[str, ...]]:
     """Merge two commits without any working tree; return the tree, and the paths in conflict, as text.
 
     Raises:
         GitFailed: git failed, or took more than so many seconds.
     """
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    tree, *paths = git.run(folder, *words, statuses=(0, 1), timeout=seconds).printed.split(b"\0")
+    tree, *paths = work_tree.run(*words, statuses=(0, 1), timeout=seconds).printed.split(b"\0")
     return tree.decode().strip(), tuple(dict.fromkeys(path_text(os.fsdecode(path)) for path in paths if path))
 
 
@@ -225,7 +228,7 @@ def changes(
     for path, one in _counted(git.run(folder, *words).printed).items():
         if one.insertions is None and most_binary:
             most_binary -= 1
-            one = one if _has_nul(folder, old, new, one) else _with_lines(folder, old, new, one)
+            one = one if _has_nul(folder, one) else _with_lines(folder, old, new, one)
         files.append(one._replace(is_committed=path not in uncommitted))
     return tuple(files)
 
@@ -281,13 +284,19 @@ def _counted(printed: bytes) -> dict[str, FileChange]:
     return files
 
 
-def _has_nul(folder: Path, old: str, new: str, change: FileChange) -> bool:
+def _has_nul(folder: Path, change: FileChange) -> bool:
     """Return whether a file is binary by its bytes, whatever the attributes say."""
-    for tree, path in ((old, change.old_path or change.path), (new, change.path)):
-        entry = git.run(folder, "ls-tree", "-z", tree, "--", path).printed
-        match = re.match(rb"(?:100\d{3}|120000) blob ([0-9a-f]+)\t", entry)
-        if match and b"\0" in git.run(folder, "cat-file", "blob", match[1].decode()).printed[:_LOOK_FOR_NUL]:
+    old_mode, new_mode, old, new, _ = change.versions[1:].split(b" ")
+    ids = [one for mode, one in ((old_mode, old), (new_mode, new)) if mode.startswith((b"100", b"120"))]
+    printed = git.run(folder, "cat-file", "--batch", given=b"".join(one + b"\n" for one in ids)).printed
+    while printed:
+        head, _, rest = printed.partition(b"\n")
+        *_, kind, size = head.split()
+        if kind != b"blob":
+            raise GitFailed(f"git has no object {head.decode(errors='replace')} (in {folder})")
+        if b"\0" in rest[: min(int(size), _LOOK_FOR_NUL)]:
             return True
+        printed = rest[int(size) + 1 :]
     return False
 
 
@@ -304,25 +313,27 @@ def _commits(folder: Path, base_commit: str, head: str) -> tuple[CommitLine, ...
     return tuple(CommitLine(commit, author, int(at or 0), title) for commit, author, at, title in rows)
 
 
-def _notes(folder: Path, head: str, branch: str | None) -> list[str]:
+def _notes(work_tree: WorkTree, ends: Ends, branch: str | None) -> list[str]:
     """Return what the one who worked there may have changed beside files."""
-    notes = []
-    now_on = worktrees.branch_of(folder)
+    folder, now_on, notes = work_tree.folder, work_tree.branch, []
     if branch is not None and now_on != branch:
         notes.append(f"it stands on {f'branch {now_on}' if now_on else 'no branch'}, not on {branch}")
         tip = worktrees.commit_of(folder, f"refs/heads/{branch}")
         if tip is None:
             notes.append(f"branch {branch} is gone")
-        elif tip != head:
+        elif tip != work_tree.head:
             notes.append(f"branch {branch} is at another commit: {tip[:10]}")
-    stashes = git.run(folder, "log", "-g", "--format=%gs", "refs/stash", "--", statuses=(0, 128)).printed.decode(
-        errors="replace"
-    )
-    branches = "|".join(re.escape(name) for name in (now_on, branch) if name)
-    count = sum(bool(re.match(rf"(?:WIP on|On) (?:{branches}):", line)) for line in stashes.splitlines())
-    if count:
+    if ends.has_stash and (count := _stashed(folder, now_on, branch)):
         notes.append(f"{count} stashed {'change' if count == 1 else 'changes'} of it: `git stash list`")
-    if programs := git.programs_named(folder):
+    if programs := work_tree.programs_named():
         more = f" and {len(programs) - 3} more" if len(programs) > 3 else ""
         notes.append(f"settings name programs, which are not run here: {', '.join(programs[:3])}{more}")
     return notes
+
+
+def _stashed(folder: Path, *branches: str | None) -> int:
+    """Return how many changes of these branches are stashed."""
+    words = ("log", "-g", "--format=%gs", "refs/stash", "--")
+    stashes = git.run(folder, *words, statuses=(0, 128)).printed.decode(errors="replace")
+    names = "|".join(re.escape(name) for name in branches if name)
+    return sum(bool(re.match(rf"(?:WIP on|On) (?:{names}):", line)) for line in stashes.splitlines())

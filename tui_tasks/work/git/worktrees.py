@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner import git, git_trees
+from tui_tasks.runner import git, git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.git_isolation import NoWorkTree, WorkTree
+from tui_tasks.runner.git_trees import TreeIndex
 
 REFS: Final = "refs/tui-tasks"
 """Below this are the commits of what was put away."""
@@ -120,30 +123,68 @@ def commit_of(folder: Path, ref: str) -> str | None:
     return done.text or None if done.status == 0 else None
 
 
-def branch_of(folder: Path) -> str | None:
-    """Return the branch of HEAD; None if HEAD is detached.
+class Ends(NamedTuple):
+    """A commit against a base.
+
+    Attributes:
+        base: the commit of the base.
+        merge_base: the commit from which both come; None: they have nothing in common.
+        has_stash: whether something is stashed in the repository.
+    """
+
+    base: str
+    merge_base: str | None
+    has_stash: bool
+
+
+def ends(folder: Path, base: str, head: str) -> Ends | None:
+    """Return what a commit has in common with a base, which is a commit or a branch named in full; None: there is no
+    such base.
 
     Raises:
         GitFailed: git failed.
     """
-    done = git.run(folder, "symbolic-ref", "--quiet", "HEAD", statuses=(0, 1))
-    return done.text.removeprefix("refs/heads/") or None
+    # The first that does not exist ends the list, and what stands for it is no id.
+    words = ("rev-parse", f"{base}...{head}", "refs/stash^{commit}")
+    ids = git.run(folder, *words, statuses=(0, 128)).text.split("\n")
+    if not _ID.fullmatch(ids[0]):
+        return None
+    bases = [one[1:] for one in ids if one.startswith("^")]
+    return Ends(ids[1], bases[0] if bases else None, bool(_ID.fullmatch(ids[-1])))
 
 
-def check_worktree(root: Path, folder: Path) -> None:
-    """Refuse a folder that is no longer a worktree of a repository, as where an agent has replaced its `.git`.
+_ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+@contextlib.contextmanager
+def opened(root: Path, folder: Path, filters: Collection[str] = ()) -> Iterator[WorkTree]:
+    """Yield a worktree of a repository, for one operation.
 
     Raises:
-        Conflict: it is none.
+        Conflict: it is no longer one of its worktrees, as where an agent has replaced its `.git`.
         GitFailed: git failed.
     """
+    with contextlib.ExitStack() as stack:
+        try:
+            work_tree = stack.enter_context(git_isolation.opened(folder, filters))
+            is_there = _is_common(root, work_tree.common)
+        except NoWorkTree:
+            is_there = False
+        if not is_there:
+            raise Conflict(
+                f"{folder} is no longer a worktree of {root}: take what you need from it, then move it away",
+                path=str(folder),
+            )
+        yield work_tree
+
+
+def _is_common(root: Path, common: Path) -> bool:
+    """Return whether a folder is the one that all worktrees of a repository share."""
+    if os.path.realpath(root / ".git") == os.path.realpath(common):
+        return True
     words = ("rev-parse", "--path-format=absolute", "--git-common-dir")
-    common, wanted = (git.run(place, *words, statuses=(0, 128)).text for place in (folder, root))
-    if not common or os.path.realpath(common) != os.path.realpath(wanted):
-        raise Conflict(
-            f"{folder} is no longer a worktree of {root}: take what you need from it, then move it away",
-            path=str(folder),
-        )
+    found = git.run(root, *words, statuses=(0, 128)).text
+    return bool(found) and os.path.realpath(found) == os.path.realpath(common)
 
 
 def add(root: Path, path: Path, commit: str, *, branch: str | None = None, filters: Collection[str] = ()) -> None:
@@ -157,17 +198,29 @@ def add(root: Path, path: Path, commit: str, *, branch: str | None = None, filte
     """
     new = ("-b", branch, "--no-track") if branch is not None else ("--detach",)
     git.run(root, "worktree", "add", "--quiet", *new, "--", str(path), commit)
-    git.run(path, "reset", "--quiet", "--hard", allowed_filters=filters)
+    write_files(path, filters)
 
 
-def drop(root: Path, path: Path) -> None:
-    """Remove a worktree with all its files, whether it is whole, half made or gone.
+def write_files(path: Path, filters: Collection[str] = ()) -> None:
+    """Write the files of a new worktree.
 
     Raises:
         GitFailed: git failed.
     """
-    known = {os.path.realpath(one.path) for one in entries(root)[1:]}
-    if os.path.realpath(path) in known:
+    with git_isolation.opened(path, filters) as work_tree:
+        work_tree.run("reset", "--quiet", "--hard")
+
+
+def drop(root: Path, path: Path, known: list[Entry] | None = None) -> None:
+    """Remove a worktree with all its files, whether it is whole, half made or gone.
+
+    `known` are the worktrees of its repository, as `entries` has them.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    known = known if known is not None else entries(root)
+    if os.path.realpath(path) in {os.path.realpath(one.path) for one in known[1:]}:
         done = git.run(root, "worktree", "remove", "--force", "--force", "--", str(path), statuses=(0, 128, 255))
         if done.status and os.path.lexists(path):
             # Its .git file is not there yet, or no longer.
@@ -177,11 +230,11 @@ def drop(root: Path, path: Path) -> None:
         shutil.rmtree(path)
 
 
-def put_away(folder: Path, uid: str, trash: Path, *, remove_branch: str | None = None) -> Kept:
+def put_away(files: TreeIndex, uid: str, trash: Path, *, remove_branch: str | None = None) -> Kept:
     """Put all files of a worktree away that its removal would delete: into a commit, and ignored ones into a folder.
 
     Args:
-        folder: the worktree.
+        files: those of the worktree.
         uid: names the commit's ref.
         trash: the folder for ignored files and for repositories within the worktree.
         remove_branch: the branch that is to be removed with the worktree.
@@ -191,47 +244,57 @@ def put_away(folder: Path, uid: str, trash: Path, *, remove_branch: str | None =
         GitFailed: git failed.
         OSError: a file cannot be moved.
     """
-    git_trees.check_folder(folder)
-    modules = Path(git.run(folder, "rev-parse", "--absolute-git-dir").text) / "modules"
+    work_tree = files.work_tree
+    folder, head, branch = work_tree.folder, work_tree.head, work_tree.branch
+    modules = work_tree.directory / "modules"
     if modules.is_dir() and any(modules.iterdir()):
         raise Conflict(f"{folder} has submodules with commits of their own: push these, then remove it by git")
-    head = commit_of(folder, "HEAD")
     if head is None:
         raise Conflict(f"{folder} has no commit")
-    tree = git_trees.tree_of(folder)
     parents = ["-p", head]
-    if (staged := _staged(folder)) is not None and staged not in (
-        tree,
-        git.run(folder, "rev-parse", f"{head}^{{tree}}").text,
-    ):
+    if (staged := _staged(work_tree)) is not None and staged not in (files.tree, work_tree.head_tree):
         parents += ["-p", _commit(folder, staged, ["-p", head], "What was staged")]
-    branch = commit_of(folder, f"refs/heads/{remove_branch}") if remove_branch is not None else None
-    if branch is not None and branch != head:
-        parents += ["-p", branch]
-    commit = _commit(folder, tree, parents, f"The files of {folder.name} when it was removed")
+    removed = None
+    if remove_branch is not None:
+        removed = head if remove_branch == branch else commit_of(folder, f"refs/heads/{remove_branch}")
+    if removed is not None and removed != head:
+        parents += ["-p", removed]
+    commit = _commit(folder, files.tree, parents, f"The files of {folder.name} when it was removed")
     ref = f"{REFS}/kept/{uid}"
     git.run(folder, "update-ref", "--no-deref", ref, commit)
-    _move_uncommitted(folder, trash)
-    return Kept(str(folder), ref, head, branch_of(folder), tree, str(trash), remove_branch if branch else None, branch)
+    _move_left_out(files, trash)
+    return Kept(str(folder), ref, head, branch, files.tree, str(trash), remove_branch if removed else None, removed)
 
 
-def remove(root: Path, kept: Kept) -> None:
+def remove(root: Path, kept: Kept, files: TreeIndex | None = None) -> None:
     """Remove a worktree that was put away, and its branch if that has not moved since.
+
+    `files`: those that were put away; None: the worktree is gone already.
 
     Raises:
         Conflict: files have changed since: put it away again.
         GitFailed: git failed.
     """
-    folder = Path(kept.path)
-    if (folder / ".git").exists() and (
-        commit_of(folder, "HEAD") != kept.head or git_trees.tree_of(folder) != kept.tree
-    ):
+    folder, known = Path(kept.path), entries(root)
+    if files is not None and (_is_at(known, folder) != kept.head or files.has_changed()):
         raise Conflict(f"{folder} changed during the clean-up: end the programs in it, then clean up again")
-    drop(root, folder)
-    if kept.removed_branch is not None and kept.branch_commit is not None:
-        ref = f"refs/heads/{kept.removed_branch}"
-        if commit_of(root, ref) == kept.branch_commit and checked_out_at(root, kept.removed_branch) is None:
-            git.run(root, "update-ref", "--no-deref", "-d", ref, kept.branch_commit)
+    drop(root, folder, known)
+    branch = kept.removed_branch
+    if branch is None or kept.branch_commit is None:
+        return
+    elsewhere = (one for one in known if os.path.realpath(one.path) != os.path.realpath(folder))
+    if not any(one.branch == branch and one.path.is_dir() for one in elsewhere):
+        # With the old value: a branch that has moved stays.
+        words = ("update-ref", "--no-deref", "-d", ref := f"refs/heads/{branch}", kept.branch_commit)
+        done = git.run(root, *words, statuses=(0, 1, 128))
+        if done.status and commit_of(root, ref) == kept.branch_commit:
+            raise GitFailed(git.failure(root, words, done.error))
+
+
+def _is_at(known: list[Entry], folder: Path) -> str | None:
+    """Return the commit at which a worktree is."""
+    path = os.path.realpath(folder)
+    return next((one.head for one in known if os.path.realpath(one.path) == path), None)
 
 
 def bring_back(root: Path, kept: Kept, *, filters: Collection[str] = ()) -> None:
@@ -242,27 +305,31 @@ def bring_back(root: Path, kept: Kept, *, filters: Collection[str] = ()) -> None
         GitFailed: git failed.
         OSError: a file cannot be moved.
     """
-    folder = Path(kept.path)
-    known = {os.path.realpath(one.path) for one in entries(root)}
-    if os.path.lexists(folder) and os.path.realpath(folder) not in known:
+    folder, known = Path(kept.path), entries(root)
+    paths = {os.path.realpath(one.path) for one in known}
+    if os.path.lexists(folder) and os.path.realpath(folder) not in paths:
         raise Conflict(f"{folder} exists already: move it away, then bring the work back", path=kept.path)
     if kept.removed_branch is not None and kept.branch_commit is not None:
         ref = f"refs/heads/{kept.removed_branch}"
-        if commit_of(root, ref) is None:
-            git.run(root, "update-ref", "--no-deref", ref, kept.branch_commit, "0" * len(kept.branch_commit))
+        # As a branch that is not there: one that is stays as it is.
+        words = ("update-ref", "--no-deref", ref, kept.branch_commit, "0" * len(kept.branch_commit))
+        done = git.run(root, *words, statuses=(0, 1, 128))
+        if done.status and commit_of(root, ref) is None:
+            raise GitFailed(git.failure(root, words, done.error))
     if not (folder / ".git").exists():
-        _attach(root, folder, kept)
-    git.run(folder, "read-tree", kept.tree)
-    git.run(folder, "checkout-index", "--all", "--force", allowed_filters=filters)
-    git.run(folder, "read-tree", "HEAD")
-    git.run(folder, "update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
+        _attach(root, folder, kept, known)
+    with git_isolation.opened(folder, filters) as work_tree:
+        work_tree.run("read-tree", kept.tree)
+        work_tree.run("checkout-index", "--all", "--force")
+        work_tree.run("read-tree", "HEAD")
+        work_tree.run("update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
     _move_back(Path(kept.trash), folder)
 
 
-def _attach(root: Path, folder: Path, kept: Kept) -> None:
-    drop(root, folder)
-    where = checked_out_at(root, kept.branch) if kept.branch is not None else None
-    if where is not None:
+def _attach(root: Path, folder: Path, kept: Kept, known: list[Entry]) -> None:
+    drop(root, folder, known)
+    where = next((one.path for one in known if one.branch == kept.branch and one.path.is_dir()), None)
+    if kept.branch is not None and where is not None:
         raise Conflict(f"branch {kept.branch} is checked out at {where}: switch there, then bring the work back")
     on_branch = kept.branch is not None and commit_of(root, f"refs/heads/{kept.branch}") == kept.head
     at = [kept.branch] if on_branch and kept.branch is not None else ["--detach", kept.head]
@@ -270,13 +337,12 @@ def _attach(root: Path, folder: Path, kept: Kept) -> None:
     git.run(root, *words)
 
 
-def _staged(folder: Path) -> str | None:
+def _staged(work_tree: WorkTree) -> str | None:
     """Return the tree of the worktree's index; None if it has none, as amid a merge."""
-    index = Path(git.run(folder, "rev-parse", "--path-format=absolute", "--git-path", "index").text)
-    with git_trees.index(folder) as variables:
+    with git_trees.index() as variables:
         try:
-            shutil.copyfile(index, variables["GIT_INDEX_FILE"])
-            return git.run(folder, "write-tree", variables=variables).text
+            shutil.copyfile(work_tree.directory / "index", variables["GIT_INDEX_FILE"])
+            return work_tree.run("write-tree", variables=variables).text
         except (OSError, GitFailed):
             return None
 
@@ -285,16 +351,10 @@ def _commit(folder: Path, tree: str, parents: list[str], message: str) -> str:
     return git.run(folder, "commit-tree", tree, *parents, "-m", message, variables=NOBODY).text
 
 
-def _move_uncommitted(folder: Path, trash: Path) -> None:
+def _move_left_out(files: TreeIndex, trash: Path) -> None:
     """Move to a folder what no commit can have: ignored files, submodules' files, and repositories within."""
-    with git_trees.index(folder) as variables:
-        git.run(folder, "read-tree", "HEAD", variables=variables)
-        names = git_trees.names(folder, variables, "--others", "--ignored", "--exclude-standard", "--directory")
-        nested = [
-            one for one in git_trees.names(folder, variables, "--others", "--exclude-standard") if one.endswith(b"/")
-        ]
-        names += [*nested, *git_trees.links(folder, variables)]
-    for name in map(os.fsdecode, names):
+    folder = files.work_tree.folder
+    for name in map(os.fsdecode, files.left_out()):
         source, target = folder / name, trash / name
         if not os.path.lexists(source) or (_is_folder(source) and not any(source.iterdir())):
             continue
@@ -332,9 +392,9 @@ def materialise(root: Path, commit: str, path: Path, *, filters: Collection[str]
         Conflict: the path is taken.
         GitFailed: git failed.
     """
-    known = {os.path.realpath(one.path) for one in entries(root)}
-    if os.path.realpath(path) in known or (path / ".git").is_file():
-        drop(root, path)
+    known = entries(root)
+    if os.path.realpath(path) in {os.path.realpath(one.path) for one in known} or (path / ".git").is_file():
+        drop(root, path, known)
     if os.path.lexists(path):
         raise Conflict(f"{path} exists already: remove it", path=str(path))
     add(root, path, commit, filters=filters)

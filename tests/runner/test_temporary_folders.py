@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.started import Started
-from tests.work.repositories import make
-from tui_tasks.runner import git_isolation, git_trees
+from tui_tasks.runner import temporary_folders
 
 HOLDS = """
 import sys
-from tui_tasks.runner import git_isolation
-with git_isolation.temporary_folder("git"), git_isolation.temporary_folder("index"):
+from tui_tasks.runner.temporary_folders import temporary_folder
+with temporary_folder("git"), temporary_folder("index"):
     print("made", flush=True)
     sys.stdin.read()
 """
@@ -48,11 +47,11 @@ def other(folder: Path):
 
 
 def test_folders_of_a_killed_process_are_removed_and_those_of_a_living_one_stay(folder, other):
-    git_isolation.remove_left(folder, NOW)
+    temporary_folders.remove_left(folder, NOW)
     assert len(list(folder.iterdir())) == 2
     other.send_signal(signal.SIGKILL)
     other.wait()
-    git_isolation.remove_left(folder, NOW)
+    temporary_folders.remove_left(folder, NOW)
     assert list(folder.iterdir()) == []
 
 
@@ -60,7 +59,7 @@ def test_the_next_process_that_makes_a_folder_removes_them(folder, other, monkey
     other.send_signal(signal.SIGKILL)
     other.wait()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    with git_isolation.temporary_folder("git") as made:
+    with temporary_folders.temporary_folder("git") as made:
         assert list(folder.iterdir()) == [made]
     assert list(folder.iterdir()) == []
 
@@ -71,17 +70,8 @@ def test_folders_of_an_unknown_process_are_removed_after_a_day_and_what_is_named
         path.mkdir()
         os.utime(path, (NOW, NOW))
     (folder / "tui-tasks-index-00000000-1-1-abcdefgh").symlink_to(folder / "tui-tasks-run-1")
-    git_isolation.remove_left(folder, NOW + git_isolation.UNKNOWN_SECONDS)
+    temporary_folders.remove_left(folder, NOW + temporary_folders.UNKNOWN_SECONDS)
     assert unknown.is_dir() and unnamed.is_dir()
-    git_isolation.remove_left(folder, NOW + git_isolation.UNKNOWN_SECONDS + 1)
+    temporary_folders.remove_left(folder, NOW + temporary_folders.UNKNOWN_SECONDS + 1)
     assert not unknown.exists() and not unnamed.exists()
     assert len(list(folder.iterdir())) == 3
-
-
-def test_a_tree_is_read_with_one_copy_of_the_settings(tmp_path, monkeypatch):
-    place = make(tmp_path)
-    copies = []
-    copied = git_isolation.without_programs
-    monkeypatch.setattr(git_isolation, "without_programs", lambda *words: copies.append(1) or copied(*words))
-    git_trees.tree_of(place.tree)
-    assert len(copies) == 1
