@@ -26,8 +26,8 @@ from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes, run_marks
-from tui_tasks.runner.holder_check import Leases
 from tui_tasks.runner.processes import ProcessIdentity
+from tui_tasks.runner.run_holders import Leases
 from tui_tasks.tui.log.log_actions import MARKDOWN, Export
 
 

@@ -9,7 +9,7 @@ from tui_tasks.core.read import job_lines
 from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.core.unjournaled.heartbeats import Scheduler
 from tui_tasks.runner import processes
-from tui_tasks.runner.holder_check import NONE_RUNS, NOT_YET, why_late, why_waits
+from tui_tasks.runner.run_holders import NONE_RUNS, NOT_YET, why_late, why_waits
 from tui_tasks.runner.scheduler_service import SchedulerService
 
 

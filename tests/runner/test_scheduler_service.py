@@ -18,7 +18,7 @@ from tui_tasks.core.operations.jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes, run_marks
-from tui_tasks.runner.holder_check import Leases
+from tui_tasks.runner.run_holders import Leases
 from tui_tasks.runner.scheduler_service import SchedulerService
 
 LEASE = 1.0

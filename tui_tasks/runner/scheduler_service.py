@@ -40,7 +40,7 @@ from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.checks.check_starter import CheckStarter
 from tui_tasks.runner.clock_check import ClockCheck
-from tui_tasks.runner.holder_check import Leases, continue_stopped, end_supervisor, has_ended
+from tui_tasks.runner.run_holders import Leases, continue_stopped, end_supervisor, has_ended
 from tui_tasks.runner.runner_settings import Runners
 from tui_tasks.runner.supervisor_launch import Launcher, clear_away
 

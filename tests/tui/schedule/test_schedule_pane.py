@@ -15,7 +15,7 @@ from tui_tasks.core.operations.jobs import CreateJob, DecideDue, DeleteJob, Disa
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
-from tui_tasks.runner import holder_check
+from tui_tasks.runner import run_holders
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_form import JobForm
@@ -636,7 +636,7 @@ def test_a_run_says_how_long_it_usually_takes_and_when_it_takes_much_longer(plan
 
 
 async def test_a_late_job_says_that_the_scheduler_is_alive_and_what_it_started_last(jobs, make_app, monkeypatch):
-    monkeypatch.setattr(holder_check, "why_late", lambda db: holder_check.NOT_YET)
+    monkeypatch.setattr(run_holders, "why_late", lambda db: run_holders.NOT_YET)
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)

@@ -155,9 +155,9 @@ def _runners(settings: Path) -> Iterator[str]:
 
 def _stopped_supervisors(db: Database) -> Iterator[str]:
     """Return the runs whose supervisor is suspended; a scheduler would have continued it."""
-    from tui_tasks.runner import holder_check
+    from tui_tasks.runner import run_holders
 
-    for heartbeat in holder_check.stopped(db):
+    for heartbeat in run_holders.stopped(db):
         run = job_queries.any_run(db, heartbeat.run_uid)
         job = job_queries.any_job(db, run.job_uid) if run is not None else None
         what = f"a run of job {job.name!r}" if job is not None else "a run of a check"

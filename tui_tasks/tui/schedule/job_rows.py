@@ -295,18 +295,18 @@ class JobDetail(TextDrawing):
         """Return why nothing has started it, or its run; or what keeps the agent of its run from it."""
         # Imported here, as most jobs are on time.
         from tui_tasks.core.read.agents import agent_views
-        from tui_tasks.runner import holder_check
+        from tui_tasks.runner import run_holders
 
         run, db, is_past = line.running, self.context.db, self.context.link.as_of is not None
         if run is None:
-            why = "not started" if is_past else holder_check.why_late(db)
-            return f"{why}: {self._last_start}" if why == holder_check.NOT_YET and self._last_start else why
+            why = "not started" if is_past else run_holders.why_late(db)
+            return f"{why}: {self._last_start}" if why == run_holders.NOT_YET and self._last_start else why
         if run.state == "running":
             asked = line.job.created_by
             return f"{agent_text.who(asked)} is paused" if not run.dedicated and asked in agent_views.paused(db) else ""
         if run.not_before is not None and run.not_before > now:
             return run.why or "later, as its settings say"
-        return "not started" if is_past else holder_check.why_waits(db, run)
+        return "not started" if is_past else run_holders.why_waits(db, run)
 
     def _times(self, line: JobLine, now: int, width: int, *, brief: bool) -> list[Drawn]:
         job = line.job

@@ -22,7 +22,7 @@ from tui_tasks.core.read import check_queries, overview
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.tui.state.writer import Work, Writer, Writing
+from tui_tasks.tui.state.write_thread import Work, Writer, Writing
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.commit_watch import Watch

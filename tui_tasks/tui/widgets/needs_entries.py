@@ -177,9 +177,9 @@ def late_words(context: Context, when: int) -> str:
         return words
     if context.link.as_of is not None:
         return f"{words}, not started"
-    from tui_tasks.runner import holder_check  # most jobs are on time
+    from tui_tasks.runner import run_holders  # most jobs are on time
 
-    return f"{words}, {holder_check.why_late(context.db)}"
+    return f"{words}, {run_holders.why_late(context.db)}"
 
 
 @lru_cache(128)
