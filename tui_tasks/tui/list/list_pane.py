@@ -107,7 +107,6 @@ class ListPane(TaskPane):
         self._lines = ListLines(
             context, lambda: self.app.size, lambda: self.only.sort, lambda: len(self.row_list.marks)
         )
-        self._side = TransparentContainer(self.detail, id="list-side")
         self._moves = ListMoves(self)
         self.controllers = (*self.controllers, self._moves)
         self._matches = MatchCounter(self)
@@ -118,13 +117,12 @@ class ListPane(TaskPane):
     def compose(self) -> ComposeResult:
         """Compose rule, list and detail."""
         yield self._lines.rule
-        with TransparentContainer(id="list-body"):
-            with TransparentContainer(id="list-main"):
-                yield self.filter_bar
-                yield self.quick_add
-                yield self.row_list
-                yield self._lines.foot
-            yield self._side
+        with TransparentContainer(id="list-main"):
+            yield self.filter_bar
+            yield self.quick_add
+            yield self.row_list
+            yield self._lines.foot
+        yield self.detail
 
     def on_mount(self) -> None:
         """Show the App's list."""
@@ -185,9 +183,9 @@ class ListPane(TaskPane):
         self.set_class(self._is_empty, "-empty")
         side = side_width(self.context.state.current_list, self.app.size)
         self.set_class(bool(side), "-beside")
-        self._side.styles.width = side or "1fr"
+        self.detail.styles.width = side or "1fr"
         self._detail_lines = self._detail_height()
-        self._side.styles.height = "1fr" if side or self.is_open else self._detail_lines
+        self.detail.styles.height = "1fr" if side or self.is_open else self._detail_lines
         self.detail.brief = self.detail.is_below = not side and not self.is_open
         self.screen.set_class(self.is_open and layout.is_compact(self.app.size), "-opened")
         self._lines.redraw()

@@ -250,6 +250,11 @@ class CellsScreen(ResilientMessages, OpensAtOnce, Screen[R]):
                 return False
         return super().post_message(message)
 
+    @override
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return one blank line for all: only parts of a screen draw something. Textual would make each line anew."""
+        return super().render_lines(Region(crop.x, crop.y, crop.width, min(1, crop.height))) * crop.height
+
     def _compositor_refresh(self) -> None:
         """Below a dialog, pass on what has changed once. Textual would again after each message, and at first all."""
         super()._compositor_refresh()
