@@ -75,19 +75,22 @@ async def test_the_inbox_takes_no_answer_to_what_came_up_just_now(plan, make_app
         assert open_ask(app, "claude-1") is None
 
 
-@pytest.mark.parametrize("key", ["1", "y", "z", "x", "m", "enter"])
 @pytest.mark.parametrize("seconds", [-1.0, 0.0, EARLY])
-async def test_after_an_answer_no_late_key_acts_on_the_question_that_follows(plan, make_app, key, seconds):
+async def test_after_an_answer_no_late_key_acts_on_the_question_that_follows(plan, make_app, seconds):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
         await press(app, pilot, "1", LATE)
         inbox, following = app.screen, open_ask(app, "claude-2")
         assert inbox.ask == following and said(app).startswith("Sent to claude-1: pyjwt.")
-        await press(app, pilot, key, seconds)
-        assert said(app) == "This question came up just now: read it first."
-        assert app.screen is inbox and inbox.ask == following and not inbox.is_replying
-        assert open_ask(app, "claude-2") == following and not inbox.unsent.later
+        for number, key in enumerate(("1", "y", "z", "x", "m", "enter")):
+            # A letter right after another would be dropped as one of its word.
+            app.key_queue.clock = lambda now=10.0 * number: now
+            app.frame.hush()
+            await press(app, pilot, key, seconds)
+            assert said(app) == "This question came up just now: read it first.", key
+            assert app.screen is inbox and inbox.ask == following and not inbox.is_replying, key
+            assert open_ask(app, "claude-2") == following and not inbox.unsent.later, key
 
 
 async def test_ten_questions_are_answered_in_a_row_by_ten_keys_once_each_was_read(plan, make_app):

@@ -6,15 +6,16 @@ import argparse
 import re
 
 import pytest
+from textual.pilot import Pilot
 
-from tests.tui.driving import lines, settle, shown
+from tests.tui.driving import by_agent, lines, settle, shown, until
 from tests.tui.plan import NOW, Plan
 from tui_tasks import ntfy
 from tui_tasks.cli.supervise import asks_command
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
-from tui_tasks.core.operations.jobs import CreateJob
-from tui_tasks.core.operations.tasks import AddTask, SetListReview
+from tui_tasks.core.operations.jobs import CreateJob, EditJob
+from tui_tasks.core.operations.tasks import AddTask, EditTask, SetListReview
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
@@ -53,35 +54,57 @@ async def on_screen(make_app, plan: Plan, *keys: str, size: tuple[int, int] = (1
         return packed(shown(app))
 
 
-def file_task(plan: Plan, name: str, description: str) -> None:
+async def is_drawn(pilot: Pilot[None], sign: str, times: int | None = None) -> None:
+    """Wait until a sign is on screen, so many times if it must be."""
+
+    def holds() -> bool:
+        count = packed(shown(pilot.app)).count(packed(sign))
+        return count == times if times else count > 0
+
+    await until(pilot, holds)
+
+
+def file_task(plan: Plan, name: str, description: str) -> str:
     with Store(plan.path) as store:
         store.commit(SetListReview(plan.list_uid, True), actor="human", now=NOW)
-        store.commit(AddTask(name, plan.list_uid, description), actor="claude-1", now=NOW)
+        return store.commit(AddTask(name, plan.list_uid, description), actor="claude-1", now=NOW)[0].uid
 
 
-@pytest.mark.parametrize("trick", [*HIDDEN, *UNSEEN])
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_nothing_is_hidden_in_the_description_of_a_held_task(plan: Plan, make_app, trick: str, size) -> None:
-    text, sign = (HIDDEN | UNSEEN)[trick]
-    file_task(plan, "Mend it", text)
-    assert packed(sign) in await on_screen(make_app, plan, "a", "tab", "tab", size=size)
+async def test_nothing_is_hidden_in_the_description_of_a_held_task(plan: Plan, make_app, size) -> None:
+    uid = file_task(plan, "Mend it", "Nothing yet.")
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", "tab", "tab")
+        for text, sign in (HIDDEN | UNSEEN).values():
+            assert packed(sign) not in packed(shown(app))
+            by_agent(plan, "claude-1", EditTask(uid, {"description": text}))
+            await is_drawn(pilot, sign)
 
 
-@pytest.mark.parametrize("trick", [*HIDDEN, *UNSEEN])
-async def test_nothing_is_hidden_in_the_prompt_of_a_held_job(plan: Plan, make_app, trick: str) -> None:
-    text, sign = (HIDDEN | UNSEEN)[trick]
+async def test_nothing_is_hidden_in_the_prompt_of_a_held_job(plan: Plan, make_app) -> None:
     with Store(plan.path) as store:
         store.review = lambda: ReviewPolicy(jobs=True)
-        store.commit(CreateJob("nightly", "adhoc", "", text, "UTC"), actor="claude-1", now=NOW)
-    assert packed(sign) in await on_screen(make_app, plan, "a", "tab", "tab")
+        uid = store.commit(CreateJob("nightly", "adhoc", "", "Nothing yet.", "UTC"), actor="claude-1", now=NOW)[0].uid
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "tab", "tab")
+        for text, sign in (HIDDEN | UNSEEN).values():
+            assert packed(sign) not in packed(shown(app))
+            by_agent(plan, "claude-1", EditJob(uid, {"prompt": text}))
+            await is_drawn(pilot, sign)
 
 
-@pytest.mark.parametrize("trick", UNSEEN)
-async def test_nothing_is_hidden_in_the_name_of_a_held_task(plan: Plan, make_app, trick: str) -> None:
-    text, sign = UNSEEN[trick]
-    file_task(plan, text, "")
-    # In its row, and above its text.
-    assert (await on_screen(make_app, plan, "a", "tab", "tab")).count(packed(sign)) == 2
+async def test_nothing_is_hidden_in_the_name_of_a_held_task(plan: Plan, make_app) -> None:
+    uid = file_task(plan, "Mend it", "")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "tab", "tab")
+        for text, sign in UNSEEN.values():
+            assert packed(sign) not in packed(shown(app))
+            by_agent(plan, "claude-1", EditTask(uid, {"name": text}))
+            # In its row, and above its text.
+            await is_drawn(pilot, sign, 2)
 
 
 async def test_a_non_joiner_of_a_script_that_needs_it_stays_in_a_held_task(plan: Plan, make_app) -> None:
@@ -100,12 +123,16 @@ def asked(plan: Plan, text: str, options: tuple[str, ...] = ()) -> Ask:
     return ask
 
 
-@pytest.mark.parametrize("trick", IN_QUESTIONS)
-@pytest.mark.parametrize("keys", [("a",), ("A",)])
-async def test_nothing_is_hidden_in_a_question(plan: Plan, make_app, trick: str, keys: tuple[str, ...]) -> None:
-    text, sign = IN_QUESTIONS[trick]
-    asked(plan, text)
-    assert packed(sign) in await on_screen(make_app, plan, *keys)
+@pytest.mark.parametrize("key", ["a", "A"])
+async def test_nothing_is_hidden_in_a_question(plan: Plan, make_app, key: str) -> None:
+    asked(plan, "Nothing yet?")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, key)
+        for text, sign in IN_QUESTIONS.values():
+            assert packed(sign) not in packed(shown(app))
+            asked(plan, text)
+            await is_drawn(pilot, sign)
 
 
 async def test_a_question_has_its_own_lines_and_marks_where_one_goes_on(plan: Plan, make_app) -> None:

@@ -113,15 +113,16 @@ async def test_what_is_typed_into_an_input_says_nothing(app):
         assert said(app) == ""
 
 
-@pytest.mark.parametrize("key", ["ctrl+q", "ctrl+c"])
 @pytest.mark.parametrize("place", [["1"], ["a"], ["s"], ["e", "x"], ["colon"]])
-async def test_neither_interrupt_nor_what_continues_a_terminal_ends_the_program(app, key, place):
+async def test_neither_interrupt_nor_what_continues_a_terminal_ends_the_program(app, place):
     async with opened(app) as pilot:
         await settle(pilot, *place)
         screen = app.screen
-        await settle(pilot, key)
-        assert "q quits" in said(app)
-        assert app.is_running and app.screen is screen
+        for key in ("ctrl+q", "ctrl+c"):
+            app.frame.hush()
+            await settle(pilot, key)
+            assert "q quits" in said(app), key
+            assert app.is_running and app.screen is screen, key
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
@@ -138,12 +139,19 @@ async def test_q_leaves_an_opened_row_before_it_leaves_the_program(app, pane, si
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
 @pytest.mark.parametrize("pane", ["1", "2"])
-@pytest.mark.parametrize(("key", "kind"), [("slash", FilterWords), ("n", AddWords)])
-async def test_an_input_opened_from_the_detail_can_be_seen(app, size, pane, key, kind):
+async def test_an_input_opened_from_the_detail_can_be_seen(app, size, pane):
     async with opened(app, size) as pilot:
-        await settle(pilot, pane, "enter", key, "w", "w", "w")
-        assert isinstance(app.focused, kind)
-        assert "www" in shown(app)
+        await settle(pilot, pane)
+        for key, kind in (("slash", FilterWords), ("n", AddWords)):
+            await settle(pilot, "enter")
+            assert app.pane.is_inside, key
+            await settle(pilot, key, "w", "w", "w")
+            assert isinstance(app.focused, kind)
+            assert "www" in shown(app)
+            await settle(pilot, "escape")
+            while app.pane.is_inside:
+                await settle(pilot, "escape")
+            assert "www" not in shown(app), key
 
 
 @pytest.mark.parametrize("place", ["a", "A", "S", "D"])

@@ -31,9 +31,8 @@ async def test_the_help_begins_with_where_one_is(app, keys, here):
         assert not entries[1].entry.why_not
 
 
-@pytest.mark.parametrize(
-    ("words", "title"),
-    [
+async def test_the_help_finds_by_what_a_person_would_call_it(app):
+    searches = (
         ("due", "Edit the task here, or fields of all that are marked"),
         ("tag", "Edit the task here, or fields of all that are marked"),
         ("sort", "Sort: own order, urgency, due date, age or agent"),
@@ -42,14 +41,15 @@ async def test_the_help_begins_with_where_one_is(app, keys, here):
         ("remove", "Delete the task; asks about marked ones and an agent's work"),
         ("claude", "Agents: what each does, and what it waits for"),
         ("yank", "Copy the task's id or its Markdown"),
-    ],
-)
-async def test_the_help_finds_by_what_a_person_would_call_it(app, words, title):
+    )
     async with opened(app) as pilot:
-        await settle(pilot, "question_mark")
-        await write(pilot, words)
-        await settle(pilot)
-        assert title in shown(app)
+        for words, title in searches:
+            await settle(pilot, "question_mark")
+            await write(pilot, words)
+            await settle(pilot)
+            assert title in shown(app), words
+            while len(app.screen_stack) > 1:
+                await settle(pilot, "escape")
 
 
 async def test_the_key_that_quits_closes_the_help_and_a_word_typed_on_presses_no_key(app, plan):
