@@ -23,15 +23,14 @@ def _step(span_us: int) -> tuple[int, str]:
     return next((step for step in _STEPS if span_us >= step[0]), _STEPS[-1])
 
 
-def age(then_us: int, now_us: int, least: int = SECOND) -> str:
+def age(then_us: int, now_us: int) -> str:
     """Return how long ago an instant was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; future: `in 12h`; this second: `now`.
 
-    `least`: the smallest unit. In lines that everybody sees all the time it is a minute, so that they do not change
-    each second. The future has no seconds anywhere, so that an instant has the same words in all lines.
+    The future has no seconds.
     """
     elapsed = now_us - then_us
-    unit, letter = _step(max(abs(elapsed), least if elapsed >= 0 else MINUTE))
-    if -SECOND < elapsed < least:
+    unit, letter = _step(max(abs(elapsed), SECOND if elapsed >= 0 else MINUTE))
+    if abs(elapsed) < SECOND:
         return "now"
     return f"{elapsed // unit}{letter}" if elapsed > 0 else f"in {max(1, -elapsed // unit)}{letter}"
 
@@ -41,17 +40,17 @@ def ago(then_us: int, now_us: int) -> str:
     return f"{age(then_us, now_us)} ago" if now_us - then_us >= SECOND else age(then_us, now_us)
 
 
-def due(when_us: int, now_us: int, least: int = SECOND) -> str:
-    """Return how far away a planned instant is: `in 12h`, `now`, `late 25m`. `least`: see `age`."""
-    return f"{'late ' if now_us - when_us >= least else ''}{age(when_us, now_us, least)}"
+def due(when_us: int, now_us: int) -> str:
+    """Return how far away a planned instant is: `in 12h`, `now`, `late 25m`."""
+    return f"{'late ' if now_us - when_us >= SECOND else ''}{age(when_us, now_us)}"
 
 
-def age_lasts(then_us: int, now_us: int, least: int = SECOND) -> int:
+def age_lasts(then_us: int, now_us: int) -> int:
     """Return for how many microseconds from now `age` stays the same, for the timer that repaints it."""
     elapsed = now_us - then_us
-    if -SECOND < elapsed < least:
-        return least - elapsed
-    unit, _ = _step(max(abs(elapsed), least if elapsed >= 0 else MINUTE))
+    if abs(elapsed) < SECOND:
+        return SECOND - elapsed
+    unit, _ = _step(max(abs(elapsed), SECOND if elapsed >= 0 else MINUTE))
     if elapsed < 0:
         return (-elapsed % unit if -elapsed >= unit else -elapsed - SECOND) + 1
     # A year is no whole number of weeks; every other unit is a multiple of the one below.

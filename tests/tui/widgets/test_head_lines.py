@@ -231,7 +231,7 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
     ("size", "words"),
     [
         ((120, 12), " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   • 4 tasks changed since 19:58  ? claude-2 waiting #7"),
-        ((40, 24), " ◐ claude-1 #5 now   ? 2   ✗ 1"),
+        ((40, 24), " ◐ claude-1 #5 40s   ? 2   ✗ 1"),
     ],
 )
 async def test_where_there_is_one_line_it_shows_all(app, size, words):

@@ -17,7 +17,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
-from tui_tasks.text.times import MINUTE, SECOND, age, age_lasts
+from tui_tasks.text.times import SECOND, age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import WIDE
 from tui_tasks.tui.painting.styles import Part
@@ -154,8 +154,8 @@ class AgentEntries:
 
     def _in_trouble(self, member: AgentView, shown: str, now: int) -> AgentEntry | None:
         if shown == "left":
-            self.lasts(age_lasts(member.left_at, now, MINUTE))
-            word = f"gone {age(member.left_at, now, MINUTE)}"
+            self.lasts(age_lasts(member.left_at, now))
+            word = f"gone {age(member.left_at, now)}"
             return self._entry(member, "gone", word, reason=f"gone: {_left(member)}", since=member.left_at)
         if shown == "stuck" and member.stuck is not None:
             return self._entry(member, shown, shown, reason=f"stuck: {one_line(member.stuck.text)}", since=member.since)
@@ -167,8 +167,8 @@ class AgentEntries:
             why, _ = agent_text.matter(member, self.context, shown)
             return self._entry(member, shown, "stuck", reason=f"stuck: {one_line(why)}")
         if shown == "quiet":
-            self.lasts(age_lasts(member.last_seen, now, MINUTE))
-            word, about = f"quiet {age(member.last_seen, now, MINUTE)}", _left(member)
+            self.lasts(age_lasts(member.last_seen, now))
+            word, about = f"quiet {age(member.last_seen, now)}", _left(member)
             return self._entry(member, shown, word, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
         if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.put_away_at):
             why, _ = agent_text.matter(member, self.context, shown)

@@ -13,7 +13,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
-from tui_tasks.text.times import DAY, MINUTE, age, age_lasts, due
+from tui_tasks.text.times import DAY, age, age_lasts, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.agent_line import AgentEntries, AgentEntry, agent_groups, one_line
@@ -294,8 +294,8 @@ class Counts:
     def _age(self, entry: AgentEntry) -> str:
         """Return since when an agent was last heard."""
         now, seen = self._context.clock.now(), entry.member.last_seen
-        self._line.lasts(age_lasts(seen, now, MINUTE))
-        return age(seen, now, MINUTE)
+        self._line.lasts(age_lasts(seen, now))
+        return age(seen, now)
 
     def _short_counts(self, found: Sequence[Need], *, has_agents: bool) -> Iterator[Group]:
         """Yield what the rule counts, but what is late, which has words of its own, as agents have beside panes."""
@@ -316,8 +316,8 @@ class Counts:
             number, name, how = self._late_task(first, now)
         else:
             job = first.row
-            self._line.lasts(age_lasts(job.when, now, MINUTE))
-            number, name, how = f"S{job.number}", job.name, due(job.when, now, MINUTE)
+            self._line.lasts(age_lasts(job.when, now))
+            number, name, how = f"S{job.number}", job.name, due(job.when, now)
         others = len(late) - 1
         more = f"+{others}{'+' * late_number(late).endswith('+')}" if others else ""
         shown = safe_words(one_line(name), step.name, ascii_only=context.ascii_only)
@@ -328,10 +328,10 @@ class Counts:
         """Yield the next job, with up to so many cells of its name, and in how long it runs."""
         context, now = self._context, self._context.clock.now()
         for job in context.state.next_jobs[:1]:
-            self._line.lasts(age_lasts(job.when, now, MINUTE))
+            self._line.lasts(age_lasts(job.when, now))
             words = (
                 safe_words(one_line(job.name), cells, ascii_only=context.ascii_only),
-                due(job.when, now, MINUTE).removeprefix("in "),
+                due(job.when, now).removeprefix("in "),
             )
             mark = sign("scheduled", ascii_only=context.ascii_only)
             yield Group([(f"{mark} ", "$muted"), (" ".join(filter(None, words)), "")], act)

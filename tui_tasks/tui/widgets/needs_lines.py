@@ -10,7 +10,7 @@ from textual.geometry import Size
 
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
-from tui_tasks.text.times import MINUTE, age, age_lasts
+from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.layout import WIDE, is_compact
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
@@ -208,8 +208,8 @@ class NeedsText(TextDrawing):
         ascii_only, now = self.context.ascii_only, self.context.clock.now()
         since, room = "", columns.room_beside(aside)
         if (at := entry.need.at) is not None:
-            self.lasts(age_lasts(at, now, MINUTE))
-            since = age(at, now, MINUTE)
+            self.lasts(age_lasts(at, now))
+            since = age(at, now)
         shown = list(text[:most])
         if len(text) > most:
             cut = safe_question if entry.is_question else safe_line

@@ -160,8 +160,8 @@ class TopLine(FrameLine):
         job = next((job for job in self.context.state.next_jobs if job.when >= now), None)
         if job is None or cells is None:
             return []
-        self.lasts(age_lasts(job.when, now, MINUTE))
-        ascii_only, when = self.context.ascii_only, due(job.when, now, MINUTE)
+        self.lasts(age_lasts(job.when, now))
+        ascii_only, when = self.context.ascii_only, due(job.when, now)
         words = [
             sign("scheduled", ascii_only=ascii_only),
             _cut(job.name, cells, ascii_only=ascii_only),
