@@ -11,6 +11,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.app.task_app import TaskApp
@@ -55,6 +56,21 @@ async def test_the_next_task_is_one_that_can_start_now_so_not_one_with_an_open_q
         await until(pilot, lambda: "next #7 Migrate" in lines(app)[0])
         agent(EditTask(plan[7], {"status": "in_progress"}))
         await until(pilot, lambda: "next #8 Backup" in lines(app)[0])
+
+
+@pytest.mark.parametrize(
+    ("width", "words"), [(120, "next in Plan #8 Backup restore drill"), (80, "next in Plan #8 Backup restore drill")]
+)
+async def test_a_next_task_of_another_list_is_named_with_its_list(plan, make_app, width, words):
+    app = make_app(plan.path)
+    by_agent(plan, "claude-1", AddTask("elsewhere", task_queries.find_list(app.link.db, "task").uid, status="done"))
+    async with opened(app, (width, 24)) as pilot:
+        await until(pilot, lambda: sum(bool(home.total) for home in app.state.lists.values()) == 2)
+        assert "next #8 Backup" in lines(app)[0]
+        await press(app, pilot, "right_square_bracket")
+        assert lines(app)[0].rstrip().endswith(words)
+        await press(app, pilot, "left_square_bracket")
+        assert "next #8 Backup" in lines(app)[0]
 
 
 async def test_the_foot_begins_with_what_waits_and_ends_with_the_help(app, plan):

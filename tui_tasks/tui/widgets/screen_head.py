@@ -44,6 +44,7 @@ class _Step(NamedTuple):
 
 _TASK: Final = 100
 _JOB: Final = 24
+_LIST: Final = 16
 _LEAST_TASK: Final = 12
 _LEAST_JOB: Final = 8
 _NONE: Final = "no task is ready"
@@ -134,8 +135,8 @@ class TopLine(FrameLine):
         return parts
 
     def _next_task(self, cells: int) -> list[Part]:
-        """Return the task that is suggested next, or that none of those that are left can start, and why; its name, or
-        that, takes up to so many cells, 0: none.
+        """Return the task that is suggested next, with its list if another is shown, or that none of those that are left
+        can start, and why; its name, or that, takes up to so many cells, 0: none.
         """
         task = self.context.state.next_task
         if task is None:
@@ -144,7 +145,11 @@ class TopLine(FrameLine):
             return [(f"  {words}", "$muted")] if is_left else []
         ascii_only = self.context.ascii_only
         name = _cut(task.name, cells, ascii_only=ascii_only)
-        return [("  next ", "$muted"), (f"#{task.number}{' ' * bool(name)}{name}", "")]
+        home = self.context.state.lists.get(task.list_id)
+        where = ""
+        if home is not None and home.id != self.context.state.list_id:
+            where = f"in {_cut(home.name, _LIST, ascii_only=ascii_only)} "
+        return [(f"  next {where}", "$muted"), (f"#{task.number}{' ' * bool(name)}{name}", "")]
 
     def _none(self) -> Sequence[str]:
         """Return that no task is ready, and why, the longest first."""
