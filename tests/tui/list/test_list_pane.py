@@ -131,14 +131,15 @@ async def test_attention_goes_from_what_needs_the_human_to_what_failed(app, plan
 
 
 async def test_attention_goes_through_all_that_is_counted_in_the_order_of_the_counts(app, plan, agent):
-    agent(EditTask(plan[9], {"status": "pending", "due": "2026-11-01"}))
+    agent(EditTask(plan[9], {"status": "pending", "due": "2026-11-01"}), EditTask(plan[7], {"due": "2026-11-02"}))
     async with opened(app) as pilot:
-        assert "✗ 1 failed" in shown(app) and "◷ 1 late" in shown(app)
+        assert "? 2 questions" in shown(app) and "✗ 1 failed" in shown(app) and "◷ 2 late" in shown(app)
         seen = []
-        for _ in range(4):
+        for number in range(1, 7):
             await press(app, pilot, "exclamation_mark")
             seen.append(app.pane.row_list.cursor)
-        assert seen == [plan[4], plan[7], plan[3], plan[9]]
+            assert said(app).startswith(f"{(number - 1) % 5 + 1} of 5: ")
+        assert seen == [plan[4], plan[7], plan[3], plan[9], plan[7], plan[4]]
 
 
 async def test_attention_comes_back_to_the_first_after_failures_of_several_lists(app, plan):

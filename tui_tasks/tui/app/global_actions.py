@@ -384,17 +384,15 @@ class GlobalActions(Controller):
         """Go to the next of all that needs the human, in the order in which the inbox lists it."""
         from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 
-        context = self._context
-        by_target: dict[str, Need] = {}
-        for need in Needs(context).all():
-            by_target.setdefault(need.target, need)
-        found = list(by_target.values())
+        context, found, last = self._context, Needs(self._context).all(), self._went_to
         if not found:
             context.say("Nothing needs you.")
             return
-        here = by_target.get(context.navigation.pane.target() or "")
-        if self._went_to is not None and (self._went_to.task is None or here is None):
-            here = self._went_to if self._went_to.task in (None, context.navigation.pane.target()) else None
+        target = context.navigation.pane.target()
+        here = next((one for one in found if one.task is not None and one.task == target), None)
+        if last is not None and last.task in (None, target):
+            # A task may need the human more than once.
+            here = last
         need = next((one for one in found if here is not None and one.order > here.order), found[0])
         self._went_to = need
         visit(context, need)
@@ -402,4 +400,5 @@ class GlobalActions(Controller):
             entry = NeedsEntries(context, lambda span: None).entry(need)
             about = " ".join(filter(None, (entry.number, safe_line(entry.text, 60))))
             word = "" if entry.text.startswith(need.word) else f"{need.word}, "
-            context.say(f"{found.index(need) + 1} of {len(found)}: {word}{about}")
+            number = sum(one.count for one in found)
+            context.say(f"{found.index(need) + 1} of {number:,}: {word}{about}")
