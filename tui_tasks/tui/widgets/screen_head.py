@@ -135,8 +135,8 @@ class TopLine(FrameLine):
         return parts
 
     def _next_task(self, cells: int) -> list[Part]:
-        """Return the task that is suggested next, with its list if another is shown, or that none of those that are left
-        can start, and why; its name, or that, takes up to so many cells, 0: none.
+        """Return the task that is suggested next, with its list if another is shown, or that none of those left can
+        start, and why; its name, or that, takes up to so many cells, 0: none.
         """
         task = self.context.state.next_task
         if task is None:
