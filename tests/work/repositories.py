@@ -18,10 +18,10 @@ from tui_tasks.runner import git_isolation, git_trees
 from tui_tasks.runner.git_trees import TreeIndex
 from tui_tasks.work import interrupted_steps, work_outcomes
 from tui_tasks.work.accepting import Acceptance
-from tui_tasks.work.git import merging, reviewing, worktrees
+from tui_tasks.work.git import merging, removed_worktrees, reviewing, worktrees
 from tui_tasks.work.git.merging import Identity
+from tui_tasks.work.git.removed_worktrees import Kept
 from tui_tasks.work.git.reviewing import Review
-from tui_tasks.work.git.worktrees import Kept
 
 ME = Identity("Ada", "ada@example.org")
 
@@ -92,7 +92,7 @@ def check_reviewed(review: Review) -> None:
 def put_away(place: Place, uid: str, trash: Path, then: Callable[[Kept, TreeIndex], object] = lambda *_: None) -> Kept:
     """Put a worktree away with its branch; `then` is done while what was put away is known."""
     with git_isolation.opened(place.tree) as work_tree, git_trees.indexed(work_tree) as files:
-        kept = worktrees.put_away(files, uid, trash, remove_branch="task/1")
+        kept = removed_worktrees.put_away(files, uid, trash, remove_branch="task/1")
         then(kept, files)
     return kept
 
@@ -106,8 +106,8 @@ def round_of(place: Place, folder: Path) -> None:
     worktrees.materialise(place.root, merge.new, folder / "proof")
     merging.carry_out(place.root, merge)
     merging.take_back(place.root, merge)
-    kept = put_away(place, "u1", folder / "trash", lambda *put: worktrees.remove(place.root, *put))
-    worktrees.bring_back(place.root, kept)
+    kept = put_away(place, "u1", folder / "trash", lambda *put: removed_worktrees.remove(place.root, *put))
+    removed_worktrees.bring_back(place.root, kept)
 
 
 def accepted(place: Place, folder: Path) -> None:

@@ -24,7 +24,7 @@ from tui_tasks.runner import git as git_process
 from tui_tasks.runner import git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import clean_up, interrupted_steps, merge_steps
-from tui_tasks.work.git import merging, worktrees
+from tui_tasks.work.git import merging, removed_worktrees, worktrees
 from tui_tasks.work.git.merging import Identity, Merge
 from tui_tasks.work.merge_steps import Intent
 
@@ -101,7 +101,7 @@ def test_a_clean_up_that_was_cut_off_is_ended(store, clock, repo, begun, accepta
     kept = {"merge": msgspec.to_builtins(merge)}
     store.commit(MergeWork(work.uid, merge.head, kept, held), actor="human", now=clock())
     with git_isolation.opened(worktree(store)) as work_tree, git_trees.indexed(work_tree) as files:
-        worktrees.put_away(files, work.uid, Path(store.path).parent / "trash" / work.uid)
+        removed_worktrees.put_away(files, work.uid, Path(store.path).parent / "trash" / work.uid)
     assert interrupted_steps.recover(store, clock()) == ["cleaned up after robot-1"]
     assert not worktree(store).exists()
     acceptance.take_back(work_queries.find(store.db, work.uid))

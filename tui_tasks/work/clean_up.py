@@ -25,8 +25,8 @@ from tui_tasks.runner import git, git_trees, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work.agent_terminals import Terminals
-from tui_tasks.work.git import worktrees
-from tui_tasks.work.git.worktrees import Kept
+from tui_tasks.work.git import removed_worktrees, worktrees
+from tui_tasks.work.git.removed_worktrees import Kept
 
 WORKTREE: Final = "worktree"
 """The key of `kept` under which is what brings a worktree back."""
@@ -61,16 +61,16 @@ def _put_away(store: Store, work: Work, clock: Callable[[], int]) -> None:
     root, folder = Path(work.repository), Path(work.worktree)
     if not (folder / ".git").exists():
         if (kept := kept_worktree(work)) is not None:
-            worktrees.remove(root, kept)
+            removed_worktrees.remove(root, kept)
         return
     with worktrees.opened(root, folder) as work_tree, git_trees.indexed(work_tree) as files:
         trash = Path(data_folder(store.path)) / "trash" / work.uid
         # The branch of work that was not merged stays.
         gone = work.branch if work.state == "merged" else None
-        kept = worktrees.put_away(files, work.uid, trash, remove_branch=gone)
+        kept = removed_worktrees.put_away(files, work.uid, trash, remove_branch=gone)
         held: dict[str, Any] = {**(work.kept or {}), WORKTREE: msgspec.to_builtins(kept)}
         store.commit(SetWork(work.uid, {"kept": held}), actor=SYSTEM, now=clock())
-        worktrees.remove(root, kept, files)
+        removed_worktrees.remove(root, kept, files)
 
 
 def kept_worktree(work: Work) -> Kept | None:

@@ -29,7 +29,7 @@ from tui_tasks.runner import git, git_isolation, git_trees, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work import clean_up
-from tui_tasks.work.git import merging, worktrees
+from tui_tasks.work.git import merging, removed_worktrees, worktrees
 from tui_tasks.work.git.merge_leftovers import clear_leftovers
 from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.git.worktrees import REFS
@@ -232,7 +232,7 @@ def _bring_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int
     if work.state not in LIVE_WORK:
         kept = clean_up.kept_worktree(work)
         if kept is not None:
-            worktrees.bring_back(Path(work.repository), kept)
+            removed_worktrees.bring_back(Path(work.repository), kept)
         else:
             clean_up.bring_back(work)
         earlier = merge_of(work) if work.state != "merged" else None

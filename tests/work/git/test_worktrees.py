@@ -14,8 +14,8 @@ from tui_tasks.runner import git as runner_git
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_trees import TreeIndex
-from tui_tasks.work.git import worktrees
-from tui_tasks.work.git.worktrees import Kept
+from tui_tasks.work.git import removed_worktrees, worktrees
+from tui_tasks.work.git.removed_worktrees import Kept
 
 
 @pytest.fixture(scope="module")
@@ -91,13 +91,13 @@ def test_what_is_put_away_comes_back_as_it_was(place: Place, tmp_path: Path) -> 
     git(place.tree / "nested", "init", "-q")
     inner = commit(place.tree / "nested", "Inner")
     head = git(place.tree, "rev-parse", "HEAD")
-    kept = put_away(place, "u1", tmp_path / "trash", lambda *put: worktrees.remove(place.root, *put))
-    worktrees.remove(place.root, kept)
+    kept = put_away(place, "u1", tmp_path / "trash", lambda *put: removed_worktrees.remove(place.root, *put))
+    removed_worktrees.remove(place.root, kept)
     assert not place.tree.exists()
     assert git(place.root, "branch", "--list", "task/1") == ""
     git(place.root, "gc", "-q", "--prune=now")
-    worktrees.bring_back(place.root, kept)
-    worktrees.bring_back(place.root, kept)
+    removed_worktrees.bring_back(place.root, kept)
+    removed_worktrees.bring_back(place.root, kept)
     assert git(place.tree, "rev-parse", "HEAD") == head
     assert git(place.tree, "branch", "--show-current") == "task/1"
     assert git(place.tree, "status", "--porcelain").splitlines() == [" M b.txt", "?? keep.txt", "?? nested/"]
@@ -125,7 +125,7 @@ def test_a_worktree_that_has_changed_since_it_was_put_away_is_not_removed(
     def change(kept: Kept, files: TreeIndex) -> None:
         how(place)
         with pytest.raises(Conflict, match="changed during the clean-up"):
-            worktrees.remove(place.root, kept, files)
+            removed_worktrees.remove(place.root, kept, files)
 
     put_away(place, "u1", tmp_path / "trash", change)
     assert place.tree.is_dir()
@@ -136,15 +136,15 @@ def test_a_branch_that_somebody_moved_stays(place: Place, tmp_path: Path) -> Non
     kept = put_away(place, "u1", tmp_path / "trash")
     worktrees.drop(place.root, place.tree)
     git(place.root, "update-ref", "refs/heads/task/1", "main")
-    worktrees.remove(place.root, kept)
+    removed_worktrees.remove(place.root, kept)
     assert git(place.root, "branch", "--list", "task/1")
 
 
 def test_nothing_is_brought_back_over_something_else(place: Place, tmp_path: Path) -> None:
-    kept = put_away(place, "u1", tmp_path / "trash", lambda *put: worktrees.remove(place.root, *put))
+    kept = put_away(place, "u1", tmp_path / "trash", lambda *put: removed_worktrees.remove(place.root, *put))
     write(place.tree, mine_txt="mine\n")
     with pytest.raises(Conflict, match="exists already"):
-        worktrees.bring_back(place.root, kept)
+        removed_worktrees.bring_back(place.root, kept)
     assert (place.tree / "mine.txt").read_text() == "mine\n"
 
 
