@@ -46,12 +46,16 @@ class Emulator(pyte.Screen):
     def display(self) -> list[str]:
         """The lines as text; of a wide letter that was half drawn over a space is left, as on any terminal."""
         with self.lock:
-            return ["".join(self._letters(row)) for row in range(self.lines)]
+            return [self._line(row) for row in range(self.lines)]
 
-    def _letters(self, row: int) -> Iterator[str]:
+    def _line(self, row: int) -> str:
+        cells = self.buffer[row]
+        letters = [cells[column].data for column in range(self.columns)]
+        return "".join(letters if "" not in letters else self._without_second_halves(letters))
+
+    def _without_second_halves(self, letters: list[str]) -> Iterator[str]:
         second_half = False
-        for column in range(self.columns):
-            held = self.buffer[row][column].data
+        for held in letters:
             if held or not second_half:
                 yield held or " "
             second_half = bool(held) and wcwidth(held[0]) == 2
