@@ -18,6 +18,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.board.card_column import ColumnHead
 from tui_tasks.tui.painting.styles import StyleCache
+from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 
 
 async def at_card(pilot, uid: str) -> None:
@@ -473,6 +474,25 @@ async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_ap
             assert shown(app).isascii()
 
 
+@pytest.mark.parametrize(
+    ("size", "head", "filtered"),
+    [
+        ((120, 40), "? Needs you 2  ✗ 1", "? Needs you 0  ✗ 1"),
+        ((80, 24), " Active  ✗ 1  ? 2 ", " Active  ✗ 1 "),
+        ((40, 12), "? 2 ✗ 1", "? 0 ✗ 1"),
+    ],
+)
+async def test_a_task_whose_check_failed_is_counted_as_failed_and_not_as_a_question(
+    plan, report, make_app, size, head, filtered
+):
+    report(plan[5], "failed")
+    app = make_app(plan.path, pane="board")
+    async with opened(app, size) as pilot:
+        assert head in shown(app) and "✓ 2" in shown(app).replace("✓ Done", "✓")
+        await settle(pilot, "slash", *"ship")
+        await until(pilot, lambda: filtered in shown(app))
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_card_whose_agent_is_gone_stands_under_needs_you_until_the_agent_is_back(plan, make_app, size):
     app = make_app(plan.path, pane="board")
@@ -542,9 +562,9 @@ async def test_a_done_card_with_a_question_or_a_failed_check_stands_under_needs_
             assert name in needs and name not in closed
         # Where the column has several states, the mark of the state stands before the name.
         assert ("✗ tests failed:" if size[0] > 100 else "✗ Ship auth") in shown(app) and "✓ Ship" not in shown(app)
-        counted = [int(board_of(app)._counts.text([part])) for part in board_pages.PARTS]
-        assert dict(zip(board_pages.PARTS, counted, strict=True))["needs_you"] == 3
-        assert sum(counted) == app.state.current_list.total
+        counted = {part: int(board_of(app)._counts.text([part])) for part in (*board_pages.PARTS, FAILED_OTHERWISE)}
+        assert (counted["needs_you"], counted[FAILED_OTHERWISE]) == (2, 1)
+        assert sum(counted.values()) == app.state.current_list.total
         app.navigation.show_pane("list")
         await settle(pilot)
         (row,) = (line for line in lines(app) if "#7 " in line and "Migrate" in line)

@@ -95,7 +95,7 @@ async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_a
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        assert "? 2 questions" in counts_line(app) and "✗ 1 check failed" in counts_line(app)
+        assert "? 2 questions" in counts_line(app) and "✗ 2 failed" in counts_line(app)
         assert app.screen.ask is not None
         await settle(pilot, "tab")
         assert app.screen.row.uid == failed

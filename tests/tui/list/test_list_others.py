@@ -392,8 +392,8 @@ async def test_the_filter_for_what_has_changed_finds_what_the_count_counts(plan,
     async with opened(app, size) as pilot:
         assert set(app.state.seen.changed_tasks()) == {plan[1], plan[3], plan[5], plan[6], plan[7]}
         words = {
-            120: "• since 19:58: #3 failed, #7 asked, #5 started, #1 #6 commented",
-            80: "• since 19:58: #3 failed, #7 asked, 3 more",
+            120: "• since 19:58: #3 failed, #7 asked, #5 started, #1 #6 logged",
+            80: "• since 19:58: ✗#3 ?#7 ◐#5 ·#1 #6",
             40: "• 5 changed",
         }
         assert words[size[0]] in shown(app)

@@ -149,9 +149,9 @@ async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
 @pytest.mark.parametrize(
     ("width", "changed"),
     [
-        (60, "4 changed"),
-        (66, "4 since 19:58"),
-        (80, "since 19:58: #3 failed, 3 more"),
+        (60, "✗#3 ?#4 +2"),
+        (66, "✗#3 ?#4 #7 ◐#5"),
+        (80, "since 19:58: ✗#3 ?#4 #7 ◐#5"),
         (99, "since 19:58: #3 failed, #4 #7 asked, #5 started"),
         (120, "since 19:58: #3 failed, #4 #7 asked, #5 started"),
     ],
@@ -223,8 +223,8 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         rows = [line for line in lines(app)[3:8] if line[1] != " "]
         assert {line[3:5] for line in rows if line.startswith("•") and line[1] != "+"} >= {"#4", "#7", "#3"}
         assert {line[3:5] for line in rows if line.startswith(" ")} <= {"S4", "S3"}
-        words = "3 asked, 1 started, 1 commented" if size[0] == 120 else "5 more"
-        assert counts_line(app).endswith(f"• since 19:58: #3 failed, {words}")
+        since = "since 19:58: " if size[0] == 120 else ""
+        assert counts_line(app).endswith(f"• {since}✗#3 ?claude-2 #4 #7 ◐#5 ·#8")
         await press(app, pilot, "a")
         marked = {line[4:6] for line in below(app)[:9] if line[1:2] == "•"}
         assert marked == {"#4", "#7", "#3", "  "}

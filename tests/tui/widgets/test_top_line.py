@@ -22,9 +22,9 @@ async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, 
         for key, title in TITLES.items():
             await press(app, pilot, key)
             if size[0] >= 60:
-                left, _, right = lines(app)[0].partition("next #8 Backup")
-                task = " restore…" if size[0] == 80 and len(title) > 15 else " restore drill"
-                assert left.startswith(title) and right == f"{task}  ◷ Server status in 14m", key
+                left, _, right = lines(app)[0].partition("next #8 Backup restore drill")
+                job = "S1" if size[0] == 80 and len(title) > 15 else "Server status"
+                assert left.startswith(title) and right == f"  ◷ {job} in 14m", key
                 assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left), key
                 asked = "questions" if size[0] >= 100 else "asks"
                 assert re.match(rf" \? 2 {asked} +✗ 2 failed ", counts_line(app)), key
@@ -46,8 +46,8 @@ async def test_a_small_screen_without_a_line_of_counts_has_them_beside_its_title
     ("width", "words"),
     [
         (60, "next #8 Check…  ◷ 14m"),
-        (80, "next #8 Check the…  ◷ Server status in 14m"),
-        (100, "next #8 Check the copies of the…  ◷ Server status in 14m"),
+        (80, "next #8 Check the copies of…  ◷ S1 in 14m"),
+        (100, "next #8 Check the copies of the restored archive  ◷ S1 in 14m"),
         (120, "next #8 Check the copies of the restored archive  ◷ Server status in 14m"),
     ],
 )

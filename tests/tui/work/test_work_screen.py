@@ -355,10 +355,10 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
-        assert "agent failed" not in counts_line(app)
+        assert "✗ 1 failed" in counts_line(app)
         begin = app.context.state.next_task.uid
         crashed(plan, app.context.state.next_task.id)
-        await until(pilot, lambda: "✗ 1 agent failed" in counts_line(app))
+        await until(pilot, lambda: "✗ 2 failed" in counts_line(app))
         assert app.context.state.next_task is None or app.context.state.next_task.uid != begin
         above, row = [line for line in lines(app) if BOOM in line]
         assert above.strip("•").startswith("✗ #8  Backup restore drill: ") and "robot-1 " in above
@@ -400,7 +400,7 @@ async def test_a_crash_and_an_agent_that_is_gone_have_one_number_on_every_screen
             connections.end(store.db, "bob", Process(), NOW)
     app = make_app(plan.path)
     async with opened(app) as pilot:
-        counts = "? 2 questions   ✗ 1 failed   ✗ 1 agent failed   ▲ 1 gone "
+        counts = "? 2 questions   ✗ 2 failed   ▲ 1 gone "
         assert counts_line(app).strip().startswith(counts)
         await settle(pilot, "D")
         assert counts_line(app).strip().startswith(counts)
@@ -419,12 +419,12 @@ async def test_a_crashed_agent_counts_until_it_is_hidden_and_its_task_is_next_ag
         await settle(pilot)
         begin = app.context.state.next_task.uid
         crashed(plan, app.context.state.next_task.id)
-        await until(pilot, lambda: "✗ 1 agent failed" in counts_line(app))
+        await until(pilot, lambda: "✗ 2 failed" in counts_line(app))
         app.context.state.seen.hide("stuck:robot-1", NOW)
         app.context.navigation.all_seen()
         app.context.redraw_frame()
         await settle(pilot)
-        assert "agent failed" not in counts_line(app)
+        assert "✗ 1 failed" in counts_line(app)
         assert app.context.state.next_task.uid == begin
         (row,) = [line for line in lines(app) if BOOM in line]
         assert "○" in row
@@ -443,11 +443,11 @@ async def test_a_crash_stays_in_sight_whatever_another_agent_makes_of_the_task(e
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         crashed(plan, 8)
-        await until(pilot, lambda: "✗ 1 agent failed" in counts_line(app))
+        await until(pilot, lambda: "✗ 2 failed" in counts_line(app))
         with Store(plan.path) as store:
             store.commit(operation, actor="bob", now=NOW)
         await until(pilot, lambda: words in shown(app))
-        assert "✗ 1 agent failed" in counts_line(app)
+        assert "✗ 2 failed" in counts_line(app)
         assert end == "delete" or any(words in line and line.strip(" >•").startswith("#8 ") for line in lines(app))
         await settle(pilot, "2")
         assert end != "claim" or "✗ robot-1 ended with" in shown(app)
@@ -485,7 +485,7 @@ async def test_a_crashed_agent_counts_until_something_follows(end, plan, make_ap
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         crashed(plan, 8)
-        await until(pilot, lambda: "✗ 1 agent failed" in counts_line(app))
+        await until(pilot, lambda: "✗ 2 failed" in counts_line(app))
         with Store(plan.path) as store:
             (work,) = work_queries.of_task(store.db, plan[8])
             changes = {
@@ -497,7 +497,7 @@ async def test_a_crashed_agent_counts_until_something_follows(end, plan, make_ap
                 store.commit(changes[end], actor="human", now=NOW)
         if end == "start":
             begun(plan, 8)
-        await until(pilot, lambda: "agent failed" not in counts_line(app))
+        await until(pilot, lambda: "✗ 1 failed" in counts_line(app))
 
 
 async def test_a_task_that_is_done_counts_as_done_only_once_its_work_is_merged(plan, make_app):

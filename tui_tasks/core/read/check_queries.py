@@ -237,7 +237,8 @@ def statuses_in_list(db: Database, list_id: int, uids: Iterable[str]) -> dict[st
     """Return the status of those of the tasks that are in a list, by uid."""
     given = msgspec.json.encode([*uids]).decode()
     rows = db.sql(
-        "SELECT uid, status FROM task WHERE list_id = ? AND uid IN (SELECT value FROM json_each(?))", (list_id, given)
+        "SELECT uid, status FROM task WHERE list_id = ? AND deleted = 0 AND uid IN (SELECT value FROM json_each(?))",
+        (list_id, given),
     )
     return dict(rows.fetchall())
 

@@ -150,7 +150,7 @@ _COUNTED_AS: Final = {
     "ask": "question",
     "held": "proposed",
     "job": "proposed",
-    "check": "check failed",
+    "check": "failed",
     "left": "gone",
     "work": "to review",
     "stuck": "stuck",
@@ -189,14 +189,12 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     state: str = ""
     """Of a line about a failure, what it is now, of `STATES`."""
     recovery: Recovery | None = None
-    of_agent: bool = False
-    """Of a line about a failure: whether its agent has failed, and not the task."""
 
     @property
     def counted_as(self) -> str:
         """Return the word under which every screen counts it; empty where it needs nobody."""
         if self.part == "failed" and self.state == FAILED:
-            return "agent failed" if self.of_agent else "failed"
+            return "failed"
         return _COUNTED_AS[self.kind] if self.part == "needs_you" else ""
 
     @property

@@ -79,7 +79,6 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
         yield DigestLine(
             "failed", one.kind, one.uid, one.name, one.who, text, one.at, tuple(one.entries), one.task, many,
             state=state, recovery=Recovery(one.what, one.reason, many, ok_since) if ok_since is not None else None,
-            of_agent=one.kind == "session" or (one.is_open and not vocab.task_failed(one.status or "")),
         )  # fmt: skip
 
 

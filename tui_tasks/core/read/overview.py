@@ -301,7 +301,7 @@ _OF_KINDS: Final = {
     "check.finished": "checked",
     "claim.lapsed": LAPSED,
     "task.created": "new",
-    "task.logged": "commented",
+    "task.logged": "logged",
     "work.failed": "agent failed",
     "work.ready": "to review",
 }
@@ -310,7 +310,7 @@ _OF_GIT: Final = "work.updated"
 FAILED_WORDS: Final = ("failed", "agent failed", "check failed")
 WORDS: Final = (
     *(*FAILED_WORDS, "stuck", "gone", "quiet", "asked", "to review"),
-    *("done", "started", LAPSED, "reopened", "skipped", "cancelled", "checked", "new", "commented", "edited"),
+    *("done", "started", LAPSED, "reopened", "skipped", "cancelled", "checked", "new", "logged", "edited"),
 )
 """What has happened to a task or its agent, in words, the most important first. Of a task the last of its statuses
 counts more than what is noted of it; a claim that has lapsed says why the task is pending again.

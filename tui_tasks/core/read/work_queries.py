@@ -372,15 +372,6 @@ def to_review(db: Database) -> list[tuple[Work, int]]:
     return sorted(waiting, key=lambda pair: pair[1])
 
 
-def done_and_not_merged(db: Database) -> dict[int, int]:
-    """Return how many tasks are done in every dialect while their work is not merged, by the ids of their lists."""
-    rows = db.sql(
-        "SELECT task.list_id, count(DISTINCT task.uid) FROM work JOIN task ON task.uid = work.task_uid"
-        f" WHERE work.state IN ({LIVE}) AND task.status = 'done' AND NOT task.deleted GROUP BY task.list_id"
-    )
-    return dict(rows.fetchall())
-
-
 def ready(db: Database) -> list[Work]:
     """Return the works that wait for the human's review, oldest first: `ready` and `conflict`."""
     return _where(db, "state IN ('ready', 'conflict')")

@@ -16,6 +16,7 @@ from tui_tasks.core.read.pages.list_pages import FIRST, LAST
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.tui import layout
 from tui_tasks.tui.rows.row_cache import RowPage
+from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 
 if TYPE_CHECKING:
     from tui_tasks.tui.widgets.screen_bases import Pane
@@ -36,11 +37,16 @@ class ColumnSpec:
     state: str = ""
     """The state (`text.glyphs.look`) whose glyph and colour the head has; empty: it has the number of each state."""
     counts: tuple[str, ...] = ()
-    """The parts that the number beside the name counts."""
+    """What the number beside the name counts: parts, and `FAILED_OTHERWISE`."""
     apart: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Parts that have a number of their own in the head, each with the state whose glyph it has."""
+    """What has a number of its own in the head, each with the state whose glyph it has."""
     share: int = 10
     """How wide it is, in proportion to the others."""
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """What its cards are counted as."""
+        return (*self.parts, *((FAILED_OTHERWISE,) if NEEDS_YOU in self.parts else ()))
 
     @property
     def is_mixed(self) -> bool:
@@ -61,12 +67,13 @@ EMPTY_SHARE: Final = 8
 """The share of a column without cards."""
 _OVER: Final = ("skipped", "cancelled")
 _ACTIVE: Final = (NEEDS_YOU, "in_progress")
+_FAILED_OTHERWISE: Final = ("failed", (FAILED_OTHERWISE,))
 _CLOSED: Final = ("failed", "done", *_OVER)
 # Done comes before Failed, so that a card moved right from In progress becomes done.
 WIDE: Final = (
     _of_part("Pending", "pending", 2, 11),
     _of_part("In progress", "in_progress", 4, 11),
-    _of_part("Needs you", NEEDS_YOU, 4, 13),
+    replace(_of_part("Needs you", NEEDS_YOU, 4, 13), apart=(_FAILED_OTHERWISE,)),
     ColumnSpec(
         "Done",
         ("done", *_OVER),
@@ -83,7 +90,15 @@ WIDE: Final = (
 """From `layout.WIDE` cells."""
 STACKED: Final = (
     replace(WIDE[0], gap=False),
-    ColumnSpec("Active", _ACTIVE, "in_progress", 3, counts=_ACTIVE, apart=_each(_ACTIVE), share=13),
+    ColumnSpec(
+        "Active",
+        _ACTIVE,
+        "in_progress",
+        3,
+        counts=(FAILED_OTHERWISE, *_ACTIVE),
+        apart=(_FAILED_OTHERWISE, *_each(_ACTIVE)),
+        share=13,
+    ),
     ColumnSpec("Closed", _CLOSED, "done", 2, counts=_CLOSED, apart=(*_each(_CLOSED[:2]), ("skipped", _OVER)), share=12),
 )
 """From `layout.NARROW` cells."""
@@ -251,9 +266,7 @@ class CardCounts:
             self._counting.stop()
             self._counting = None
         if home is not None:
-            asked = board_pages.asked(self._context.db, home.id, self._context.state.needing)
-            kept = {part: getattr(home, part, 0) - asked.get(part, 0) for part in board_pages.PARTS}
-            self._counts, self._open_ended = kept | {NEEDS_YOU: sum(asked.values())}, set()
+            self._counts, self._open_ended = self._context.state.counts_of(home), set()
 
     def _count(self) -> None:
         """Begin to count the cards of every part."""
@@ -277,6 +290,10 @@ class CardCounts:
             self._soon(lambda: self._read_on(at + 1, FIRST, 0, 0))
             return
         self._counting = None
+        failed = state.failed_otherwise(state.list_id)
+        matching = board_pages.find(self._context.db, state.list_id, failed, self._only, needing=failed)
+        self._counts[FAILED_OTHERWISE] = len(matching)
+        self._counts[NEEDS_YOU] -= len(matching)
         self._on_counted()
         if self._is_outdated:
             self._counting = self._pane.set_timer(_COUNT_AFTER, self._count)

@@ -14,9 +14,10 @@ from textual.widget import Widget
 from typing_extensions import override
 
 from tui_tasks.core.read.pages import board_pages
-from tui_tasks.core.read.pages.board_pages import Card
+from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
 from tui_tasks.core.read.pages.task_filter import Filter
+from tui_tasks.text.glyphs import look
 from tui_tasks.tui import layout
 from tui_tasks.tui.board.board_columns import NARROW, WIDE, CardCounts, CardsOfColumn, ColumnSpec, columns_at
 from tui_tasks.tui.board.card_column import BoardTabs, CardRows, Column, ColumnHead, ColumnMarks
@@ -26,6 +27,7 @@ from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.filter_actions import sorted_by
@@ -276,11 +278,17 @@ class BoardPane(TaskPane):
             self.row_list.redraw()
         if not self.only:
             for column in self.columns:
-                column.set_share(is_empty=self._counts.text(column.spec.parts) == "0")
+                column.set_share(is_empty=self._counts.text(column.spec.counted) == "0")
         for column in self.columns:
             column.head.redraw()
-        self._tabs.show([(spec.state, self._counts.text(spec.counts)) for spec in self.specs], self.at)
+        self._tabs.show([(spec.state, self._number(spec)) for spec in self.specs], self.at)
         self._show_keys()
+
+    def _number(self, spec: ColumnSpec) -> str:
+        """Return how many cards a tab shows, `2 ✗ 1` where one of three has a check or an agent that failed."""
+        number, failed = self._counts.text(spec.counts), self._counts.text((FAILED_OTHERWISE,))
+        mark = look("failed").mark(ascii_only=self.context.ascii_only)
+        return f"{number} {mark} {failed}" if spec.state == NEEDS_YOU and failed != "0" else number
 
     def _show_keys(self) -> None:
         """Show where keys would move the card."""

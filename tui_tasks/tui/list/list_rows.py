@@ -11,7 +11,7 @@ from typing import Any
 from textual.geometry import Size
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import auto_queries, check_queries
+from tui_tasks.core.read import auto_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine, TaskPage
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
@@ -27,7 +27,7 @@ from tui_tasks.tui.list.row_columns import RowFacts, laid_out
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
-from tui_tasks.tui.state.app_state import AppState
+from tui_tasks.tui.state.app_state import FAILED_OTHERWISE, AppState
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import ID_CHARS, sorted_by
 from tui_tasks.tui.tasks.task_text import (
@@ -45,7 +45,7 @@ from tui_tasks.tui.tasks.task_text import (
     standstill_lasts,
 )
 from tui_tasks.tui.widgets.agent_line import one_line
-from tui_tasks.tui.widgets.open_needs import FAILED, Needs, counted
+from tui_tasks.tui.widgets.open_needs import FAILED, Needs
 from tui_tasks.tui.widgets.screen_head import changed_parts, end_of_rows
 
 # In cells: the bar of what is done, and the least of it that is shown.
@@ -228,48 +228,39 @@ class ListLines:
         return parts
 
     def _progress(self, home: TaskList, room: int) -> Sequence[Part]:
-        """`2/9 done · 1 skipped · 3 failed, 2 put away · 1 check failed ▰▰▰▰▰▱▱▱▱`, with as much of a bar as fits."""
-        state, color = self._context.state, LOOKS["failed"].color
-        # A task whose work is not merged is not done on the screen.
-        done = home.done - state.not_merged.get(home.id, 0)
-        checked: Mapping[str, str] = {}
-        if state.failing_checks:
-            checked = check_queries.statuses_in_list(self._context.db, home.id, state.failing_checks)
-        failed, are_put_away = self._failed(home)
-        words: list[Part] = [(f"{done:,}/{home.total:,} done", "$muted")]
-        for number, text, style in (
-            (home.skipped, f"{home.skipped:,} skipped", "$muted"),
-            (home.cancelled, f"{home.cancelled:,} cancelled", "$muted"),
-            (home.failed, failed, "$muted" if are_put_away else color),
-            (len(checked), counted(len(checked), "check failed"), color),
+        """`2/9 done · 1 skipped · 3 failed, 2 put away ▰▰▰▰▰▱▱▱▱`, with as much of a bar as fits."""
+        counts = self._context.state.counts_of(home)
+        counts["failed"] += counts[FAILED_OTHERWISE]
+        failed, are_put_away = self._failed(home, counts)
+        words: list[Part] = [(f"{counts['done']:,}/{home.total:,} done", "$muted")]
+        for status, text, style in (
+            ("skipped", f"{home.skipped:,} skipped", "$muted"),
+            ("cancelled", f"{home.cancelled:,} cancelled", "$muted"),
+            ("failed", failed, "$muted" if are_put_away else LOOKS["failed"].color),
         ):
-            words += [(" · ", "$muted"), (text, style)] if number else []
+            words += [(" · ", "$muted"), (text, style)] if counts[status] else []
         left = min(_BAR, room - sum(cell_len(text) for text, _ in words) - 1)
-        return [*words, (" ", ""), *self._bar(home, done, checked, left)] if left >= _LEAST_BAR else words
+        return [*words, (" ", ""), *self._bar(home, counts, left)] if left >= _LEAST_BAR else words
 
-    def _bar(self, home: TaskList, done: int, checked: Mapping[str, str], cells: int) -> Sequence[Part]:
-        """Return a bar: done, dropped and failed tasks in their colours, then those still open.
-
-        `checked`: the tasks of which a check has failed, with their status. They are in the colour of failed ones.
-        """
-        reviewable = self._context.state.reviewable
-        unproven = sum(status == "done" and uid not in reviewable for uid, status in checked.items())
+    def _bar(self, home: TaskList, counts: Mapping[str, int], cells: int) -> Sequence[Part]:
+        """Return a bar: done, dropped and failed tasks in their colours, then those still open."""
         numbers = {
-            "done": max(0, done - unproven),
-            "skipped": home.skipped + home.cancelled,
-            "failed": home.failed + len(checked),
+            "done": counts["done"],
+            "skipped": counts["skipped"] + counts["cancelled"],
+            "failed": counts["failed"],
         }
         *closed, left = shares((*numbers.values(), max(0, home.total - sum(numbers.values()))), cells)
         full, rest = BAR[self._context.ascii_only]
         bars = [(full * length, LOOKS[state].color) for state, length in zip(numbers, closed, strict=True)]
         return [*bars, (rest * left, "$rule")]
 
-    def _failed(self, home: TaskList) -> tuple[str, bool]:
+    def _failed(self, home: TaskList, counts: Mapping[str, int]) -> tuple[str, bool]:
         """Return `3 failed, 2 put away`, as the counts above leave those out, and whether all are put away."""
         failed = [need for need in Needs(self._context).all() if need.kind == FAILED]
-        shown = [need.count for need in failed if need.row is None or need.row.list_id == home.id]
-        away = home.failed - sum(shown) if not home.archived else 0
-        words = f"{home.failed:,} failed"
+        shown = sum(need.count for need in failed if need.row is None or need.row.list_id == home.id)
+        shown += counts[FAILED_OTHERWISE]
+        away = counts["failed"] - shown if not home.archived else 0
+        words = f"{counts['failed']:,} failed"
         if away <= 0:
             return words, False
         return f"{words}, {f'{away:,} ' if shown else 'all ' if away > 1 else ''}put away", not shown

@@ -50,7 +50,6 @@ _LOOKS: Final[dict[str, Look]] = {
 }
 assert set(_LOOKS) == {*GROUPS, "late"}
 _STUCK: Final = LOOKS["stuck"]
-_FAILED_OTHERWISE: Final = ("agent failed", "check failed")
 # What waits for the human beside questions, with its look.
 _WAITING: Final = {"to review": "reviewable", "proposed": "held"}
 # What still matters of what went wrong: it stands before what is late.
@@ -194,12 +193,10 @@ class DigestRows(RowDrawing[DigestRow]):
         others: Counter[Look] = Counter()
         for line in lines:
             others[_look(line)] += 0 if line.counted_as else line.things
-        failed = {word: needs.pop(word) for word in ("failed", *_FAILED_OTHERWISE) if word in needs}
-        if "agent failed" not in failed:
-            failed = {"failed": 0, **failed}
+        failed = needs.pop("failed", 0)
         trouble: dict[str, int] = {word: needs.pop(word) for word in TROUBLE if word in needs}
         shown = [(LOOKS["needs_you"], number := needs.pop("question", 0), counted(number, "question", is_wide=is_wide))]
-        shown += [(LOOKS["failed"], number, counted(number, word, is_wide=is_wide)) for word, number in failed.items()]
+        shown += [(LOOKS["failed"], failed, counted(failed, "failed"))]
         shown += [(_STUCK, sum(trouble.values()), trouble_text(trouble))]
         shown += [(LOOKS[_WAITING[word]], number, counted(number, word)) for word, number in needs.items()]
         groups = [self._count(look, number, text) for look, number, text in shown]

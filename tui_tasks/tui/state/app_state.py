@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, auto_queries, check_queries, job_lines, overview, work_counts, work_queries
@@ -14,6 +15,7 @@ from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
 from tui_tasks.core.read.overview import MAX_NEW, Change
+from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.held_queries import HeldTask
@@ -29,6 +31,8 @@ from tui_tasks.tui.state.seen import Seen
 
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
+FAILED_OTHERWISE: Final = "failed_otherwise"
+"""What `AppState.counts_of` counts a task as that has another status though a check, or its agent, has failed."""
 # At most so many failed tasks, and held ones, are listed; of so many failed ones the reason is read.
 MAX_FAILED: Final = 100
 MAX_HELD: Final = 1_000
@@ -63,7 +67,6 @@ class AppState:
       `to_review`: these works, each with the instant since when it waits, oldest first. `races`: the unfinished works
       of each task that has several, by its uid.
     - `work_failed`: the uid of each task on which an agent has failed that the human has not dealt with, and why.
-    - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
     - `has_work`: whether an agent was ever started on a task.
     - `next_task`: the next task that can start; `why_none_next`: why none can. `next_jobs`: the jobs that run next.
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
@@ -116,7 +119,6 @@ class AppState:
         self.races: dict[str, list[Work]] = {}
         self.to_review: list[tuple[Work, int]] = []
         self.work_failed: dict[str, FailedWork] = {}
-        self.not_merged: dict[int, int] = {}
         self.has_work = False
         self.autos: dict[str, Auto] = {}
         self.next_task: Task | None = None
@@ -321,6 +323,23 @@ class AppState:
             return "held"
         return "blocked" if task.blocked else task.status
 
+    def counts_of(self, home: TaskList) -> dict[str, int]:
+        """Return how many tasks of a list have each status, without those that need the human: these are counted as
+        `needs_you`, or as `FAILED_OTHERWISE` where a check or an agent has failed.
+        """
+        asked = board_pages.asked(self._db, home.id, self.needing)
+        otherwise = len(self.failed_otherwise(home.id))
+        counts = {status: getattr(home, status) - asked.get(status, 0) for status in vocab.STATUSES}
+        return counts | {board_pages.NEEDS_YOU: sum(asked.values()) - otherwise, FAILED_OTHERWISE: otherwise}
+
+    def failed_otherwise(self, list_id: int) -> Collection[str]:
+        """Return the tasks of a list that need the human because a check, or the last agent on them, has failed."""
+        checked, of_agents = self.failing_checks, self.failed_work
+        if not checked and not of_agents:
+            return ()
+        statuses = check_queries.statuses_in_list(self._db, list_id, {*checked, *of_agents})
+        return [uid for uid, status in statuses.items() if uid in checked or status == "pending"]
+
     def _read_number_width(self) -> None:
         self.number_width = len(str(task_queries.next_id(self._db, "task") - 1))
 
@@ -361,7 +380,6 @@ class AppState:
 
     def _read_reviewable(self) -> None:
         self.has_work = work_queries.has_any(self._db)
-        self.not_merged = work_queries.done_and_not_merged(self._db) if self.has_work else {}
         self.work_failed = {one.task: one for one in work_queries.failed(self._db)} if self.has_work else {}
         self.to_review = work_queries.to_review(self._db)
         texts = work_counts.review_texts(self._db, (work for work, _ in self.to_review))

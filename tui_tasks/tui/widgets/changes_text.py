@@ -4,21 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read import job_lines
-from tui_tasks.core.read.overview import FAILED_WORDS, MAX_NEW, WORDS
+from tui_tasks.core.read.overview import FAILED_WORDS, LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.read.pages import list_pages
+from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.widgets.agent_line import WHO
 from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, CHECKS, HELD, JOBS, Need, is_new
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
-# The most changed tasks, agents and jobs that are named.
+# The most changed tasks, agents and jobs that are named, and the most tasks that are read for that. Where not all have
+# room, the time gives way to so many of them.
 _MAX_NAMED: Final = 12
+_MAX_READ: Final = 60
+_LEAST_NAMED: Final = 3
+_DELETED: Final = "deleted"
+# The states whose marks stand for words.
+_STATES: Final = {
+    **dict.fromkeys(FAILED_WORDS, "failed"),
+    **dict.fromkeys(("stuck", "gone", "quiet", LAPSED), "stuck"),
+    "asked": "needs_you",
+    "to review": "reviewable",
+    "done": "done",
+    "started": "in_progress",
+    "reopened": "pending",
+    "skipped": "skipped",
+    "cancelled": "cancelled",
+}
 
 
 def changed_words(context: Context, *, is_long: bool) -> str:
@@ -36,52 +54,92 @@ def changed_words(context: Context, *, is_long: bool) -> str:
     return ", ".join(words)
 
 
-def what_changed(context: Context, needs: Sequence[Need]) -> tuple[int, list[str]]:
-    """Return how many tasks, agents and jobs have something new, and what has happened, in shorter and shorter words:
-    `#3 failed, #5 started, #6 #8 commented`, then `#3 failed, #5 started, 2 commented`, `#3 failed, #5 started, 2 more`
-    and `#3 failed, 3 more`; no words where more than can be noted have changed.
+class News(NamedTuple):
+    """What has happened to some tasks, agents or jobs: a word, how many they are, and the names of the first of them,
+    each with how many it stands for (`#3–#5`: three).
+    """
+
+    word: str
+    number: int
+    names: Sequence[tuple[str, int]] = ()
+
+    @property
+    def are_all_named(self) -> bool:
+        """Whether the names say it all."""
+        return sum(number for _, number in self.names) == self.number
+
+    @property
+    def text(self) -> str:
+        """`#4 #7 asked`, `claude-5, #3 failed`; `19 new` where not all are named."""
+        if not self.are_all_named:
+            return f"{self.number:,} {self.word}"
+        tasks = " ".join(name for name, _ in self.names if name.startswith("#"))
+        others = [name for name, _ in self.names if not name.startswith("#")]
+        return f"{', '.join(filter(None, [*others, tasks]))} {self.word}"
+
+
+def what_changed(context: Context, needs: Sequence[Need]) -> list[News]:
+    """Return what has happened to tasks, agents and jobs that the human has not seen, the most important first.
 
     `needs`: what needs the human, of which an agent, a job or a failed check of a changed task is new.
     """
     seen = context.state.seen
     counts, others = seen.change_counts(), _others(context, needs)
-    deleted = len(seen.deleted)
-    total = counts.total() + sum(map(len, others.values()))
+    deleted = [News(_DELETED, len(seen.deleted))] if seen.deleted else []
     if counts.total() >= MAX_NEW:
-        return total + deleted, []
+        return [News("changed", counts.total() + sum(map(len, others.values()))), *deleted]
     checked = {
         need.task for need in needs if need.kind == CHECKS and need.task in seen.new and is_new(context.state, need)
     }
     counts.subtract(seen.word_of(uid) for uid in checked if uid is not None)
     counts["check failed"] += len(checked)
-    tasks = _numbers(context, checked) if 0 < total <= _MAX_NAMED else {}
-    long, numbers, failed = [], [], 0
+    tasks = _numbers(context, checked) if counts.total() <= _MAX_READ else {}
+    found, left = [], _MAX_NAMED
     for word in WORDS:
         if number := counts[word] + len(others.get(word, ())):
-            numbers.append((number, word))
-            names = " ".join((*others.get(word, ()), *_ranges(sorted(tasks.get(word, ())), _dash(context))))
-            long.append(f"{names} {word}")
-            failed += word in FAILED_WORDS
-    if deleted:
-        numbers.append((deleted, "deleted"))
-    if not 0 < total <= _MAX_NAMED:
-        long, failed = [], 0
-    return total + deleted, list(_ways(long, numbers, failed))
+            names = [*((name, 1) for name in others.get(word, ())), *_ranges(sorted(tasks.get(word, ())), context)]
+            found.append(News(word, number, names[:left]))
+            left -= len(found[-1].names)
+    return [*found, *deleted]
 
 
-def _ways(long: Sequence[str], numbers: Sequence[tuple[int, str]], failed: int) -> Iterator[str]:
-    """Yield the words with fewer and fewer names: all of `numbers`, then the first ones and how many more there are.
-    Names of what has `failed`, which are the first, give way last.
+def news_ways(news: Sequence[News], since: str, *, ascii_only: bool) -> Iterator[Sequence[Part]]:
+    """Yield the words for news, the longest first: `since 19:58: #3 failed, #4 #7 asked, 2 new`, then
+    `since 19:58: ✗#3 ?#4 #7 +2` with the most important names, the same without the time, and `6`.
     """
-    short, last = [f"{number:,} {word}" for number, word in numbers], len(numbers)
-    some = [
-        (named, shown)
-        for named in range(len(long), -1, -1)
-        for shown in range(last if named < failed else last - 1, max(named, 1) - 1, -1)
-    ]
-    for named, shown in [*((named, last) for named in range(len(long), failed - 1, -1)), *some]:
-        rest = sum(number for number, _ in numbers[shown:])
-        yield ", ".join((*long[:named], *short[named:shown], *([f"{rest:,} more"] if rest else [])))
+    head, total = f"since {since}: ", sum(one.number for one in news)
+    yield [(head + ", ".join(one.text for one in news), "")]
+    names = [(_looks(one.word, ascii_only=ascii_only), *name) for one in news for name in one.names]
+    most = [_marked(names[:shown], total) for shown in range(len(names), 0, -1)]
+    yield from ([(head, ""), *parts] for parts in most[: max(1, len(most) - _LEAST_NAMED + 1)])
+    yield from most
+    number = f"{total:,}{'+' * (total >= MAX_NEW)}"
+    if not names:
+        for shown in range(len(news) - 1, 0, -1):
+            rest = sum(one.number for one in news[shown:])
+            yield [(f"{head}{', '.join(one.text for one in news[:shown])}, {rest:,} more", "")]
+        yield from ([(text, "")] for text in (f"{number} changed since {since}", f"{number} since {since}"))
+    yield [(number, "")]
+
+
+def _marked(names: Sequence[tuple[Part, str, int]], total: int) -> Sequence[Part]:
+    """Return `✗#3 ?#4 #7 +2`: each name behind the mark of what has happened to it, and how many there are more."""
+    parts: list[Part] = []
+    before, rest = None, total
+    for mark, name, number in names:
+        blank = " " * bool(parts)
+        parts += [(f"{blank}{mark[0]}", mark[1]), (name, "")] if mark != before else [(f"{blank}{name}", "")]
+        before, rest = mark, rest - number
+    return [*parts, *([(f" +{rest:,}", "")] if rest else [])]
+
+
+def _looks(word: str, *, ascii_only: bool) -> Part:
+    state = _STATES.get(word)
+    return (
+        (look(state).mark(ascii_only=ascii_only), look(state).color)
+        if state
+        else (sign("log", ascii_only=ascii_only), "$muted")
+    )
 
 
 def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
@@ -109,15 +167,11 @@ def _numbers(context: Context, checked: Collection[str | None]) -> dict[str, lis
     return numbers
 
 
-def _dash(context: Context) -> str:
-    return "-" if context.ascii_only else "–"
-
-
-def _ranges(numbers: Sequence[int], dash: str) -> Iterator[str]:
-    """Yield `#3–#5` and `#7` for ascending numbers."""
+def _ranges(numbers: Sequence[int], context: Context) -> Iterator[tuple[str, int]]:
+    """Yield `#3–#5` and `#7` for ascending numbers, each with how many it stands for."""
     for _, run in groupby(enumerate(numbers), lambda place: place[1] - place[0]):
         found = [number for _, number in run]
         if len(found) > 2:
-            yield f"#{found[0]}{dash}#{found[-1]}"
+            yield f"#{found[0]}{'-' if context.ascii_only else '–'}#{found[-1]}", len(found)
         else:
-            yield from (f"#{number}" for number in found)
+            yield from ((f"#{number}", 1) for number in found)

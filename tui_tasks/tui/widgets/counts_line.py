@@ -5,10 +5,9 @@ On a small screen it is the only line, and shows what agents do as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tui_tasks.core.read.overview import MAX_NEW
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import Look, look, sign
@@ -78,20 +77,18 @@ class Count(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """How much is new to the human: a mark, and words, the longest first: `named` says what it is, `forms` how many."""
+    """What is new to the human: a mark, and words, the longest first."""
 
     mark: Part
-    forms: Sequence[str]
-    named: Sequence[str] = ()
+    ways: Sequence[Sequence[Part]]
 
-    def parts(self, words: str) -> list[Part]:
+    def parts(self, words: Sequence[Part]) -> list[Part]:
         """Return its mark and words; those stand back where nothing is new."""
-        return [self.mark, (words, "$muted" if self.mark[1] == "$muted" else "")]
+        return [self.mark, *((text, color or self.mark[1] * (self.mark[1] == "$muted")) for text, color in words)]
 
 
 _NOTHING: Final = "nothing needs you"
 _PUT_AWAY: Final = "failures put away"
-_AGENT_FAILED: Final = "agent failed"
 _WAITING: Final = (open_needs.ASKS, open_needs.CHECKS, open_needs.HELD, open_needs.REVIEW, open_needs.AGENTS)
 
 
@@ -161,18 +158,9 @@ class Counts:
             yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
         else:
             yield Count(("", ""), _NOTHING, _NOTHING, self._act("asks"))
-        agents = tally(of[open_needs.AGENTS])
-        failed, tasks_and_jobs = agents.pop(_AGENT_FAILED, 0), of[open_needs.FAILED] + of[open_needs.JOBS]
-        if tasks_and_jobs or not failed:
-            yield self._failed(tasks_and_jobs)
-        if failed:
-            count = self._count(failed, _AGENT_FAILED, "failed")
-            yield count._replace(short=count.narrow, act=self._act("agents"))
-        if checks := len(of[open_needs.CHECKS]):
-            count = self._count(checks, "check failed", "failed")
-            yield count._replace(short=count.narrow)
+        yield self._failed([need for need in found if need.counted_as == "failed"])
         if self._context.state.members:
-            yield self._stuck(agents)
+            yield self._stuck([need for need in of[open_needs.AGENTS] if need.counted_as != "failed"])
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
             looks, several = look("overdue"), late_number(late)
             yield Count(self._mark(looks, looks.color), f"{several} late", several, self._visit(late))
@@ -190,36 +178,36 @@ class Counts:
         return Count(mark, words, f"{number:,}", self._act("asks"), narrow)
 
     def _failed(self, found: Sequence[Need]) -> Count:
-        """Return how many tasks and jobs failed, or that those that did are put away: lists count them all the same."""
+        """Return how many tasks, jobs and agents failed, or that those that did are put away: lists count them all the
+        same.
+        """
         shown, state = self._count(sum(need.count for need in found), "failed", "failed"), self._context.state
         if found:
             return shown._replace(act=self._visit(found))
         return shown._replace(text=_PUT_AWAY) if state.failed or state.failing else shown
 
-    def _stuck(self, numbers: Mapping[str, int]) -> Count:
+    def _stuck(self, found: Sequence[Need]) -> Count:
         """Return how many agents are stuck, gone or quiet."""
-        text = trouble_text(numbers)
+        text = trouble_text(numbers := tally(found))
         looks = look("stuck")
         mark = self._mark(looks, looks.color if numbers else "$muted")
         return Count(mark, text, f"{sum(numbers.values()):,}", self._act("agents"))
 
     def _changed(self, found: Sequence[Need]) -> Changes:
-        """Return `• since 19:58: #3 failed, #4 #7 asked, #5 started`, down to `• 4 changed since 19:58` and `• 4`: all
-        that agents have done that the human has not seen.
+        """Return `• since 19:58: #3 failed, #4 #7 asked, #5 started`, down to `• ✗#3 +3` and `• 4`: all that agents
+        have done that the human has not seen.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
-        none = Changes((f"{mark} ", "$muted"), ("0 changed", "0"))
+        none = Changes((f"{mark} ", "$muted"), _plain("0 changed", "0"))
         if not state.seen.has_changes and not any(is_new(state, need) for need in found):
             return none
         # Imported here, as nothing may have changed when a screen begins.
-        from tui_tasks.tui.widgets.changes_text import what_changed
+        from tui_tasks.tui.widgets.changes_text import news_ways, what_changed
 
-        at, (total, ways) = self._looked_at(), what_changed(self._context, found)
-        if not total:
+        if not (news := what_changed(self._context, found)):
             return none
-        number = f"{total:,}{'+' * (total >= MAX_NEW)}"
-        numbers = (f"{number} changed since {at}", f"{number} since {at}", f"{number} changed", number)
-        return Changes((f"{mark} ", "$changed"), numbers, [f"since {at}: {way}" for way in ways])
+        ways = news_ways(news, self._looked_at(), ascii_only=self._context.ascii_only)
+        return Changes((f"{mark} ", "$changed"), list(ways))
 
     def _changed_in_all(self) -> Changes | None:
         """Return `• 4 tasks changed, 1 deleted since 19:58`, for a screen without rows; None in the past."""
@@ -227,13 +215,12 @@ class Counts:
         if self._context.link.as_of is not None:
             return None
         if not seen.has_changes:
-            return Changes((f"{mark} ", "$muted"), ("0 changed", "0"))
+            return Changes((f"{mark} ", "$muted"), _plain("0 changed", "0"))
         from tui_tasks.tui.widgets.changes_text import changed_words
 
         text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
-        return Changes(
-            (f"{mark} ", "$changed"), (f"{long} since {self._looked_at()}", long, text, text.partition(" ")[0])
-        )
+        words = _plain(f"{long} since {self._looked_at()}", long, text, text.partition(" ")[0])
+        return Changes((f"{mark} ", "$changed"), words)
 
     def _looked_at(self) -> str:
         """Return since when changes are new."""
@@ -347,17 +334,21 @@ def _word(entry: AgentEntry) -> str:
     return "stuck" if entry.state == "stopped" else entry.state
 
 
-def _ways(counts: Sequence[Count], changes: Changes | None, width: int) -> Iterator[tuple[list[str], str]]:
-    """Yield the words of the counts, and those of the changes, the longest first: the names of what has changed give
-    way before how many tasks have, and that before the words of the counts, the last count's first.
+def _plain(*ways: str) -> Sequence[Sequence[Part]]:
+    return [[(way, "")] for way in ways]
+
+
+def _ways(counts: Sequence[Count], changes: Changes | None, width: int) -> Iterator[tuple[list[str], Sequence[Part]]]:
+    """Yield the words of the counts, and those of the changes, the longest first: what has changed gives way before the
+    words of the counts, the last count's first.
     """
-    forms, named = (changes.forms, changes.named) if changes else (("",), ())
+    ways = changes.ways if changes else _plain("")
     texts = [count.text if width >= WIDE else count.narrow or count.text for count in counts]
-    for words in (*named, *forms):
+    for words in ways:
         yield texts, words
     for at in range(len(counts) - 1, -1, -1):
         texts = [*texts[:at], counts[at].short, *texts[at + 1 :]]
-        yield texts, forms[-1]
+        yield texts, ways[-1]
 
 
 def _titled(counts: Sequence[Count], texts: Sequence[str], gap: str) -> list[Group]:

@@ -80,8 +80,8 @@ class Need(msgspec.Struct, frozen=True):
 
     @property
     def counted_as(self) -> str:
-        """The word under which it is counted. Failures are those of tasks and jobs; those of agents are named."""
-        return "agent failed" if self.kind == AGENTS and self.word == "failed" else self.word
+        """The word under which it is counted: a failed check is a failure like any other."""
+        return "failed" if self.kind == CHECKS else self.word
 
     @property
     def target(self) -> str:
@@ -255,22 +255,10 @@ def is_new(state: AppState, need: Need) -> bool:
     return need.kind not in (LATE_JOBS, LATE) and state.seen.is_new(need.at, task)
 
 
-_PLURALS: Final = {
-    "question": "questions",
-    "ask": "asks",
-    "check failed": "checks failed",
-    "check": "checks",
-    "agent failed": "agents failed",
-    "agent": "agents",
-}
-# On a screen that is not wide; the mark beside it says the rest.
-_SHORT: Final = {"question": "ask", "check failed": "check", "agent failed": "agent"}
-
-
 def counted(number: int, word: str, *, is_wide: bool = True) -> str:
-    """Return `2 failed`, `1 question`, `2 agents failed`; for a screen that is not wide `1 ask`, `2 agents`."""
-    word = word if is_wide else _SHORT.get(word, word)
-    return f"{number:,} {word if number == 1 else _PLURALS.get(word, word)}"
+    """Return `2 failed`, `1 question`; for a screen that is not wide `1 ask`, `2 asks`."""
+    word = "ask" if word == "question" and not is_wide else word
+    return f"{number:,} {word}{'s' * (number != 1 and word in ('question', 'ask'))}"
 
 
 def visit(context: Context, need: Need) -> None:

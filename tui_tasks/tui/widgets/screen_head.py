@@ -33,33 +33,32 @@ _BEHIND_SECONDS: Final = 2.0
 
 
 class _Step(NamedTuple):
-    """What the right side of the first line shows: the most cells of the task's name and of the job's, 0: without its
-    name, None: no job; and whether there is a file.
+    """What the right side of the first line shows: the most cells of the task's name; of the job its `name`, its
+    `number`, only the `time` or nothing; and whether there is a file.
     """
 
     task: int
-    job: int | None = None
+    job: str = ""
     has_file: bool = False
 
 
 _TASK: Final = 100
 _JOB: Final = 24
 _LIST: Final = 16
-_LEAST_TASK: Final = 12
-_LEAST_JOB: Final = 8
+_SHORT_TASK: Final = 12
+_LEAST_TASK: Final = 6
 _NONE: Final = "no task is ready"
 
 
-def _steps(task: int, least: int = _LEAST_TASK) -> Iterator[_Step]:
+def _steps(task: int) -> Iterator[_Step]:
     """Yield what to show beside a task's name of so many cells, the most first.
 
-    The file gives way first, then the names, the task's down to `least` cells before the job's, and last the job.
+    The file gives way first, then the job's name, the task's, and last the job.
     """
-    yield _Step(task, _JOB, has_file=True)
-    yield from (_Step(cells, _JOB) for cells in range(task, least, -1))
-    yield from (_Step(min(task, least), job) for job in range(_JOB, _LEAST_JOB - 1, -1))
-    yield from (_Step(cells, 0) for cells in range(task, 5, -1))
-    yield from (_Step(0, 0), _Step(0))
+    yield from (_Step(task, "name", has_file=True), _Step(task, "name"), _Step(task, "number"))
+    yield from (_Step(cells, "number") for cells in range(task - 1, _SHORT_TASK - 1, -1))
+    yield from (_Step(cells, "time") for cells in range(min(task, _SHORT_TASK), _LEAST_TASK - 1, -1))
+    yield from (_Step(0, "number"), _Step(0, "time"), _Step(0))
 
 
 class TopLine(FrameLine):
@@ -104,13 +103,12 @@ class TopLine(FrameLine):
         if task is not None:
             steps = _steps(min(room, cell_len(one_line(task.name, _TASK))))
         else:
-            cells = [cell_len(each) for each in self._none()]
-            steps = _steps(cells[0], cells[-1])
+            steps = _steps(cell_len(self._none()[0]))
         ways = (
             [
                 *self._place(has_file=step.has_file),
                 *self._next_task(step.task),
-                *self._next_job(step.job, is_short=width < WIDE and (step.job or 0) < _JOB),
+                *self._next_job(step.job),
             ]
             for step in steps
         )
@@ -156,23 +154,22 @@ class TopLine(FrameLine):
         why = self.context.state.why_none_next
         return [f"{_NONE}: {why}", f"none ready: {why}"] if why else [_NONE]
 
-    def _next_job(self, cells: int | None, *, is_short: bool) -> list[Part]:
-        """Return the next job that is due, and when; its name takes up to so many cells, 0: none; None: no job.
-
-        In short, `14m` stands for `in 14m`.
+    def _next_job(self, words: str) -> list[Part]:
+        """Return `◷ Server status in 14m`, `◷ S1 in 14m` or `◷ 14m`: the next job that is due, by its `name`, its
+        `number` or its `time` alone.
         """
         now = self.context.clock.now()
         job = next((job for job in self.context.state.next_jobs if job.when >= now), None)
-        if job is None or cells is None:
+        if job is None or not words:
             return []
         self.lasts(age_lasts(job.when, now))
         ascii_only, when = self.context.ascii_only, due(job.when, now)
-        words = [
-            sign("scheduled", ascii_only=ascii_only),
-            _cut(job.name, cells, ascii_only=ascii_only),
-            when.removeprefix("in ") if is_short else when,
-        ]
-        return [(f"  {' '.join(filter(None, words))}", "$muted")]
+        shown = {
+            "name": f"{_cut(job.name, _JOB, ascii_only=ascii_only)} {when}",
+            "number": f"S{job.number} {when}",
+            "time": when.removeprefix("in "),
+        }
+        return [(f"  {sign('scheduled', ascii_only=ascii_only)} {shown[words]}", "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
