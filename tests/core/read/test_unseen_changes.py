@@ -32,7 +32,7 @@ def test_the_last_status_says_more_than_being_new_and_that_more_than_notes_and_e
         ("c", "task.logged", None),
         ("d", "task.moved", None),
     )
-    assert unseen.words == {"a": "commented", "b": "new", "c": "done", "d": "edited"}
+    assert unseen.words == {"a": "logged", "b": "new", "c": "done", "d": "edited"}
     agree(unseen)
 
 
@@ -58,7 +58,7 @@ def test_what_was_seen_or_deleted_has_no_word_and_begins_anew() -> None:
     unseen.forget("a")
     assert not unseen.words and not +unseen.counts
     unseen.note([Change(9, 0, "agent", "task.logged", "log", "x", "a", 1)])
-    assert unseen.words == {"a": "commented"}
+    assert unseen.words == {"a": "logged"}
     agree(unseen)
 
 
@@ -66,7 +66,7 @@ def test_changes_that_are_joined_count_each_task_once_in_the_list_that_it_is_in_
     joined = noted(("a", "task.updated", "done"), ("b", "task.created", None)).followed_by(
         noted(("a", "task.logged", None), ("c", "task.logged", None), home=2)
     )
-    assert joined.words == {"a": "done", "b": "new", "c": "commented"}
+    assert joined.words == {"a": "done", "b": "new", "c": "logged"}
     assert joined.new == {"a": 2, "b": 1, "c": 2}
     agree(joined)
 

@@ -143,7 +143,9 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert counts_line(app).startswith(" ? 3 asks  ✗ 2 failed  ▲ 0 stuck   • since 19:58: 2 failed, 4 more")
+        assert counts_line(app).startswith(
+            " ? 3 asks  ✗ 2 failed  ▲ 0 stuck   • since 19:58: ✗claude-5 #3 ?claude-3 +3"
+        )
         (rest,) = (line for line in lines(app) if line.startswith("•+"))
         assert re.match(r"•\+2  ✗ claude-5 .*overloaded.*   ✗ #3 test_dst_gap", rest)
         with Store(people.path) as store:

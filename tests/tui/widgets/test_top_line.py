@@ -47,7 +47,7 @@ async def test_a_small_screen_without_a_line_of_counts_has_them_beside_its_title
     [
         (60, "next #8 Check…  ◷ 14m"),
         (80, "next #8 Check the copies of…  ◷ S1 in 14m"),
-        (100, "next #8 Check the copies of the restored archive  ◷ S1 in 14m"),
+        (100, "next #8 Check the copies of the restored…  ◷ S1 in 14m"),
         (120, "next #8 Check the copies of the restored archive  ◷ Server status in 14m"),
     ],
 )

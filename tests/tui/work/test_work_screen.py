@@ -290,7 +290,8 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        agents, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line]
+        agents, news, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line]
+        assert "⇡#9" in news
         assert "⇡ 1 to review" in counts_line(app)
         assert "robot-1 to review #9" in agents
         assert "3 files +41 -7" in above
@@ -407,7 +408,7 @@ async def test_a_crash_and_an_agent_that_is_gone_have_one_number_on_every_screen
         assert any(line.strip("> ").startswith("▲ gone") and "#9" in line for line in lines(app)), lines(app)
         await settle(pilot, "escape", "2")
         heads = shown(app)
-        assert "? Needs you 4" in heads and "✗ Failed 1" in heads
+        assert "? Needs you 3  ✗ 1" in heads and "✗ Failed 1" in heads
     for word, numbers in (("needs_you", {4, 7, 8, 9}), ("failed", {3})):
         main(["ls", f"status:{word}", "--db", str(plan.path)])
         assert {int(line.split()[0][1:]) for line in capsys.readouterr().out.splitlines()} == numbers
