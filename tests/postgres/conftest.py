@@ -8,7 +8,7 @@ import pytest
 
 from tests.postgres import cluster as clusters
 from tests.postgres.cluster import Cluster
-from tests.work.conftest import configure, repo  # noqa: F401 - fixtures
+from tests.work.conftest import configure, first_repo, repo  # noqa: F401 - fixtures
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import team_server
 from tui_tasks.postgres.replica_files import replica_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -26,15 +27,20 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    folder = tmp_path / "api"
-    folder.mkdir()
+@pytest.fixture(scope="session")
+def first_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository that tests copy."""
+    folder = tmp_path_factory.mktemp("first")
     git(folder, "init", "-q")
     (folder / "a.txt").write_text("one\n")
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "First")
     return folder
+
+
+@pytest.fixture
+def repo(first_repo: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(first_repo, tmp_path / "api"))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import START
-from tests.work.repositories import Place, commit, git, make, write
+from tests.work.repositories import Place, commit, copy, git, make, write
 from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise.screen_program import quitting_lines
 from tui_tasks.core.operations.asks import OpenAsk
@@ -26,9 +26,14 @@ from tui_tasks.state import person_check as callers
 Run = Callable[[str], tuple[int, str, str]]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return make(tmp_path_factory.mktemp("made"))
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return make(tmp_path / "made")
+def place(made: Place, tmp_path: Path) -> Place:
+    return copy(made, tmp_path / "made")
 
 
 @pytest.fixture
