@@ -165,6 +165,19 @@ async def test_the_key_of_marks_puts_failures_away_only_after_it_has_named_them(
         assert said(app).startswith("The marks are back.") and app.state.seen.new
 
 
+async def test_the_key_of_marks_names_failures_again_where_it_named_them_long_ago(app, plan):
+    clock = [NOW]
+    app.context.clock.now = lambda: clock[0]
+    async with opened(app) as pilot:
+        await press(app, pilot, "full_stop")
+        clock[0] += 31 * SECOND
+        await press(app, pilot, "full_stop")
+        assert said(app) == ". again puts away failed task #3." and "Fix flaky" in above(app)
+        clock[0] += 29 * SECOND
+        await press(app, pilot, "full_stop")
+        assert said(app) == "Put away: failed task #3. u brings it back."
+
+
 async def test_u_undoes_what_was_changed_after_all_was_seen(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, "full_stop")

@@ -15,7 +15,7 @@ from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import count
+from tui_tasks.text.times import SECOND, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.actions import Controller
@@ -26,6 +26,8 @@ from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, JOBS, Need, 
 
 # The most tasks restored by one change among which the first is looked for.
 MAX_RESTORED = 1_000
+_OFFER_LASTS = 30 * SECOND
+"""For so long the key that was said to put failures away does that; later it is said again first."""
 _NOT_UNDOABLE = {
     "ask": "an answer to an agent",
     "run": "a run of a job",
@@ -61,8 +63,9 @@ class GlobalActions(Controller):
         self._opened_at = context.link.seq
         # The changes that cannot be taken back, which undo passes over, each with the reason.
         self._passed_over: dict[int, str] = {}
-        # The failures of which was said last that they can be put away.
+        # The failures of which was said last that they can be put away, and when, in microseconds.
         self._offered: tuple[str, ...] = ()
+        self._offered_at = 0
         # The answered question of which was said that no undo takes the answer back.
         self._said_of_answer = ""
         # What `!` has gone to last.
@@ -297,23 +300,23 @@ class GlobalActions(Controller):
                 self._context.navigation.show_list(task_queries.any_list(db, part.uid).id)
 
     async def do_seen(self) -> None:
-        """Nothing is new any more; where nothing is and that was said, put failures away that are named in that."""
-        context, state = self._context, self._context.state
+        """Nothing is new any more; where nothing is, put failures away that were named just now with this key."""
+        context, state, now = self._context, self._context.state, self._context.clock.now()
         shown, has_new = self._past_failures(), state.has_news
         undo, again = context.keymap.key_of("undo"), context.keymap.key_of("seen")
-        if has_new or not shown or shown != self._offered:
+        if has_new or not shown or shown != self._offered or now - self._offered_at > _OFFER_LASTS:
             is_first = has_new or not shown
             if is_first:
-                looked = state.seen.all_seen(context.clock.now())
+                looked = state.seen.all_seen(now)
                 self._draw_seen()
-            self._offered = self._past_failures()
+            self._offered, self._offered_at = self._past_failures(), now
             said = f"All marked as seen. {undo} brings the marks back." if is_first else ""
             more = f"{again} again puts away {', '.join(self._offered)}." if self._offered else self._what_stays()
             context.say(" ".join(filter(None, (said, more))))
             if is_first:
                 await self._remember(looked)
             return
-        looked = state.seen.put_failures_away(context.clock.now())
+        looked = state.seen.put_failures_away(now)
         self._draw_seen()
         left = self._past_failures()
         away = [one for one in shown if one not in left]
