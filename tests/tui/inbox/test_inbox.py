@@ -504,6 +504,15 @@ async def test_what_goes_on_below_is_answered_only_once_its_end_has_been_on_scre
     assert answer == "Yes"
 
 
+async def test_the_number_of_an_option_shows_the_rest_of_a_question_and_then_answers_it(plan, make_app):
+    ask = OpenAsk("Merge the two tables of names? " + "The tests rely on the second. " * 9, ("Merge", "Leave"))
+    by_agent(plan, "codex-1", ask, now=at(20, 15))
+    answer, screen = await answered(plan, make_app, "2", size=(40, 12))
+    assert answer is None and "Here is more: to its end first" in screen and "2 Leave" in screen
+    answer, _ = await answered(plan, make_app, "2", "2", size=(40, 12))
+    assert answer == "Leave"
+
+
 async def test_a_number_answers_only_while_it_stands_on_screen_beside_its_option(plan, make_app):
     ask = OpenAsk("rm -rf /srv/backups/2025?" + "\n" * 60 + "Sure?", ("allow", "deny"))
     by_agent(plan, "codex-1", ask, now=at(20, 15))

@@ -122,12 +122,27 @@ class AskAnswers(Controller):
         return self.why_not_sent(view, to_end=to_end)
 
     def give_option(self, view: AskView, number: int) -> Any:
-        """Answer a question with the option of a number, which must be on screen."""
+        """Answer a question with the option of a number, which must be on screen.
+
+        Of an agent's own question that goes on below, show the next part instead; a permission is read to its end by
+        the keys that scroll.
+        """
         answer = view.options[number - 1]
-        if self._why_not_given(view, answer) is None and not self._inbox.shows_option(number):
+        why = self._why_not_given(view, answer)
+        if why is None and not self._inbox.shows_option(number):
             self._context.say(f"Option {number} is not on screen: scroll to it first.")
             return None
+        if why is not None and self._goes_on_below(view):
+            self._inbox.page_down()
+            key = self._context.keymap.key_of(f"ask_{number}")
+            self._context.say(f"Here is more: to its end first, then {key} again.")
+            return None
         return self.give(view, answer)
+
+    def _goes_on_below(self, view: AskView) -> bool:
+        """Return whether an agent's own question could be answered here once it is read to its end."""
+        is_own = view.ask.request is None and view.is_whole and view.why_closed is None
+        return is_own and view.ask.state == "open" and not self._inbox.reading.is_read(view.version)
 
     def do_ask_edit(self) -> None:
         """Edit the input of a tool. A key allows it only after the screen has shown it: another process could write

@@ -239,6 +239,10 @@ class Inbox(Overlay):
         line = self._asked.line_of_option(number)
         return line is not None and self._both.shows_line(line)
 
+    def page_down(self) -> None:
+        """Show the next part of the question."""
+        self._both.scroll.scroll_page_down(animate=False)
+
     def edit(self, ask: Ask, given: dict[str, Any]) -> None:
         """Show what the human gives a tool in place of what it asked for."""
         self.unsent.edited[ask.uid] = given
