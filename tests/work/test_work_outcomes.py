@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.work.conftest import git
-from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages
+from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, SendMessage
 from tui_tasks.core.operations.sessions import (
     EndSession,
     Process,
@@ -18,7 +18,7 @@ from tui_tasks.core.operations.sessions import (
     TurnInterrupted,
     UsageReported,
 )
-from tui_tasks.core.operations.work import CountWork, ReportWork, RunWork, StartWork
+from tui_tasks.core.operations.work import CommentWork, CountWork, ReportWork, RunWork, StartWork
 from tui_tasks.core.read import ask_queries, work_counts, work_queries
 from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.store import Store
@@ -241,6 +241,21 @@ def test_a_program_that_has_ended_at_a_limit_is_started_again_to_continue(store,
     work_outcomes.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     work_outcomes.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert (again, work_queries.find(store.db, uid).state) == ([uid], "working")
+
+
+def test_a_message_alone_starts_no_program_again_that_has_ended_and_goes_with_the_next_comment(
+    store, clock, repo, work, monkeypatch
+):
+    found, again = work(), []
+    monkeypatch.setattr(comments.Starter, "go_on", lambda _, work: again.append(work.uid))
+    (repo / "new.txt").write_text("new\n")
+    store.commit(SendMessage("claude-1", "Rename it too"), actor="human", now=clock())
+    store.commit(EndSession("claude-1", "its process has ended"), actor="system", now=clock())
+    work_outcomes.look_at(store, found, clock.forward(1))
+    assert (again, work_queries.find(store.db, found.uid).state) == ([], "ready")
+    (commented,) = store.commit(CommentWork(found.uid, "Again"), actor="human", now=clock())
+    assert comments.wake(store, commented, clock()) and again == [found.uid]
+    assert [one.text for one in ask_queries.waiting(store.db, "claude-1")] == ["Rename it too", "Again"]
 
 
 def test_how_a_program_ended_is_left_to_its_launcher_for_a_moment(store, clock, work):

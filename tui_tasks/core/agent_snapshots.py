@@ -39,7 +39,9 @@ class Agent(msgspec.Struct, frozen=True, gc=False):
 
 
 class HumanMessage(msgspec.Struct, frozen=True, gc=False):
-    """A message of the human to an agent. `seq` and `delivered_seq` are the entries of sending and delivery."""
+    """A message of the human to an agent. `seq` and `delivered_seq` are the entries of sending and delivery. One that
+    the human has taken back has `delivered_at` alone.
+    """
 
     id: int
     uid: str

@@ -112,7 +112,8 @@ def send(store: Store, work: Work, text: str, clock: Callable[[], int]) -> Sent:
 
 
 def wake(store: Store, work: Work, now: int) -> bool:
-    """Wake an agent at rest for whom messages wait, once for each; return whether it was done.
+    """Wake an agent at rest for whom messages wait, once for each; return whether it was done. One whose program has
+    ended is started again only for comments, and for an answer that lets it go on: other messages wait for these.
 
     Raises:
         Conflict: its process has ended, and cannot be started again.
@@ -122,6 +123,8 @@ def wake(store: Store, work: Work, now: int) -> bool:
     is_gone = clean_up.is_gone(store.db, work)
     is_at_rest = work.terminal is not None and seen is not None and seen.state in _AT_REST
     if not waiting or not (is_gone or is_at_rest):
+        return False
+    if is_gone and not any(work_queries.lets_go_on(store.db, message) for message in waiting):
         return False
     mark = _mark(store, work, waiting[-1])
     if is_gone:

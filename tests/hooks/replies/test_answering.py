@@ -565,16 +565,15 @@ def test_a_request_beyond_the_limit_is_asked_in_its_own_window(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("is_prompted", "when"),
+    ("state", "is_at_work", "when"),
     [
-        (False, "it next calls a tool of tui-tasks: its program has no hooks"),
-        (
-            True,
-            "it next calls a tool of tui-tasks, or is started again for it once it has ended: its program has no hooks",
-        ),
+        ("working", False, "it next calls a tool of tui-tasks: its program has no hooks"),
+        ("working", True, "it next calls a tool of tui-tasks, or you send its work back: its program has no hooks"),
+        ("gone", True, "you send its work back"),
+        ("gone", False, "an agent connects as robot-1"),
     ],
 )
-def test_a_program_without_hooks_reads_a_message_at_its_next_call_or_when_it_is_started_again(
-    is_prompted: bool, when: str
+def test_a_program_without_hooks_reads_a_message_at_its_next_call_or_when_its_work_is_sent_back(
+    state: str, is_at_work: bool, when: str
 ) -> None:
-    assert reply_sender.reads_when("robot-1", "robot", "working", has_screen=True, is_prompted=is_prompted) == when
+    assert reply_sender.reads_when("robot-1", "robot", state, has_screen=True, is_at_work=is_at_work) == when

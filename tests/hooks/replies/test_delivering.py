@@ -16,12 +16,13 @@ from tests.entries import all_entries
 from tests.hooks.playing import Done, claude, hook, is_silent
 from tests.hooks.screens import NOBODY_WAITS, Screen, asking, screen
 from tests.started import DEADLINE, Started
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import DeliverMessages, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.hooks import PROGRAMS, hook_command
+from tui_tasks.hooks import PROGRAMS, hook_command, hooks_folder
 from tui_tasks.hooks.hook_folder import Folder
-from tui_tasks.hooks.replies import hook_output, message_folders
+from tui_tasks.hooks.replies import hook_output, message_folders, reply_sender
 
 
 def printed_json(done: Done) -> Any:
@@ -191,6 +192,34 @@ def test_a_message_that_came_by_the_agents_own_channel_is_not_given_again(tmp_pa
         human.does(DeliverMessages("claude-1"), actor="claude-1")
         human.look()
         assert is_silent(at.event("PreToolUse"))
+
+
+def test_a_message_is_taken_back_until_a_hook_has_claimed_it(tmp_path: Path) -> None:
+    db = tmp_path / "tasks.db"
+    with screen(db, NOBODY_WAITS) as human:
+        at = At(human, db)
+        at.writes("Hello")
+        at.writes("Goodbye")
+        store, first = human.store, ask_queries.waiting(human.store.db, "claude-1")[0]
+        goodbye = ask_queries.sent_last(store.db)
+        assert goodbye is not None and goodbye.text == "Goodbye"
+        reply_sender.take_back(store, goodbye, first.sent_at)
+        assert ask_queries.sent_last(store.db) == first
+        assert [one.message.text for one in ask_queries.newest(store.db, "claude-1", 9)] == ["Hello"]
+        said = context("PreToolUse", at.event("PreToolUse", tool_name="Bash"))
+        assert "Hello" in said and "Goodbye" not in said
+        with pytest.raises(Conflict, match="claude-1 has the message already"):
+            reply_sender.take_back(store, first, first.sent_at)
+        at.writes("Wait")
+        (wait,) = ask_queries.waiting(store.db, "claude-1")
+        with Folder(hooks_folder(str(db)), make=False) as folder:
+            box = message_folders.opened(folder, "claude", "s-1", make=False)
+            assert box is not None
+            with box:
+                message_folders.claim(box, (message_folders.MESSAGE,))
+        with pytest.raises(Conflict, match="claude-1 has the message already"):
+            reply_sender.take_back(store, wait, wait.sent_at)
+        assert ask_queries.waiting(store.db, "claude-1") == (wait,)
 
 
 def test_messages_of_a_session_that_has_ended_stay_in_the_database(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent
+from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
 from tui_tasks.core.operations.sessions import (
     EndSession,
@@ -478,7 +478,7 @@ async def test_x_ends_the_turn_of_one_that_works_and_says_why_not_of_others(peop
         await settle(pilot, "x", *"enough", "enter")
         last = journal.latest(app.link.db, 1)[0]
         assert (last.kind, last.new["text"], last.new["ends_turn"]) == ("message.sent", "enough", True)
-        assert "queued" in shown(app)
+        assert "you: enough  waiting" in shown(app)
         # Each key is pressed after a pause.
         app.key_queue.clock = itertools.count(step=60).__next__
         for state in ("idle", "gone"):
@@ -515,7 +515,7 @@ async def test_a_message_says_when_an_agent_reads_it_that_does_not_now(people, m
             name = next(member.name for member in app.screen.members if member.state == state)
             await go_to(pilot, name)
             await settle(pilot, "m", *"hello", "enter")
-            assert said(app) == f"Queued: {name} reads it when {when}."
+            assert said(app) == f"Queued: {name} reads it when {when}. u takes it back."
 
 
 async def test_the_palette_takes_back_what_an_agent_did_since_a_moment(plan, make_app):
@@ -626,9 +626,20 @@ async def test_a_program_without_hooks_has_no_turn_to_end_and_finishes_with_its_
             app.key_queue.clock = itertools.count(step=60).__next__  # each key is pressed after a pause
             await settle(pilot, "x")
             assert said(app).endswith("robot-1 has no hooks: it hears nothing. : discard ends it.")
-            await settle(pilot, "m", *"hello", "enter")
-            no_hooks = "it next calls a tool of tui-tasks: its program has no hooks"
-            assert said(app) == f"Queued: robot-1 reads it when {no_hooks}."
+            await settle(pilot, "m", *"hello")
+            when = "when it next calls a tool of tui-tasks, or you send its work back: its program has no hooks"
+            assert f"Message to robot-1. Read {when}" in " ".join(shown(app).split())
+            await settle(pilot, "enter")
+            assert said(app) == f"Queued: robot-1 reads it {when}. u takes it back."
+            assert "you: hello  waiting" in shown(app)
+            await settle(pilot, "u")
+            await until(pilot, lambda: said(app) == "Taken back: your message to robot-1. m has its text again.")
+            assert "you: hello" not in shown(app)
+            await settle(pilot, "m", "enter")
+            store.commit(DeliverMessages("robot-1"), actor="robot-1", now=NOW)
+            await until(pilot, lambda: "you: hello  delivered" in shown(app))
+            await settle(pilot, "u")
+            assert said(app).startswith("robot-1 has your message, which nothing takes back. u again undoes")
             await settle(pilot, "P", "enter")
             assert "is paused: its calls to tui-tasks are refused, but it works on" in said(app)
             await settle(pilot, "P", *named("discard"))

@@ -279,7 +279,7 @@ async def test_the_note_tells_what_has_become_of_a_message(plan, make_app, state
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         (line,) = (line for line in shown(app).split("\n") if "you: hello [b]there" in line)
-        assert line.rstrip().endswith("queued" if state == "waiting" else state)
+        assert line.rstrip().endswith(state)
 
 
 async def test_an_agent_of_single_calls_is_at_work_between_them_and_gone_after_a_silence(plan, make_app):

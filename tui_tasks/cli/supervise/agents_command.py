@@ -154,7 +154,15 @@ def _commit_and_pass_on(
     ReplySender(store).look(clock.now())
     has_screen = screen_presence.is_open(store.path)
     is_prompted = work_queries.is_prompted(store.db, agent["agent"])
-    return reads_when(agent["agent"], agent["program"], agent["state"], has_screen=has_screen, is_prompted=is_prompted)
+    is_at_work = work_queries.is_at_work(store.db, agent["agent"])
+    return reads_when(
+        agent["agent"],
+        agent["program"],
+        agent["state"],
+        has_screen=has_screen,
+        is_prompted=is_prompted,
+        is_at_work=is_at_work,
+    )
 
 
 def _declare_undo(command: argparse.ArgumentParser) -> None:

@@ -244,6 +244,7 @@ _DEED_TEXTS: Final[dict[str, Callable[[Entry], str]]] = {
     "ask.withdrawn": lambda entry: "withdrew a question",
     "message.sent": lambda entry: f"wrote to {_value_text(entry, 'agent')}: {_value_text(entry, 'text')}",
     "message.delivered": lambda entry: "was given the message",
+    "message.withdrawn": lambda entry: "took a message back",
     "message.returned": lambda entry: "did not get the message, which waits again",
     "message": lambda entry: f"wrote to {_value_text(entry, 'to')}: {_value_text(entry, 'text')}",
     "journal.compacted": lambda entry: "dropped old entries of the journal",

@@ -97,6 +97,12 @@ class DeliverMessages(Operation, frozen=True):
     until: int | None = None
 
 
+class WithdrawMessage(Operation, frozen=True):
+    """Take back a message, by its uid, that was not delivered. Result: the message."""
+
+    message: str
+
+
 class ReturnMessages(Operation, frozen=True):
     """Let messages wait again whose delivery was recorded, and could not be made. Result: the messages.
 

@@ -196,8 +196,20 @@ _WAITING = Statement(
     lambda: M.select(*_MESSAGE_COLUMNS).where((M.agent == slot("agent")) & M.delivered_at.is_null()).order_by(M.id)
 )
 _NEWEST_MESSAGES = Statement(
-    lambda: M.select(*_MESSAGE_COLUMNS).where(M.agent == slot("agent")).order_by(M.id.desc()).limit(slot("limit"))
+    lambda: (
+        M.select(*_MESSAGE_COLUMNS)
+        .where((M.agent == slot("agent")) & (M.delivered_at.is_null() | M.delivered_seq.is_null(False)))
+        .order_by(M.id.desc())
+        .limit(slot("limit"))
+    )
 )
+_LAST_ACT: Final = f"""
+SELECT kind, uid, change FROM journal WHERE actor = '{HUMAN}'
+AND kind IN {(*sorted({*vocab.UNDOABLE, _ANSWERED}), "message.sent", "work.merged", "work.discarded", "work.restored")}
+AND NOT (kind = 'message.sent' AND EXISTS (
+    SELECT 1 FROM human_message WHERE uid = journal.uid AND delivered_at IS NOT NULL AND delivered_seq IS NULL
+)) ORDER BY seq DESC LIMIT 1
+"""
 _ONE = Statement(lambda: M.select(*_MESSAGE_COLUMNS).where(M.uid == slot("uid")))
 _DELIVERED_BY = Statement(lambda: M.select(*_MESSAGE_COLUMNS).where(M.delivered_seq == slot("seq")))
 _SENT_BY = Statement(lambda: M.select(*_MESSAGE_COLUMNS).where(M.seq == slot("seq")))
@@ -252,6 +264,14 @@ def sent_by(db: Database, seq: int) -> HumanMessage | None:
     """Return the message that the entry `seq` records; None if there is none."""
     row = db.one(_SENT_BY, seq=seq)
     return _read_message(row) if row else None
+
+
+def sent_last(db: Database) -> HumanMessage | None:
+    """Return the message that the human has sent for itself, if they have done nothing since and not taken it back."""
+    row = db.sql(_LAST_ACT).fetchone()
+    if row is None or row[0] != "message.sent" or sum(map(len, journal.of_change(db, row[2]))) > 1:
+        return None
+    return message(db, row[1])
 
 
 def newest(db: Database, agent: str, limit: int) -> list[Sent]:

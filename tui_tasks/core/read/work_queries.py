@@ -10,7 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.agent_names import display_name
-from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.agent_snapshots import HumanMessage, Work
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read.work_counts import CONFLICTS, counts_json
@@ -288,6 +289,12 @@ def merges(db: Database, task_uid: str) -> list[tuple[str, int]]:
             # Only the human merges.
             texts.append((f"work of {display_name(work.agent)} merged{base}{commit} by you", work.merged_at))
     return texts
+
+
+def lets_go_on(db: Database, message: HumanMessage) -> bool:
+    """Return whether the human sent a message for its agent to go on: as comments, or as an answer at a limit."""
+    parts = (part for parts in journal.of_change(db, journal.entry(db, message.seq).change) for part in parts)
+    return any(part.kind in ("work.commented", "ask.answered") for part in parts)
 
 
 def tasks_with_merge(db: Database) -> set[str]:

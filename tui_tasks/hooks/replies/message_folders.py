@@ -156,11 +156,14 @@ def forget(box: Folder, until: int) -> None:
             box.remove(letter.name)
 
 
-def withdraw(box: Folder, number: int) -> None:
-    """Remove a waiting message; one that a hook has claimed is delivered nevertheless."""
-    for letter in letters(box):
-        if letter.number == number and not letter.state:
-            box.remove(letter.name)
+def withdraw(box: Folder, number: int) -> bool:
+    """Remove a waiting message, so that no hook can claim it; return whether none has claimed or delivered it."""
+    mine = [letter for letter in letters(box) if letter.number == number]
+    for letter in mine:
+        if letter.state or (claimed := claim_one(box, letter)) is None:
+            return False
+        box.remove(claimed[0].name)
+    return True
 
 
 def claim(box: Folder, kinds: tuple[str, ...]) -> list[tuple[Letter, str]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +19,8 @@ import msgspec
 from tui_tasks.core.agent_snapshots import Ask, HumanMessage
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.operations.asks import DeliverMessages
+from tui_tasks.core.errors import Busy, Conflict
+from tui_tasks.core.operations.asks import DeliverMessages, WithdrawMessage
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
@@ -26,6 +28,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents.request_text import DENY, allows, always_text, is_whole
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import HUMAN
 from tui_tasks.hooks import PROGRAMS, hooks_folder, programs
 from tui_tasks.hooks.hook_folder import Folder, Spool
 from tui_tasks.hooks.replies import answer_pipes, message_folders
@@ -57,13 +60,22 @@ def why_not(program: str, ability: str) -> str | None:
 
 
 def reads_when(
-    agent: str, program: str | None, state: str, *, has_screen: bool, is_prompted: bool = False
+    agent: str,
+    program: str | None,
+    state: str,
+    *,
+    has_screen: bool,
+    is_prompted: bool = False,
+    is_at_work: bool = False,
 ) -> str | None:
     """Return when an agent reads a message that is sent now, as a clause; None: at once.
 
     `program`: None for an agent of the channel. `has_screen`: whether a writable screen has the database open.
-    `is_prompted`: whether a screen prompts it in its terminal (see `work_queries.is_prompted`).
+    `is_prompted`: whether a screen prompts it in its terminal; `is_at_work`: whether the human has started it on a task
+    that it is still at (for both see `work_queries`).
     """
+    if state == session_queries.GONE and is_at_work:
+        return "you send its work back"
     if state == session_queries.GONE:
         return "its session is resumed" if program in PROGRAMS else f"an agent connects as {agent}"
     if state == session_queries.STOPPED:
@@ -73,7 +85,7 @@ def reads_when(
     if program in (None, "opencode") or (at_rest and has_screen and (program == "codex" or is_prompted)):
         return None
     if program not in PROGRAMS:
-        later = ", or is started again for it once it has ended" if is_prompted else ""
+        later = ", or you send its work back" if is_at_work else ""
         return f"it next calls a tool of tui-tasks{later}: its program has no hooks"
     if at_rest:
         return "it is prompted next" + (", or a screen is opened" if program == "codex" else "")
@@ -157,6 +169,39 @@ def _request_of(program: str, content: Any) -> InputRequested | None:
     report = programs.read(program, content, is_waited_for=True)
     asked = [event for event in report.events if isinstance(event, InputRequested)] if report is not None else []
     return asked[0] if len(asked) == 1 else None
+
+
+def take_back(store: Store, message: HumanMessage, now: int) -> None:
+    """Take back a message that waits, from its agent's hooks too.
+
+    Raises:
+        Conflict: its agent has it.
+        Busy: hooks' messages are being written; call again.
+    """
+    withdraw = partial(store.commit, WithdrawMessage(message.uid), actor=HUMAN, now=now)
+    session = session_queries.find(store.db, message.agent)
+    try:
+        spool = Spool(store.path, make=False) if session is not None else None
+    except OSError:
+        spool = None  # no hook has written anything for this database yet
+    if spool is None or session is None:
+        withdraw()
+        return
+    with spool:
+        # The process that holds the lock writes messages for hooks.
+        lock = spool.lock_intake()
+        if lock is None:
+            raise Busy("messages are being passed on: try again")
+        try:
+            box = message_folders.opened(spool.folder, session.program, session.session, make=False)
+            if box is not None:
+                with box:
+                    message_folders.give_back(box)
+                    if not message_folders.withdraw(box, message.seq):
+                        raise Conflict(f"{message.agent} has the message already", id=message.uid)
+            withdraw()
+        finally:
+            os.close(lock)
 
 
 class ReplySender:

@@ -4,6 +4,7 @@ changes.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -64,18 +65,58 @@ async def ask_status(context: Context, uid: str, name: str) -> None:
 
 async def send_message(context: Context, name: str, text: str) -> None:
     """Send a message to an agent, and say whether it reads it now or when it will."""
+    until = read_when(context, name)
     await context.link.commit(SendMessage(name, text))
+    shown, undo = agent_text.who(name, 30), context.keymap.key_of("undo")
+    queued = f"Queued: {shown} reads it when {until}. {undo} takes it back."
+    context.say(f"Sent to {shown}." if until is None else queued)
+
+
+def read_when(context: Context, name: str) -> str | None:
+    """Return when an agent reads a message that is sent now, as a clause; None: at once."""
     member = next((one for one in context.state.members if one.name == name), None)
     session, state = (member.session, member.state) if member is not None else (None, "gone")
-    if session is not None and (state in ("paused", "stuck") or session.state == GONE):
+    if session is not None and (state in ("paused", "stuck", "ended") or session.state == GONE):
         state = session.state
     program = session.program if session is not None else None
-    is_prompted = work_queries.is_prompted(context.db, name)
     from tui_tasks.hooks.replies.reply_sender import reads_when  # for those who write alone
 
-    until = reads_when(name, program, state, has_screen=not context.link.read_only, is_prompted=is_prompted)
-    shown = agent_text.who(name, 30)
-    context.say(f"Sent to {shown}." if until is None else f"Queued: {shown} reads it when {until}.")
+    return reads_when(
+        name,
+        program,
+        state,
+        has_screen=not context.link.read_only,
+        is_prompted=work_queries.is_prompted(context.db, name),
+        is_at_work=work_queries.is_at_work(context.db, name),
+    )
+
+
+async def took_message_back(context: Context, said_of: str | None) -> str | None:
+    """Take back the message that the human has sent last, while it waits; its text is there again for the next. Of one
+    that its agent has, say once that nothing takes it back: `said_of` is the one of which that was said. Return the
+    message, by its uid; None: the human has done something else since.
+    """
+    sent = ask_queries.sent_last(context.db)
+    if sent is None or sent.uid == said_of:
+        return None
+    shown, undo = agent_text.who(sent.agent, 30), context.keymap.key_of("undo")
+    if sent.delivered_seq is not None:
+        context.say(f"{shown} has your message, which nothing takes back. {undo} again undoes the change before it.")
+        return sent.uid
+    from tui_tasks.core.store import Store
+    from tui_tasks.hooks.replies import reply_sender
+
+    def run() -> None:
+        with Store(context.link.path, makes=False) as store:
+            reply_sender.take_back(store, sent, context.link.clock())
+
+    try:
+        await asyncio.to_thread(run)
+    finally:
+        context.link.catch_up()
+    context.drafts[f"message {sent.agent}"] = sent.text
+    context.say(f"Taken back: your message to {shown}. {context.keymap.key_of('agent_message')} has its text again.")
+    return sent.uid
 
 
 def is_there(context: Context, agent: str) -> bool:
@@ -104,7 +145,9 @@ async def write(
         member = next((one for one in context.state.members if one.name == agent), None)
         who_ = agent_text.who(agent, 40)
         asks = ", not an answer to its question" if member is not None and member.ask is not None else ""
-        recipients.append(Recipient(f"message {agent}", f"Message to {who_}{asks}", "Send", f"To {who_}"))
+        until = read_when(context, agent)
+        when = f". Read when {until}" if until is not None else ""
+        recipients.append(Recipient(f"message {agent}", f"Message to {who_}{asks}{when}", "Send", f"To {who_}"))
         is_at_work = is_at_work and is_there(context, agent)
     if tasks:
         about = f"note {' '.join(sorted(tasks))}"

@@ -26,8 +26,6 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
 from tui_tasks.tui.state.context import Context
 
-_MESSAGE_COLORS: Final = {"waiting": "$state-needs-you", "delivered": "$muted", "answered": "$state-done"}
-_MESSAGE_WORDS: Final = {"waiting": "queued"}
 # The most failures of an agent that are shown: as many as make one stuck, by default.
 _MAX_FAILURES: Final = 3
 # The most lines of the description of its task.
@@ -247,11 +245,4 @@ class AgentNote(TextDrawing):
 
     def _messages(self, width: int) -> list[Drawn]:
         """Return recent messages to it, newest last, each with whether it was delivered."""
-        drawn: list[Drawn] = []
-        for sent in reversed(self._sent):
-            when = f" {self.context.clock.time_of(sent.message.sent_at)}  "
-            state = _MESSAGE_WORDS.get(sent.state, sent.state)
-            room = width - len(when) - len(state) - 10
-            text = f"you: {safe_line(sent.message.text, max(8, room))}  "
-            drawn.append([(when, "$muted"), (text, ""), (state, _MESSAGE_COLORS[sent.state])])
-        return drawn
+        return [agent_text.sent_line(sent, self.context, width) for sent in reversed(self._sent)]

@@ -19,11 +19,13 @@ from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_agents import Sign
+from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import LINE_CHARS, safe_line
+from tui_tasks.text.safe import LINE_CHARS, cell_len, safe_line
 from tui_tasks.text.times import SECOND, age, ago, short_count
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.state.context import Context
 
 ENDED: Final = ("gone", "finished")
@@ -300,6 +302,18 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
     if state == "idle" and last and (session is None or not session.last_message):
         return f"last: {last}{_on_task(member.word, context)}", "$muted"
     return last, "$muted"
+
+
+_SENT_COLORS: Final = {"waiting": "$state-needs-you", "delivered": "$muted", "answered": "$state-done"}
+
+
+def sent_line(sent: Sent, context: Context, width: int, *, to: str = "") -> list[Part]:
+    """Return the line of a message of the human's: when, to whom if that is not known, its words, and its state."""
+    when = f" {context.clock.time_of(sent.message.sent_at)}  "
+    who = f"you to {to}: " if to else "you: "
+    room = width - len(when) - cell_len(who) - len(sent.state) - 5
+    text = f"{who}{safe_line(sent.message.text, max(8, room))}  "
+    return [(when, "$muted"), (text, ""), (sent.state, _SENT_COLORS[sent.state])]
 
 
 def _on_task(word: Word | None, context: Context) -> str:

@@ -67,7 +67,7 @@ class GlobalActions(Controller):
         self._offered: tuple[str, ...] = ()
         self._offered_at = 0
         # The answered question of which was said that no undo takes the answer back.
-        self._said_of_answer = ""
+        self._said_of_answer = self._said_of_message = ""
         # What `!` has gone to last.
         self._went_to: Need | None = None
 
@@ -172,6 +172,11 @@ class GlobalActions(Controller):
             back = self._come_back(before) if was_hidden else "The marks are back"
             self._context.say(f"{back}. {self._context.keymap.key_of('undo')} again undoes what you did before.")
             await self._remember(looked)
+            return
+        from tui_tasks.tui.agents import agent_actions
+
+        if (taken := await agent_actions.took_message_back(self._context, self._said_of_message)) is not None:
+            self._said_of_message = taken
             return
         if self._context.state.has_work:
             from tui_tasks.tui.work import work_undo

@@ -14,6 +14,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, overview, work_counts, work_queries
+from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -54,6 +55,8 @@ _OUTPUT_IN_BRIEF = 6
 # In cells: the room from which these stand side by side, and the least between them.
 _TWO_COLUMNS = WIDE - 2
 _BETWEEN = 4
+# The most messages to its agent.
+_MAX_SENT = 2
 
 
 class TaskDetails:
@@ -77,11 +80,12 @@ class TaskDetails:
         self.merges = work_queries.merges(db, task.uid) if context.state.has_work else []
         self.asks: list[Ask] = [ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid]
         self.closed_asks: list[Ask] = _closed_asks(db, line)
+        self.sent = _sent(db, task, self.log)
 
     def is_outdated_by(self, changes: StateChanges) -> bool:
         """Return whether changes touch a task shown here."""
         shown = (self.line, *self.after, *self.blocks)
-        return changes.touches("ask") or not changes.tasks().isdisjoint(task.uid for task in shown)
+        return changes.touches("ask", "human_message") or not changes.tasks().isdisjoint(task.uid for task in shown)
 
 
 class DetailText(TextDrawing):
@@ -131,6 +135,8 @@ class DetailText(TextDrawing):
         if details.closed_asks:
             lines += [(), _line("Questions  newest first", "$muted")]
             lines += [line for ask in details.closed_asks for line in self._closed(ask, room)]
+        if details.sent:
+            lines += [(), *self._sent(details, room)]
         if details.log:
             lines += [(), _line(f"Log ({details.log_count:,})  newest first", "$muted")]
             lines += self._log(details, details.log, room)
@@ -144,7 +150,7 @@ class DetailText(TextDrawing):
         waits = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
         closed = [line for ask in details.closed_asks[:1] for line in self._closed(ask, room)]
         proof = task_text.lines(self.context, details.task, room, _OUTPUT_IN_BRIEF)
-        parts = [waits + self._standstill(details, room), proof, closed]
+        parts = [waits + self._standstill(details, room), proof, closed, self._sent(details, room)]
         left = height - sum(len(part) + 1 for part in parts if part)
         if both := self._side_by_side(details, room, left):
             parts.append(both)
@@ -277,6 +283,11 @@ class DetailText(TextDrawing):
             lines.append([(f" {name}", ""), (mark, shown.color)])
         return lines
 
+    def _sent(self, details: TaskDetails, room: int) -> list[Drawn]:
+        """Return the last messages to its agent, newest first, each with whether it was delivered."""
+        who = agent_text.who(details.task.who, 30)
+        return [agent_text.sent_line(sent, self.context, room, to=who) for sent in details.sent]
+
     def _log(self, details: TaskDetails, entries: list[LogEntry], room: int) -> list[Drawn]:
         lines: list[Drawn] = []
         for entry in entries:
@@ -406,6 +417,15 @@ def _closed_asks(db: Database, task: TaskLine) -> list[Ask]:
         return []
 
     return ask_queries.about_task(db, recent, task.uid)[:MAX_CLOSED]
+
+
+def _sent(db: Database, task: Task, log: Sequence[LogEntry]) -> list[Sent]:
+    """Return the last messages to the agent at work on a task, newest first, but for comments, which its log has."""
+    if task.status != "in_progress":
+        return []
+    logged = {entry.message for entry in log}
+    sent = ask_queries.newest(db, task.who, _MAX_SENT)
+    return [one for one in sent if one.message.sent_at >= (task.started_at or 0) and one.message.text not in logged]
 
 
 def _spaced(parts: Sequence[list[Drawn]], height: int) -> list[Drawn]:

@@ -32,7 +32,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "answer": ("ask.answered", "ask.timeout", "ask.withdrawn"),
     "claim": ("claim.taken", "claim.extended", "claim.released", "claim.finished", "claim.lapsed", "claim.restored"),
     "run": ("run.requested", "run.started", "run.finished", "job.decided"),
-    "tell": ("message.sent", "message.delivered", "message.returned", "message"),
+    "tell": ("message.sent", "message.delivered", "message.withdrawn", "message.returned", "message"),
     "pause": ("agent.paused",),
     "resume": ("agent.resumed",),
     "refuse": ("agent.refused",),

@@ -47,6 +47,7 @@ PHRASES: Final[dict[str, str]] = {
     "message": "to {to}",
     "message.sent": "to {agent}",
     "message.delivered": "has been given your message",
+    "message.withdrawn": "took a message back",
     "message.returned": "has not got your message, which waits again",
     "state.saved": "its state to resume from",
     "memory.saved": "its result, as a memory",

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Agent, HumanMessage
-from tui_tasks.core.errors import Forbidden, InvalidArgument
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations import RecordRefusal, RecordTerminal
 from tui_tasks.core.operations.asks import (
     DeliverMessages,
@@ -18,6 +18,7 @@ from tui_tasks.core.operations.asks import (
     ResumeAgent,
     ReturnMessages,
     SendMessage,
+    WithdrawMessage,
 )
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity
@@ -56,6 +57,16 @@ def deliver_messages(tx: Transaction, op: DeliverMessages) -> tuple[HumanMessage
             delivered.append(msgspec.structs.replace(message, **new))
             tx.emit("message.delivered", "human_message", message.uid, old=dict.fromkeys(new), new=new)
     return tuple(delivered)
+
+
+@rule(WithdrawMessage)
+def withdraw_message(tx: Transaction, op: WithdrawMessage) -> HumanMessage:
+    """Take back a message of the human's: it waits no more, and no entry delivers it."""
+    message = ask_queries.message(tx.db, op.message)
+    if message.delivered_at is not None:
+        raise Conflict(f"{message.agent} has the message already", id=message.uid)
+    tx.emit("message.withdrawn", "human_message", message.uid, old={"delivered_at": None}, new={"delivered_at": tx.now})
+    return message
 
 
 @rule(ReturnMessages)
