@@ -48,6 +48,18 @@ def test_accepted_work_is_merged_and_cleaned_up(store, repo, configure, starter,
     assert not worktree(store).exists() and branches(repo) == ["main"]
 
 
+def test_a_merge_has_the_name_that_the_human_has_set_for_the_checkout(
+    repo, configure, starter, task, acceptance, human_home
+):
+    (human_home / "team").write_text("[user]\n\tname = Ada of the team\n")
+    with (human_home / ".gitconfig").open("a") as file:
+        file.write(f'[includeIf "gitdir:{repo}/.git"]\n\tpath = team\n')
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.accept(work, acceptance.review(work))
+    assert git(repo, "log", "-1", "--format=%cn") == "Ada of the team"
+
+
 @pytest.fixture
 def commands(monkeypatch) -> list[list[str]]:
     """The git commands that are started."""

@@ -152,9 +152,7 @@ class Acceptance:
                 seen = review._replace(base_commit=review.head) if is_on_base else review
                 merging.check_reviewed(work_tree, seen)
                 if review.is_dirty and commit_message:
-                    merging.commit_rest(work_tree, review, commit_message, who)
-            if review.is_dirty and commit_message:
-                review = self._committed(work, review)
+                    review = merging.commit_rest(work_tree, review, commit_message, who)
             merging.check_committed(review)
             if is_on_base:
                 return self._accept_on_base(work, review)
@@ -298,17 +296,6 @@ class Acceptance:
     def _commit(self, operation: Operation) -> Work:
         work: Work = self._store.commit(operation, actor=HUMAN, now=self._clock())[0]
         return work
-
-    def _committed(self, work: Work, review: Review) -> Review:
-        """Return the review of a work whose rest was just committed.
-
-        Raises:
-            Moved: it has changed meanwhile.
-        """
-        now = self.review(work, review.base)
-        if now.tree != review.tree or now.base_commit != review.base_commit or now.is_dirty:
-            raise merging.Moved("its files have changed since you looked: look again", head=now.head)
-        return now
 
     def _message(self, work: Work) -> str:
         return commit_message(task_queries.task(self._store.db, work.task_uid), work)

@@ -134,10 +134,10 @@ def check_committed(review: Review) -> None:
         )
 
 
-def commit_rest(work_tree: WorkTree, review: Review, message: str, who: Identity) -> str:
-    """Commit what is not committed of reviewed work, exactly as it was reviewed; return the commit.
+def commit_rest(work_tree: WorkTree, review: Review, message: str, who: Identity) -> Review:
+    """Commit what is not committed of reviewed work, exactly as it was reviewed; return the review of that commit.
 
-    `check_reviewed` has passed.
+    `check_reviewed` has passed. Files that change now are in no commit that is merged.
 
     Raises:
         GitFailed: git failed, as where its commit has moved since.
@@ -146,7 +146,7 @@ def commit_rest(work_tree: WorkTree, review: Review, message: str, who: Identity
     git.run(review.folder, "update-ref", "HEAD", commit, review.head)
     work_tree.run("read-tree", commit)
     work_tree.run("update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
-    return commit
+    return review._replace(head=commit, head_tree=review.tree, uncommitted=(), ahead=review.ahead + 1)
 
 
 def prepare(
