@@ -216,6 +216,17 @@ async def test_what_changes_on_screen_while_the_terminal_has_the_focus_is_seen(a
         assert "•" not in "".join(below(app)[1:9])
 
 
+async def test_a_task_that_fails_while_the_human_looks_on_keeps_its_mark_until_it_is_opened(app, plan, agent):
+    async with opened(app) as pilot:
+        await press(app, pilot, "full_stop")
+        agent(EditTask(plan[1], {"status": "failed"}), EditTask(plan[2], {"name": "renamed"}))
+        await until(pilot, lambda: "renamed" in shown(app))
+        assert app.state.seen.new.keys() == {plan[1]} and below(app)[1].startswith("> #1  •✗ ")
+        app.context.navigation.go_to(plan[1])
+        await press(app, pilot, "enter")
+        assert not app.state.seen.new
+
+
 @pytest.mark.parametrize("away", ["another window", "no key for long", "a screen over it"])
 async def test_what_changes_while_the_human_looks_elsewhere_is_new(plan, make_app, agent, away):
     app = make_app(plan.path)

@@ -157,9 +157,10 @@ class Seen:
     def see(self, changes: StateChanges, was_new: Collection[str], on_screen: Collection[str]) -> set[str]:
         """Count the changes of tasks on screen as seen, of those that were not new before; return these tasks.
 
-        Nobody follows a flood of changes.
+        Nobody follows a flood of changes. A failure is marked until the human opens its task or says that all is seen.
         """
-        seen = set() if changes.all else {uid for uid in on_screen if uid in self.new and uid not in was_new}
+        changed = () if changes.all else [uid for uid in on_screen if uid in self.new and uid not in was_new]
+        seen = {uid for uid in changed if self.word_of(uid) not in overview.FAILED_WORDS}
         for uid in seen:
             self._unseen.forget(uid)
         return seen
