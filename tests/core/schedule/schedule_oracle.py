@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, date, datetime
-from functools import partial
+from functools import cache, partial
 from zoneinfo import ZoneInfo
 
 from tui_tasks.core.schedule.cron import Cron, ScheduleError
@@ -58,6 +58,7 @@ WORDS = {
 BOUNDS = {"minute": (0, 59), "hour": (0, 23), "day": (1, 31), "month": (1, 12), "weekday": (0, 7)}
 
 
+@cache
 def names_value(field: str, text: str, value: int) -> bool:
     """Whether a cron field names a value."""
     if field == "weekday" and value == 0 and names_value(field, text, 7):
