@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import fork_server
 from tests.contract.client import DEADLINE, Agent, environment, program
 from tests.entries import all_entries
 from tests.hooks.screens import screen
@@ -32,7 +33,7 @@ def db(tmp_path: Path) -> Path:
 
 
 def run(db: Path, *arguments: str, stdin: str | None = None) -> str:
-    done = subprocess.run(
+    done = fork_server.run(
         program(*arguments, "--db", str(db)),
         input=stdin,
         capture_output=True,

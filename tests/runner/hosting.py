@@ -24,7 +24,8 @@ from tui_tasks.runner.scheduler_service import SchedulerService
 from tui_tasks.runner.supervisor_launch import Launcher
 
 ROOT = Path(__file__).parent.parent.parent
-_FORKING = SimpleNamespace(Popen=Forked, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
+FORKING = SimpleNamespace(Popen=Forked, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
+"""Stands in for `subprocess` where supervisors are started: they are forked."""
 STUBBORN = """
 trap '' TERM
 echo $$ >> PIDS
@@ -87,7 +88,7 @@ def hosted(
     """A scheduler that serves in a thread of its own, and forks its supervisors unless a test looks at their start."""
     service = SchedulerService(path, lambda: made, **more)
     thread = threading.Thread(target=service.run, daemon=True)
-    with mock.patch.object(supervisor_launch, "subprocess", _FORKING if is_forking else subprocess):
+    with mock.patch.object(supervisor_launch, "subprocess", FORKING if is_forking else subprocess):
         thread.start()
         try:
             yield service

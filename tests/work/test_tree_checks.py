@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.runner.hosting import FORKING
 from tests.work.conftest import git
 from tests.work.test_accepting import titles
 from tests.work.test_starting import COMMITS, ROBOT, worktree
@@ -15,6 +16,7 @@ from tui_tasks.core.operations.jobs import RequestChecks
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.runner import supervisor_launch
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.settings.live_settings import CheckSettings
 from tui_tasks.work import tree_checks
@@ -31,8 +33,9 @@ gate = true
 
 
 @pytest.fixture
-def checked(store, repo, tmp_path, configure, acceptance):
+def checked(store, repo, tmp_path, configure, acceptance, monkeypatch):
     """Write settings with a check that gates, record it, and return what accepts work by the real clock."""
+    monkeypatch.setattr(supervisor_launch, "subprocess", FORKING)
 
     def write(script: str = COMMITS, lines: str = "", check: str = CHECK) -> Acceptance:
         configure(script, lines)

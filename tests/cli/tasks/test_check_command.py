@@ -11,10 +11,11 @@ import pytest
 
 from tests.conftest import Clock
 from tests.hooks.playing import Player
+from tests.runner.hosting import FORKING
 from tui_tasks.cli import main as program
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.runner import processes
+from tui_tasks.runner import processes, supervisor_launch
 from tui_tasks.state import person_check
 
 SETTINGS = """
@@ -55,6 +56,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     (tmp_path / "answer").write_text("3")
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(settings))
     monkeypatch.setattr(person_check, "has_terminal", lambda: True)
+    monkeypatch.setattr(supervisor_launch, "subprocess", FORKING)
     made = Shell(tmp_path / "t.db", capsys)
     made("add", "Ship it")
     return made
