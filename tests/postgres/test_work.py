@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from pathlib import Path
 
 import msgspec
@@ -11,7 +10,7 @@ import pytest
 
 from tests.postgres.machines import digest
 from tests.started import Started
-from tests.work.conftest import git
+from tests.work.conftest import git, run_to_end
 from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.core.agent_snapshots import Work
@@ -45,13 +44,7 @@ def machines(store_on, configure, repo, monkeypatch):
     git(repo, "config", "user.name", "me")
     git(repo, "config", "user.email", "me@example.org")
 
-    def run(argv: list[str], log: Path, cwd: str, environ: dict[str, str]) -> None:
-        with log.open("wb") as output:
-            subprocess.run(
-                argv, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
-            )
-
-    monkeypatch.setattr(starting, "_start_headless", run)
+    monkeypatch.setattr(starting, "_start_headless", run_to_end)
     return here, there
 
 

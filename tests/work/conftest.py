@@ -27,6 +27,12 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+def run_to_end(argv: list[str], log: Path, cwd: str, environ: dict[str, str]) -> None:
+    """Start an agent without a terminal, and return when it has ended."""
+    with log.open("wb") as output:
+        fork_server.run(argv, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+
+
 @pytest.fixture(scope="session")
 def first_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository that tests copy."""
@@ -84,12 +90,7 @@ def starter(
     store: Store, clock: Clock, repo: Path, configure, human_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Starter:
     """Starts agents without a terminal, and returns when they have ended."""
-
-    def run(argv: list[str], log: Path, cwd: str, environ: dict[str, str]) -> None:
-        with log.open("wb") as output:
-            fork_server.run(argv, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-
-    monkeypatch.setattr(starting, "_start_headless", run)
+    monkeypatch.setattr(starting, "_start_headless", run_to_end)
     return Starter(store, repo, clock)
 
 
