@@ -56,7 +56,7 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
         assert "19:58" in counts or size[0] < 80
         digest = found[PLACES.index("D")]
         assert digest[1] == agents and re.match(f"─ [?] 2 {words} .*─$", digest[2]), "it counts its rows"
-        assert agents.startswith(" ? claude-2 waiting #7") and " ◐ claude-1 #5 " in agents
+        assert re.match(r" [?] claude-2 (waiting )?#7", agents) and " ◐ claude-1 #5 " in agents
         for head in found:
             assert "next #8" in head[0] and "late 25m" not in head[0]
 
@@ -74,7 +74,7 @@ async def test_no_screen_leaves_out_failures_and_what_is_late(plan, jobs, make_a
             # The inbox lists them itself, with the mark of what is new.
             said = [" ".join(line.strip(" >•").split()) for line in head[2 : 16 if "Inbox" in head[0] else 9]]
             assert any(line.startswith("✗ #3 ") and "test_dst_gap" in line for line in said), said
-            if "+2 ✗ S4 smtp: 535 authentication failed ◷ S3 due 19:50, no scheduler runs" not in said:
+            if "✗ S4 smtp: 535 authentication failed ◷ S3 late, no scheduler runs" not in said:
                 assert any(line.startswith("✗ S4 Digest mail: smtp: 535") for line in said), said
                 assert any(line.startswith(LATE) and line.endswith(" 25m") for line in said), said
 
@@ -128,7 +128,7 @@ async def test_what_has_no_row_of_its_own_shares_the_last_and_each_kind_has_one(
     async with opened(app, (80, 24)) as pilot:
         await until(pilot, lambda: "14 asks" in counts_line(app))
         needs = above(app).splitlines()[2:]
-        assert needs[-1] == "•+12  ? #5 Question 0?   ? #5 Question 1?   ? #5 Question 2?"
+        assert needs[-1] == "•? #5  Question 0?   ? #5 Question 1?   ? #5 Question 2?   ? #5 Question 3?  +8"
         assert needs[-2].startswith("•✗ #3 ")
         assert len(needs) == 4 and all(line.startswith("•? #") for line in needs[:2])
         await pilot.click("#needs", offset=(3, 3))

@@ -162,7 +162,7 @@ async def test_counts_agents_questions_and_failures_each_have_their_place_above_
     async with opened(app, (120, 40)):
         counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   "
         assert counts_line(app) == f"{counts}• since 19:58: #3 failed, #4 #7 asked, #5 started"
-        assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22"'
+        assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" ?#4'
         for line, (words, aside, waits) in zip(above(app).splitlines()[2:], ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
 
@@ -218,19 +218,19 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
         await press(app, pilot, "g")
         needs = above(app).splitlines()[2:]
         assert re.search("[?] 2 (asks|questions) +✗ 1 failed +▲ 0 stuck", counts_line(app))
-        assert agents_line(app).startswith(" ? claude-2 waiting #7")
+        assert re.match(" [?] claude-2 (waiting )?#7", agents_line(app))
         assert needs[0].startswith("•? #4" if size[1] > 16 else "•? #7"), "which stands still"
         if size[1] > 16:
             assert any(line.startswith("•✗ #3") for line in needs)
         else:
-            assert needs[1] == "•+2  ? #4 jose is … Which one?   ✗ #3 test_dst_gap: expected 02:30,…"
+            assert needs[1] == "•? #4  jose is maintained … Which one?   ✗ #3 test_dst_gap: expected 02:30, g…"
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
 
 
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        ((120, 12), " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   • 4 tasks changed since 19:58  ? claude-2 waiting #7"),
+        ((120, 12), " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   • 4 tasks changed since 19:58  ? claude-2 #7"),
         ((40, 24), " ◐ claude-1 #5 40s   ? 2   ✗ 1"),
     ],
 )
@@ -417,7 +417,9 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
-        assert re.match(r"•\+198  [?] bot-0 May I 1[?] .*…   [?] bot-1 May I 1[?] ", above(pilot.app).splitlines()[-1])
+        assert re.match(
+            r"•[?] bot-0  May I 1[?] .*…   [?] bot-1 May I 1[?] .* \+19\d$", above(pilot.app).splitlines()[-1]
+        )
         assert len(set(laid_out)) < 60
 
 
@@ -430,7 +432,8 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
     async with opened(make_app(path), (120, 40)) as pilot:
         await until(pilot, lambda: "late" in above(pilot.app))
         assert "◷ 100+ late" in counts_line(pilot.app)
-        assert above(pilot.app).splitlines()[-1].startswith(" +95+  ◷ #36 due Fri 2026-01-02   ◷ #37 due ")
+        last = above(pilot.app).splitlines()[-1]
+        assert last.startswith(" ◷ #36  due Fri 2026-01-02   ◷ #37 due ") and last.endswith("  +91+")
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
-from tui_tasks.text.glyphs import AGENT_LOOKS
+from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
 from tui_tasks.text.times import SECOND, age, age_lasts
 from tui_tasks.tui.agents import agent_text
@@ -33,18 +33,22 @@ TROUBLE: Final = ("stuck", "gone", "stopped", "failed", "quiet")
 """The states of agents that need attention, most urgent first."""
 AT_WORK: Final = ("working", "paused")
 _TOLD: Final = ("stuck", "stopped", "failed")
+_SAID_BY_MARK: Final = ("failed", "waiting", "ready", "idle")
 _RANKS: Final = (*TROUBLE, "waiting", "ready", *AT_WORK, "idle")
 # In cells: what is worth showing of an agent's last word, and of its task's name.
 _LEAST_WORD: Final = 10
 _LEAST_NAME: Final = 10
 _MAX_NAME: Final = 40
+# In cells: the least that an entry takes, with what parts it from the next.
+_LEAST_ENTRY: Final = 5
 _MAX_WORDS: Final = 200
 
 
 class AgentEntry(msgspec.Struct, frozen=True):
     """What an agent does: a word for its state, its task, and its last word.
 
-    `reason` is why one in trouble is so, `since` from when on. `act` is performed by a click on it.
+    `reason` is why one in trouble is so, `since` from when on. `asks` is the mark of a question, and its task, of one
+    that works on meanwhile. `act` is performed by a click on it.
     """
 
     state: str
@@ -58,6 +62,7 @@ class AgentEntry(msgspec.Struct, frozen=True):
     said: str = ""
     reason: str = ""
     since: int | None = None
+    asks: str = ""
 
     @property
     def is_trouble(self) -> bool:
@@ -87,7 +92,13 @@ class AgentEntry(msgspec.Struct, frozen=True):
     @property
     def least(self) -> int:
         """The least width in cells that is worth showing."""
-        return 2 + cell_len(self.fixed) + (1 + self.least_said if self.said else 0)
+        ends = (self.least_said if self.said else 0, cell_len(self.asks))
+        return 2 + cell_len(self.fixed) + sum(1 + end for end in ends if end)
+
+    @property
+    def brief(self) -> AgentEntry:
+        """The entry without the word that its mark says already."""
+        return msgspec.structs.replace(self, word="") if self.state in _SAID_BY_MARK else self
 
     @property
     def with_reason(self) -> AgentEntry:
@@ -100,6 +111,8 @@ class AgentEntry(msgspec.Struct, frozen=True):
         calm = "$muted" if self.state not in (*TROUBLE, "waiting", "ready") else self.color
         who = safe_ends(" ".join(filter(None, (self.who, self.word))), max(1, room - 2), ascii_only=ascii_only)
         left, shown = room - 2 - cell_len(who), ""
+        asks = f" {self.asks}" if self.asks and cell_len(self.asks) < left else ""
+        left -= cell_len(asks)
         for text in (
             self.number,
             safe_words(self.name, name, ascii_only=ascii_only),
@@ -108,7 +121,9 @@ class AgentEntry(msgspec.Struct, frozen=True):
             if text and cell_len(text) < left:
                 shown += f" {text}"
                 left -= cell_len(text) + 1
-        return [(f"{self.mark} ", self.color), (who, calm), *([(shown, "")] if shown else [])]
+        question: Part = (asks[:2], look("needs_you").color)
+        parts = ((f"{self.mark} ", self.color), (who, calm), (shown, ""), question, (asks[2:], ""))
+        return [part for part in parts if part[0]]
 
 
 class AgentEntries:
@@ -220,19 +235,27 @@ class AgentEntries:
             if shown in ("working", "asking"):
                 return self._at_work(member)
         if shown == "waiting":
-            about = self.context.state.asked_about.get(member.ask.uid) if member.ask is not None else None
-            task = list_pages.line(self.context.db, about) if about is not None else None
-            return self._entry(member, "waiting", "waiting", has_task=False, about=task)
+            return self._entry(member, "waiting", "waiting", has_task=False, about=self._asked_about(member))
         if shown == "ready":
             return self._entry(member, "ready", "to review")
         return self._entry(member, "idle", "idle", has_task=False)
 
     def _at_work(self, member: AgentView) -> AgentEntry:
         said = self.said(member)
-        if member.task is not None:
-            return self._entry(member, "working", said=said)
-        prompt = asked_for(member.session) if member.tool is not None else ""
-        return self._entry(member, "working", said=" ".join(filter(None, (said or "at work", _quoted(prompt)))))
+        if member.task is None:
+            prompt = asked_for(member.session) if member.tool is not None else ""
+            said = " ".join(filter(None, (said or "at work", _quoted(prompt))))
+        entry = self._entry(member, "working", said=said)
+        if member.ask is None:
+            return entry
+        task = self._asked_about(member)
+        mark = look("needs_you").mark(ascii_only=self.context.ascii_only)
+        return msgspec.structs.replace(entry, asks=f"{mark}#{task.number}" if task is not None else mark)
+
+    def _asked_about(self, member: AgentView) -> TaskLine | None:
+        """Return the task that an agent's question is about."""
+        about = self.context.state.asked_about.get(member.ask.uid) if member.ask is not None else None
+        return list_pages.line(self.context.db, about) if about is not None else None
 
     def _entry(
         self,
@@ -278,29 +301,84 @@ def agent_line(context: Context, *, id: str) -> GroupLine:
 
 
 def agent_groups(context: Context, entries: Sequence[AgentEntry], width: int) -> list[Group]:
-    """Return as many agents as fit in a width, and how many there are more."""
+    """Return as many agents as fit in a width, and how many there are more. The words that their marks say give way
+    before the last words of those at work.
+    """
     if not entries:
         words = "no agent at work" if context.link.as_of is not None else "no agent connected"
         return [Group([(words, "$muted")], lambda: context.do("agents"))]
-    gap, room = 3 if width >= WIDE else 2, width - 2
-    number = _fitting((entry.least + gap for entry in entries), len(entries), room + gap)
-    shown, left = entries[:number], len(entries) - number
+    row = _laid_out(entries, len(entries), width)
+    if row.is_cut:
+        brief = _laid_out([entry.brief for entry in entries[: width // _LEAST_ENTRY]], len(entries), width)
+        row = max(row, brief, key=lambda each: each.worth)
+    gap = " " * _gap(width)
+    groups = [
+        Group(entry.parts(name, said, row.room, ascii_only=context.ascii_only), entry.act, gap)
+        for entry, name, said in zip(row.shown, row.names, row.said, strict=True)
+    ]
+    if row.left:
+        groups.append(Group([(f"+{row.left}", "$muted")], lambda: context.do("agents"), " "))
+    return groups
+
+
+class _Row(NamedTuple):
+    """The entries that are shown, and how many are not; the cells of the names of their tasks and of their last words;
+    the room for all.
+    """
+
+    shown: Sequence[AgentEntry]
+    left: int
+    names: Sequence[int]
+    said: Sequence[int]
+    room: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether an entry or a part of a last word has no room."""
+        return bool(self.left) or self._has_cut_words
+
+    @property
+    def has_idle_beside_cut(self) -> bool:
+        """Whether the last entry is of an idle agent that takes the room of another's last word."""
+        return len(self.shown) > 1 and self.shown[-1].state == "idle" and self._has_cut_words
+
+    @property
+    def _has_cut_words(self) -> bool:
+        return any(cells < cell_len(entry.said) for entry, cells in zip(self.shown, self.said, strict=True))
+
+    @property
+    def worth(self) -> tuple[int, int, int]:
+        """What makes one row better than another: how many are not idle, how much of their last words is shown, and how
+        many there are.
+        """
+        return sum(entry.state != "idle" for entry in self.shown), sum(self.said), len(self.shown)
+
+
+def _gap(width: int) -> int:
+    return 3 if width >= WIDE else 2
+
+
+def _laid_out(entries: Sequence[AgentEntry], total: int, width: int) -> _Row:
+    """Return the first of these entries, of so many in all, that fit; idle agents give way to last words."""
+    gap, room = _gap(width), width - 2
+    number = _fitting((entry.least + gap for entry in entries), total, room + gap)
+    row = _of_first(entries[:number], total - number, gap, room)
+    while row.has_idle_beside_cut:
+        row = _of_first(row.shown[:-1], row.left + 1, gap, room)
+    return row
+
+
+def _of_first(shown: Sequence[AgentEntry], left: int, gap: int, room: int) -> _Row:
     room -= len(f" +{left}") if left else 0
     spare = room + gap - sum(entry.least + gap for entry in shown)
-    least = [entry.least_said for entry in shown]
-    more = _shared([cell_len(entry.said) - low for entry, low in zip(shown, least, strict=True)], spare)
+    said = [entry.least_said for entry in shown]
+    more = _shared([cell_len(entry.said) - low for entry, low in zip(shown, said, strict=True)], spare)
     for at, entry in enumerate(shown):
-        if least[at] + more[at] < min(_LEAST_WORD, cell_len(entry.said)):
+        if said[at] + more[at] < min(_LEAST_WORD, cell_len(entry.said)):
             more[at] = 0
-    spare -= sum(more)
-    names = _names([cell_len(entry.name) for entry in shown], spare)
-    groups = [
-        Group(entry.parts(name, low + extra, room, ascii_only=context.ascii_only), entry.act, " " * gap)
-        for entry, name, low, extra in zip(shown, names, least, more, strict=True)
-    ]
-    if left:
-        groups.append(Group([(f"+{left}", "$muted")], lambda: context.do("agents"), " "))
-    return groups
+        said[at] += more[at]
+    names = _names([cell_len(entry.name) for entry in shown], spare - sum(more))
+    return _Row(shown, left, names, said, room)
 
 
 def _fitting(sizes: Iterator[int], total: int, room: int) -> int:

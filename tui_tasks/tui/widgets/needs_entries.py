@@ -54,6 +54,13 @@ class Entry(msgspec.Struct, frozen=True):
     """Its agent; empty without one."""
     brief: str = ""
     """The text without the name of its task where `text` has no room; empty: `text`."""
+    least: str = ""
+    """A shorter text where `brief` has no room either; empty: `brief`."""
+
+    @property
+    def ways(self) -> list[str]:
+        """Its texts, the longest first."""
+        return [self.text, *filter(None, (self.brief, self.least))]
 
     @property
     def is_question(self) -> bool:
@@ -92,10 +99,12 @@ class NeedsEntries:
         }
         return words[need.kind](need)
 
-    def _entry(self, need: Need, number: str, text: str, aside: str, brief: str = "") -> Entry:
+    def _entry(self, need: Need, number: str, text: str, aside: str, brief: str = "", least: str = "") -> Entry:
         looks = AGENT_LOOKS["left" if need.word == "gone" else need.word] if need.kind == open_needs.AGENTS else None
         looks = looks or look(_LOOKS[need.kind])
-        return Entry(need, looks.mark(ascii_only=self.context.ascii_only), looks.color, number, text, aside, brief)
+        return Entry(
+            need, looks.mark(ascii_only=self.context.ascii_only), looks.color, number, text, aside, brief, least
+        )
 
     def _ask(self, need: Need) -> Entry:
         asked = agent_text.request_line(need.row, ascii_only=self.context.ascii_only)
@@ -153,7 +162,9 @@ class NeedsEntries:
         if now - job.when < ON_TIME:
             self.lasts(job.when + ON_TIME - now)
         brief = late_words(self.context, job.when)
-        return self._entry(need, _of_job(job.number), f"{one_line(job.name, _NAME)}: {brief}", "", brief)
+        why = brief.partition(", ")[2].partition(";")[0].removesuffix(" yet")
+        text, least = f"{one_line(job.name, _NAME)}: {brief}", f"late, {why}" if why else ""
+        return self._entry(need, _of_job(job.number), text, "", brief, least)
 
     def _late(self, need: Need) -> Entry:
         now = task_fields.local_time(self.context.clock.now(), self.context.clock.zone)

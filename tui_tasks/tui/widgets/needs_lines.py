@@ -126,38 +126,40 @@ class NeedsText(TextDrawing):
             drawn += lines
             self.acts += [self._act(entry.need)] * len(lines)
         if rest:
-            count = f"{'+' * bool(chosen)}{_number(rest, needs)}"
-            beside = self._side_by_side(rest, words, width - cell_len(count) - 2)
-            drawn.append([(self._flag(rest), "$changed"), (count, "$muted"), *beside])
+            beside, hidden = self._side_by_side(rest, words, width - 2, columns)
+            more = [(f"  +{_number(hidden, needs)}", "$muted")] if hidden else []
+            drawn.append([(self._flag(rest), "$changed"), *beside, *more])
             self.acts.append(self._act(rest[0]))
         return drawn
 
-    def _side_by_side(self, needs: Sequence[Need], words: NeedsEntries, width: int) -> list[Part]:
-        """Return `  ✗ S4 smtp: 535 authentication failed   ◷ S3 due 19:50`: as many as have room for some words each,
-        the first of each kind before others. Where the names of their tasks have no room, they stand without.
+    def _side_by_side(
+        self, needs: Sequence[Need], words: NeedsEntries, width: int, columns: _Columns
+    ) -> tuple[list[Part], Sequence[Need]]:
+        """Return `✗ S4  smtp: 535 authentication failed   ◷ S3 due 19:50`, and those that it hides: as many as have
+        room for some words each, the first of each kind before others.
         """
         ascii_only = self.context.ascii_only
-        entries: list[Entry] = []
-        texts: list[str] = []
         for count in range(min(len(needs), max(1, width // _LEAST_OF_ONE)), 0, -1):
-            entries = [words.entry(need) for need in _chosen(needs, count, ())]
-            room = width - sum(cell_len(_head(entry)) + len(_BETWEEN) for entry in entries)
-            texts = [_first_line(entry.text, ascii_only=ascii_only) for entry in entries]
-            if sum(map(cell_len, texts)) > room:
-                texts = [_first_line(entry.brief or entry.text, ascii_only=ascii_only) for entry in entries]
+            shown = _chosen(needs, count, ())
+            keys = {need.key for need in shown}
+            hidden = [need for need in needs if need.key not in keys]
+            entries = [words.entry(need) for need in shown]
+            heads = [_head(entry, columns.number * (not at)) for at, entry in enumerate(entries)]
+            room = width - sum(map(cell_len, heads)) - len(_BETWEEN) * (count - 1)
+            room -= cell_len(f"  +{_number(hidden, needs)}") if hidden else 0
+            texts = fitted([[_first_line(way, ascii_only=ascii_only) for way in entry.ways] for entry in entries], room)
             if sum(min(cell_len(text), _SOME_WORDS) for text in texts) <= room:
                 break
         parts: list[Part] = []
-        for entry, text, cells in zip(entries, texts, _widths([cell_len(text) for text in texts], room), strict=True):
+        cells = _widths([cell_len(text) for text in texts], room)
+        for entry, head, text, most in zip(entries, heads, texts, cells, strict=True):
             cut = safe_question if entry.is_question else safe_line
-            gap = _BETWEEN if parts else "  "
-            number = _head(entry).removeprefix(entry.mark)
             parts += [
-                (f"{gap}{entry.mark}", entry.color),
-                (number, "$muted"),
-                (cut(text, cells, ascii_only=ascii_only), ""),
+                (f"{_BETWEEN * bool(parts)}{entry.mark}", entry.color),
+                (head.removeprefix(entry.mark), "$muted"),
+                (cut(text, most, ascii_only=ascii_only), ""),
             ]
-        return parts
+        return parts, hidden
 
     def _act(self, need: Need) -> Act:
         """Return what a click does: show what is decided in the inbox there, and all else where it is."""
@@ -226,9 +228,25 @@ class NeedsText(TextDrawing):
         return [head, *([(indent, ""), (line, "")] for line in shown[1:])]
 
 
-def _head(entry: Entry) -> str:
-    """Return the mark of one of several in a row, and its number or its agent: `✗ #3 `."""
-    return f"{entry.mark} {entry.number or entry.aside} " if entry.number or entry.aside else f"{entry.mark} "
+def _head(entry: Entry, column: int) -> str:
+    """Return the mark of one of several in a row, and its number or its agent: `✗ #3 `; with a `column` for the number
+    as the rows above have it.
+    """
+    beside = entry.number or entry.aside
+    return f"{entry.mark} {beside:<{column}}{' ' * (1 + bool(column))}" if beside else f"{entry.mark} "
+
+
+def fitted(ways: Sequence[Sequence[str]], room: int) -> list[str]:
+    """Return one text for each of several in a row: of its ways, the longest first, one with which all have room; the
+    last one gets shorter first. Where that is not enough, all are at their shortest.
+    """
+    chosen = [0] * len(ways)
+    while sum(cell_len(texts[at]) for texts, at in zip(ways, chosen, strict=True)) > room:
+        longer = [at for at, texts in enumerate(ways) if chosen[at] < len(texts) - 1]
+        if not longer:
+            break
+        chosen[longer[-1]] += 1
+    return [texts[at] for texts, at in zip(ways, chosen, strict=True)]
 
 
 def _first_line(text: str, *, ascii_only: bool) -> str:

@@ -1,0 +1,91 @@
+"""How the line of all agents shares its room."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_tasks.text.glyphs import AGENT_LOOKS
+from tui_tasks.tui.widgets.agent_line import AgentEntry, agent_groups
+from tui_tasks.tui.widgets.foot_line import Group
+
+WORDS = {"failed": "failed", "waiting": "waiting", "ready": "to review", "idle": "idle", "stuck": "stuck"}
+
+
+def entry(state: str, who: str, number: str = "", said: str = "", asks: str = "") -> AgentEntry:
+    looks, member = AGENT_LOOKS[state], SimpleNamespace(name=who)
+    word = WORDS.get(state, "")
+    return AgentEntry(state, member, looks.glyph, looks.color, lambda: None, word, number, "", said, asks=asks)  # type: ignore[arg-type]
+
+
+def groups_of(width: int, *entries: AgentEntry) -> list[Group]:
+    context: Any = SimpleNamespace(ascii_only=False, link=SimpleNamespace(as_of=None), do=lambda action: None)
+    return agent_groups(context, entries, width)
+
+
+def line(width: int, *entries: AgentEntry) -> str:
+    groups = groups_of(width, *entries)
+    texts = ["".join(text for text, _ in group.parts) for group in groups]
+    return " " + texts[0] + "".join(group.gap + text for group, text in zip(groups[1:], texts[1:], strict=True))
+
+
+TESTS = '"running tests 14/22"'
+MANY = (
+    entry("failed", "claude-5"),
+    entry("waiting", "claude-2", "#7"),
+    entry("waiting", "claude-3"),
+    entry("working", "claude-1", "#5", TESTS),
+    entry("working", "claude-4", "", "Edit src/auth.py"),
+    entry("idle", "claude-6"),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, f" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5 {TESTS} +2"),
+        (120, f" ✗ claude-5   ? claude-2 #7   ? claude-3   ◐ claude-1 #5 {TESTS}   ◐ claude-4 Edit src/auth.py +1"),
+        (
+            160,
+            f" ✗ claude-5 failed   ? claude-2 waiting #7   ? claude-3 waiting   ◐ claude-1 #5 {TESTS}"
+            "   ◐ claude-4 Edit src/auth.py   · claude-6 idle",
+        ),
+    ],
+)
+def test_the_words_that_marks_say_and_idle_agents_give_way_to_the_last_words_of_those_at_work(width, shown):
+    assert line(width, *MANY) == shown
+
+
+def test_an_agent_that_works_on_after_a_question_shows_both():
+    asking = entry("working", "claude-1", "#5", TESTS, "?#4")
+    assert line(80, asking) == f" ◐ claude-1 #5 {TESTS} ?#4"
+    assert line(80, MANY[1], asking, entry("idle", "watcher")) == (
+        f" ? claude-2 waiting #7  ◐ claude-1 #5 {TESTS} ?#4  · watcher idle"
+    )
+    assert line(30, asking) == ' ◐ claude-1 #5 "running…" ?#4'
+
+
+entries = st.lists(
+    st.builds(
+        entry,
+        st.sampled_from(["failed", "stuck", "waiting", "ready", "working", "paused", "idle"]),
+        st.sampled_from(["bo", "claude-1", "a-reviewer-with-a-long-name", "审阅者"]),
+        st.sampled_from(["", "#5", "#1234"]),
+        st.sampled_from(["", TESTS, "编辑 src/auth.py", '"ok"']),
+        st.sampled_from(["", "?", "?#4"]),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(entries, st.integers(20, 200))
+def test_the_line_is_never_wider_than_the_screen_and_counts_all(found: list[AgentEntry], width: int) -> None:
+    groups = groups_of(width, *found)
+    assert sum(group.size + len(group.gap) for group in groups) - len(groups[0].gap) < width
+    last = "".join(text for text, _ in groups[-1].parts)
+    assert len(found) == (len(groups) - 1 + int(last[1:]) if last.startswith("+") else len(groups))
