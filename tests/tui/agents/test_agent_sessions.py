@@ -49,6 +49,7 @@ from tui_tasks.hooks import intake
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.times import DAY, SECOND, age
 from tui_tasks.tui.agents import agent_columns
+from tui_tasks.tui.agents.agent_order import GoneAgents
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs import editor
@@ -79,7 +80,7 @@ async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
         rows = app.screen.listed.rows
-        states = app.screen.states
+        states = [app.screen._rows.state_of(row) for row in rows]
         assert states == ["asking", "waiting", "waiting", "failed", "working", "idle", "finished"]
         assert "rm -rf build/" in row_of(app, rows[2].name)
         assert "overloaded" in row_of(app, rows[3].name)
@@ -587,7 +588,7 @@ async def test_those_that_are_gone_are_one_line_that_enter_opens(plan, make_app,
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A", "G")
         assert "· 3 finished   Enter shows them" in shown(app)
-        assert app.screen.states.count("gone") == 3
+        assert [len(row.names) for row in app.screen.listed.rows if isinstance(row, GoneAgents)] == [3]
         assert len(app.screen.listed.rows) == 2 + 21 + 1
         await settle(pilot, "enter", "j")
         assert app.screen.member.state == "gone"

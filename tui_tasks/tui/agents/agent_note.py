@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from tui_tasks.core.read.agents import stuck_signs
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import activity, stuck_signs
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
@@ -28,6 +29,9 @@ from tui_tasks.tui.state.context import Context
 
 # The most failures of an agent that are shown: as many as make one stuck, by default.
 _MAX_FAILURES: Final = 3
+# The most of what it said and did, and the most messages to it, that are shown.
+_MAX_WORDS: Final = 24
+_MAX_MESSAGES: Final = 3
 # The most lines of the description of its task.
 _DESCRIPTION: Final = 4
 _SIGNS: Final = {"status": "status", "ran": "scheduled"}
@@ -52,9 +56,12 @@ class AgentNote(TextDrawing):
         self._drawn: object = None
         self._whole: object = None
 
-    def put(self, member: AgentView | None, view: AskView | None, words: Sequence[Word], sent: Sequence[Sent]) -> None:
-        """Set the agent to draw, its question, what it said, and the messages sent to it."""
-        self._member, self._view, self._words, self._sent = member, view, words, sent
+    def put(self, member: AgentView | None, view: AskView | None, most_words: int) -> None:
+        """Set the agent to draw and its question, and read what it said, and the messages sent to it."""
+        self._member, self._view = member, view
+        db, name = self.context.db, member.name if member is not None else None
+        self._words = activity.words(db, name, min(_MAX_WORDS, most_words)) if name is not None else ()
+        self._sent = ask_queries.newest(db, name, _MAX_MESSAGES) if name is not None else ()
         stuck = member.stuck if member is not None else None
         self._failed = stuck_signs.repeated_failures(self.context.db, stuck)[-_MAX_FAILURES:]
 

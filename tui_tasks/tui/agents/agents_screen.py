@@ -9,8 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from tui_tasks.core.agent_snapshots import Ask, Work
-from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
@@ -42,8 +41,6 @@ from tui_tasks.tui.widgets.open_needs import CHECKS, FAILURES, HELD, REVIEW
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
-MAX_WORDS: Final = 24
-MAX_MESSAGES: Final = 3
 # In cells: what is kept free in the head for what is next.
 _NEXT: Final = 56
 # The lines of the note at least, and the lines of titles, rule and foot.
@@ -318,13 +315,6 @@ class AgentsScreen(Overlay):
         """Note what can be read again."""
         self.call_after_refresh(self._note_painted)
 
-    @property
-    def states(self) -> list[str]:
-        """The states of all agents, in the order of the lines."""
-        rows = (row for row in self.listed.rows if isinstance(row, AgentView))
-        texts = [self._rows.state_of(row) for row in rows]
-        return [*texts, *["gone"] * (len(self.members) - len(texts))]
-
     def _title(self, width: int) -> Sequence[Part]:
         """` Agents   12k tokens`: with what all have spent, where what is next leaves the room."""
         parts: list[Part] = [(" Agents", "bold")]
@@ -417,11 +407,8 @@ class AgentsScreen(Overlay):
         self._head.redraw()
 
     def _show_agent(self) -> None:
-        name = self.agent_here()
-        words = activity.words(self.context.db, name, min(MAX_WORDS, self.size.height // 2)) if name else []
-        sent = ask_queries.newest(self.context.db, name, MAX_MESSAGES) if name else []
         self.shown_view = self.view
-        self._note_text.put(self.member, self.shown_view, words, sent)
+        self._note_text.put(self.member, self.shown_view, self.size.height // 2)
         self._fit_rows()
         for part in (self._note_title, self._note, self._head.title, self._titles):
             part.redraw()
