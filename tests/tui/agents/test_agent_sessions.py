@@ -333,7 +333,7 @@ async def test_one_that_does_not_stand_there_whole_is_answered_in_the_inbox_alon
             await settle(pilot, "y")
             assert "More below" in said(app)
             assert ask_queries.ask(app.link.db, ask.uid).state == "open"
-        while not app.screen.is_read(ask):
+        while not app.screen.reading.is_read(app.screen.view_of(ask).version):
             await settle(pilot, "pagedown")
         await settle(pilot, "y")
         assert ask_queries.ask(app.link.db, ask.uid).answer == "Allow"

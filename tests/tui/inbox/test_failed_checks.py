@@ -46,7 +46,7 @@ async def test_the_row_of_a_failed_check_is_its_cause_and_its_detail_has_the_out
         await open_failed(pilot)
         row = next(at for at, line in enumerate(lines(app)) if "tests failed: assert 401 == 200" in line)
         assert lines(app)[row + 1][4:].startswith("#3 "), "the next row"
-        detail = app.screen.sources["failed"].lines(app.screen.row, 80, True)
+        detail = app.screen.sources["failed"].lines(app.screen.item.row, 80, True)
         parts = {text.strip(): style for line in detail for text, style in line}
         assert parts["E   assert 401 == 200"] == "$state-failed"
         assert parts["1 failed, 1 passed in 0.31s"] == "$muted"
@@ -98,9 +98,9 @@ async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_a
         assert "? 2 questions" in counts_line(app) and "✗ 2 failed" in counts_line(app)
         assert app.screen.ask is not None
         await settle(pilot, "tab")
-        assert app.screen.row.uid == failed
+        assert app.screen.item.row.uid == failed
         await settle(pilot, "tab")
-        assert app.screen.row.uid == plan[3], "the task that has failed"
+        assert app.screen.item.row.uid == plan[3], "the task that has failed"
         await settle(pilot, "tab")
         assert app.screen.ask is not None
 
@@ -116,7 +116,7 @@ async def test_r_runs_its_checks_again_and_it_waits_no_more(plan, failed, make_a
         checks.run("failed")
         app.link.catch_up()
         await settle(pilot, "tab", "tab")
-        assert app.screen.row.uid == failed
+        assert app.screen.item.row.uid == failed
 
 
 async def test_m_writes_to_the_agent_that_reported_it(plan, failed, make_app, checks):
@@ -177,11 +177,11 @@ async def test_nothing_of_an_agents_moves_the_cursor_or_is_drawn_as_markup(plan,
         await open_failed(pilot)
         assert "[bold]␛[2J[/nope]" in shown(app)
         await settle(pilot, "down")
-        here = app.screen.row.uid
+        here = app.screen.item.row.uid
         report(plan[7], "failed", "third")
         app.link.catch_up()
         await settle(pilot)
-        assert app.screen.row.uid == here
+        assert app.screen.item.row.uid == here
 
 
 async def test_a_read_only_screen_shows_them_and_changes_nothing(plan, failed, make_app):

@@ -47,7 +47,7 @@ async def test_a_task_whose_agent_is_gone_stands_in_the_inbox_once_and_a_key_giv
         assert app.state.need_you == 3
         assert size[0] < 60 or "1 gone" in shown(app)
         await settle(pilot, "tab")
-        assert app.screen.row.uid == left
+        assert app.screen.item.row.uid == left
         assert "#5 Ship auth flow" in shown(app) and "claude-1 is gone" in shown(app)
         assert "running tests" in shown(app)
         assert "Give back" in lines(app)[-1]

@@ -95,7 +95,7 @@ async def test_accept_goes_on_to_the_next_and_undo_takes_it_back(plan, filed, ma
         await open_review(pilot)
         await settle(pilot, "y")
         assert state(app, filed[0]) == ("pending", False)
-        assert app.screen.row.uid == filed[1]
+        assert app.screen.item.row.uid == filed[1]
         assert "Accepted “Rewrite it in Rust”" in said(app)
         await settle(pilot, "u")
         assert state(app, filed[0]) == ("pending", True)
@@ -155,7 +155,7 @@ async def test_what_is_marked_or_filtered_is_decided_together(plan, filed, make_
         assert [state(app, uid)[1] for uid in filed] == [False, True, False]
         assert app.screen.item is None
         await settle(pilot, "escape", "tab", "tab")
-        assert app.screen.row.uid == filed[1]
+        assert app.screen.item.row.uid == filed[1]
         await settle(pilot, "u")
         assert [state(app, uid)[1] for uid in filed] == [True, True, True]
 
@@ -278,7 +278,7 @@ async def test_what_is_filed_while_one_looks_comes_in_below_and_the_cursor_stays
         await settle(pilot, "j")
         by_agent(plan, "claude-3", AddTask("And another", plan.list_uid))
         await until(pilot, lambda: "And another" in shown(app))
-        assert app.screen.row.uid == filed[1]
+        assert app.screen.item.row.uid == filed[1]
         assert "◇ 4 proposed" in counts_line(app)
 
 
@@ -295,7 +295,7 @@ async def test_without_questions_the_inbox_opens_on_what_has_failed_and_then_on_
         await until(pilot, lambda: not app.state.failed_tasks)
         app.state.asks.clear()
         await settle(pilot, "a")
-        assert app.screen.row.uid == filed[0]
+        assert app.screen.item.row.uid == filed[0]
         await settle(pilot, "escape")
 
 

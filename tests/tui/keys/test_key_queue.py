@@ -100,7 +100,7 @@ async def test_a_command_right_after_a_choice_runs_at_once(keys, at, plan, open_
         await settled(app, pilot)
         type_at_once(app, *keys)
         await settled(app, pilot)
-        assert app.pane.row_list.cursor_line == at - 1
+        assert app.pane.row_list._cursor.line == at - 1
         assert "dropped" not in said(app)
 
 

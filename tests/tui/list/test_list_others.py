@@ -43,7 +43,7 @@ async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, p
     async with opened(app, (80, 16)) as pilot:
         await press(app, pilot, "G", "k", "v", "n")
         await write(pilot, "half a th")
-        line = app.pane.row_list.cursor_line
+        line = app.pane.row_list._cursor.line
         for number in range(40):
             agent(AddTask(f"new {number}", before=plan[1]), LogTask(plan[5], f"step {number}"))
         agent(DeleteTask(plan[2]), MoveTask(plan[3], after=plan[9]))
@@ -52,7 +52,7 @@ async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, p
         assert app.pane.row_list.marks == [plan[8]]
         assert app.query_one(AddWords).value == "half a th"
         assert app.focused is app.query_one(AddWords)
-        assert app.pane.row_list.cursor_line == line
+        assert app.pane.row_list._cursor.line == line
         await write(pilot, "ought")
         await press(app, pilot, "enter")
         assert app.pane.row_list.row.name == "half a thought"

@@ -118,7 +118,7 @@ async def test_only_the_side_with_the_keys_has_a_cursor(plan, place, make_app, s
         await until(pilot, lambda: "store.put(fresh)" in shown(pilot.app))
 
         def look(row_list):
-            strip = row_list.render_line(row_list.cursor_line)
+            strip = row_list.render_line(row_list._cursor.line)
             return ">" in strip.text[:3], str(next(iter(strip)).style.bgcolor)
 
         (has_sign, ground), (other_has_sign, faint) = look(screen.files), look(screen.diff)

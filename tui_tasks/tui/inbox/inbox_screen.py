@@ -206,11 +206,6 @@ class Inbox(Overlay):
         self._head.redraw()
 
     @property
-    def row(self) -> Any:
-        """What the source of the row under the cursor has read."""
-        return self.item.row if self.item is not None else None
-
-    @property
     def folded(self) -> FoldedAsks | None:
         """The folded questions under the cursor."""
         line = self.listed.get(self.window.cursor)
@@ -224,10 +219,6 @@ class Inbox(Overlay):
     def view_of(self, ask: Ask) -> AskView:
         """Return a question as it is shown now."""
         return self._views.of(ask)
-
-    def is_read(self, ask: Ask) -> bool:
-        """Return whether a question has been shown to its end."""
-        return self.reading.is_read(self.view_of(ask).version)
 
     def pick(self, view: AskView, option: int) -> None:
         """Choose an option of a question that takes several, or choose it no longer."""

@@ -205,11 +205,6 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         return self._cursor.key
 
     @property
-    def cursor_line(self) -> int | None:
-        """How many rows the cursor is below the top; None when it is far from the screen."""
-        return self._cursor.line
-
-    @property
     def row(self) -> R | None:
         """The cursor's row."""
         return self._cursor.row
