@@ -292,10 +292,6 @@ def briefs_to_json(db: Database, briefs: Iterable[dict[str, Any]]) -> list[dict[
     return checks
 
 
-MAX: Final = 1_000
-"""How many tasks are returned at most."""
-
-
 class FailedTask(msgspec.Struct, frozen=True, gc=False):
     """A task with failed checks: `checks` are the failed ones, `at` is when the last of them ended.
 

@@ -7,7 +7,7 @@ by its first size. The human turns a list's own work on; its ready tasks are sta
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec.structs import asdict
@@ -26,9 +26,6 @@ from tui_tasks.core.vocab import CONTINUE, LIMIT_OPTIONS
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
-
-
-NAMES: Final = ("tokens", "cost_usd", "minutes", "turns", "context")
 
 
 class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
