@@ -15,7 +15,6 @@ from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
 from tui_tasks.core.read.overview import MAX_NEW, Change
-from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.held_queries import HeldTask
@@ -327,6 +326,8 @@ class AppState:
         """Return how many tasks of a list have each status, without those that need the human: these are counted as
         `needs_you`, or as `FAILED_OTHERWISE` where a check or an agent has failed.
         """
+        from tui_tasks.core.read.pages import board_pages  # an empty list goes without
+
         asked = board_pages.asked(self._db, home.id, self.needing)
         otherwise = len(self.failed_otherwise(home.id))
         counts = {status: getattr(home, status) - asked.get(status, 0) for status in vocab.STATUSES}
