@@ -14,12 +14,9 @@ import pytest
 import textual.app
 import textual.pilot
 import textual.screen
-from textual.css.model import RuleSet
-from textual.css.stylesheet import Stylesheet
-from textual.design import ColorSystem
 
 from tests.checks import Checks
-from tests.tui import idle
+from tests.tui import idle, textual_caches
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, ZONE, Plan
 from tests.tui.proven import name_of
@@ -68,34 +65,9 @@ def _going_on_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(textual.screen, "UPDATE_PERIOD", 0.001)
 
 
-_parsed: dict[tuple[object, ...], list[RuleSet]] = {}
-_numbers: dict[tuple[tuple[str, str], ...], int] = {}
-_generated: dict[tuple[object, ...], dict[str, str]] = {}
-
-
 @pytest.fixture(autouse=True)
-def _parsing_each_stylesheet_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have all screens of a process share what Textual parses anew for each, and the colours of a theme."""
-    parse, generate = Stylesheet._parse_rules, ColorSystem._generate
-
-    def parsed_once(sheet: Stylesheet, css: str, read_from: Any, *rest: Any, **named: Any) -> list[RuleSet]:
-        variables, number = vars(sheet).get("numbered", (None, 0))
-        if variables is not sheet._variables:
-            number = _numbers.setdefault(tuple(sheet._variables.items()), len(_numbers))
-            vars(sheet)["numbered"] = sheet._variables, number
-        key = (css, read_from, rest, *named.items(), number)
-        if key not in _parsed:
-            _parsed[key] = parse(sheet, css, read_from, *rest, **named)
-        return _parsed[key]
-
-    def generated_once(system: ColorSystem) -> dict[str, str]:
-        key = (*(vars(system) | {"variables": None}).values(), *system.variables.items())
-        if key not in _generated:
-            _generated[key] = generate(system)
-        return _generated[key].copy()
-
-    monkeypatch.setattr(Stylesheet, "_parse_rules", parsed_once)
-    monkeypatch.setattr(ColorSystem, "_generate", generated_once)
+def _looking_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    textual_caches.use(monkeypatch)
 
 
 @pytest.fixture

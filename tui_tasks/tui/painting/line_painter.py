@@ -266,8 +266,15 @@ class FrameLine(LinePainter):
         self._redraw_in_time()
 
     def on_resize(self) -> None:
-        """Draw the line in its new width."""
-        self.redraw()
+        """Draw the line in its new width, unless it was painted in that already."""
+        if self._parts is None or self._width != self.size.width:
+            self.redraw()
+        else:
+            self._redraw_in_time()
+
+    def on_hide(self) -> None:
+        """Draw the line anew when it is shown again."""
+        self._parts = None
 
     def part_number(self, x: int) -> int | None:
         """Return the index of the left part at a column."""
@@ -281,6 +288,7 @@ class FrameLine(LinePainter):
         """Paint the line."""
         width = self.own_size.width
         if self._parts is None or self._width != width:
+            self._lasts_us = 0
             self._parts, self._width = (self._left(width), self._right(width)), width
             self._strip = None
         styles = StyleCache.of(self.app)
