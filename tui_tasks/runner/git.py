@@ -65,8 +65,8 @@ _MAX_SETTINGS: Final = 1024 * 1024
 # Writing an index reads the files that have changed in the same second.
 _NO_FILES: Final = frozenset(
     {
-        *("cat-file", "check-ref-format", "commit-tree", "config", "diff-tree", "init", "log", "ls-tree"),
-        *("rev-list", "rev-parse", "symbolic-ref", "update-ref", "worktree"),
+        *("cat-file", "commit-tree", "config", "diff-tree", "init", "log", "ls-tree", "rev-list", "rev-parse"),
+        *("update-ref", "worktree"),
     }
 )
 # Submodules have settings of their own: git does not look into them. A worktree gets its files by another command, and
