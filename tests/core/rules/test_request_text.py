@@ -5,14 +5,17 @@ from typing import Any
 
 import pytest
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.decided_text import decided_line, decided_lines
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.rules.agents.request_text import (
     always_text,
+    always_words,
     is_whole,
     permission_lines,
     request_options,
     request_text,
+    spoken_options,
     takes_yes,
 )
 
@@ -156,6 +159,63 @@ def test_a_tool_and_a_note_in_several_lines_are_no_further_keys() -> None:
 )
 def test_what_would_be_allowed_from_now_on_is_shown_with_all_that_is_in_it(suggestion: Any, shown: str) -> None:
     assert always_text(suggestion) == f"Allow always: {shown}"
+
+
+def _of_bash(content: str | None, where: str = "localSettings") -> dict[str, Any]:
+    rule = {"toolName": "Bash"} | ({"ruleContent": content} if content is not None else {})
+    return {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": where}
+
+
+@pytest.mark.parametrize(
+    ("suggestion", "shown"),
+    [
+        (_of_bash("make:*"), 'always: "make ..." in this project (settings.local.json)'),
+        (_of_bash("make all", "session"), 'until its session ends: just "make all"'),
+        (
+            _of_bash("git * x", "userSettings"),
+            'always: all like "git * x" in all your projects (~/.claude/settings.json)',
+        ),
+        (_of_bash(None, "session"), "until its session ends: every use of Bash"),
+        (
+            _of_bash('x" until its session ends: y'),
+            'always: just "x\\" until its session ends: y" in this project (settings.local.json)',
+        ),
+        (_of_bash("a\nb\u200b", "session"), 'until its session ends: just "a\\nb<U+200B>"'),
+        (
+            {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+            "until its session ends: edits of files, unasked (mode acceptEdits)",
+        ),
+        (
+            {"type": "addDirectories", "directories": ["/a"], "destination": "session"},
+            'until its session ends: work in "/a"',
+        ),
+    ],
+)
+def test_what_would_be_allowed_says_for_how_long_and_where_it_is_kept_as_a_person_says_it(
+    suggestion: dict[str, Any], shown: str
+) -> None:
+    asked = permission({"command": "x"}, suggestions=[suggestion])
+    options = request_options(asked)
+    assert options[1] == always_text(suggestion), "the answer stays as the hook knows it"
+    ask = Ask(1, "u", "claude-1", "", options, None, 0, None, "open", None, None, {"suggestions": [suggestion]})
+    assert spoken_options(ask, options) == ["Allow", f"Allow {shown}", "Deny"]
+
+
+@pytest.mark.parametrize(
+    "suggestion",
+    [
+        _of_bash("make:*", "elsewhere"),
+        _of_bash("make:*") | {"more": 1},
+        _of_bash("make:*") | {"behavior": "deny"},
+        {"type": "addRules", "rules": [{"toolName": "Bash, in one", "ruleContent": "x"}], "destination": "session"},
+        {"type": "addRules", "rules": [], "destination": "session"},
+        {"type": "setMode", "mode": "new", "destination": "session"},
+        ["git *"],
+        "session",
+    ],
+)
+def test_what_has_no_words_is_shown_as_it_is(suggestion: Any) -> None:
+    assert always_words(suggestion) is None
 
 
 def test_an_option_that_is_cut_makes_a_request_that_is_not_whole() -> None:

@@ -207,7 +207,9 @@ class AgentNote(TextDrawing):
         return [("  " + safe_line(facts, room), "$muted")]
 
     def _ask(self, view: AskView, width: int) -> list[Drawn]:
-        """Return the whole question and its options, on one line where they fit; those without a key have no mark."""
+        """Return the whole question and its options, on one line if they fit, those of a permission on as few as do;
+        options without a key have no mark.
+        """
         lines = request_lines(view, width - 2, ascii_only=self.context.ascii_only)
         if view.why_closed is not None:
             return [*lines, *block(view.why_closed, max(8, width - 2), "$state-needs-you")]
@@ -216,14 +218,19 @@ class AgentNote(TextDrawing):
         shown = [(keys.get(number, ""), option) for number, option in enumerate(texts)]
         if len(keys) < len(texts):
             shown.append((self.context.keymap.key_of("agent_ask"), "choose…"))
-        in_one: Drawn = [
-            part for key, text in shown for part in ((f"   {key} " if key else "   ", "$key bold"), (text, ""))
-        ]
         # A text with such spaces could look like two options, and one that begins like `y Allow` has no key of its own.
         is_plain = not any("  " in text for text in texts)
         is_plain = is_plain and all(key or cell_len(text.partition(" ")[0]) > 1 for key, text in shown)
-        if is_plain and sum(cell_len(text) for text, _ in in_one) < width:
-            return [*lines, in_one]
+        widths = [cell_len(f"   {key} {text}" if key else f"   {text}") for key, text in shown]
+        if is_plain and (sum(widths) < width or (view.is_permission and max(widths) < width)):
+            column = width
+            for key, text in shown:
+                head = f"   {key} " if key else "   "
+                if column + cell_len(head + text) >= width:
+                    lines, column = [*lines, []], 0
+                lines[-1] = [*lines[-1], (head, "$key bold"), (text, "")]
+                column += cell_len(head + text)
+            return lines
         room = max(cell_len(key) for key, _ in shown)
         for key, text in shown:
             for at, line in enumerate(wrapped(text, max(8, width - 5 - room))):

@@ -29,7 +29,6 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.ask_views import AskedTask, AskedTasks, AskView
 from tui_tasks.tui.painting.decided_prose import decided_block, decided_prose
-from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
 from tui_tasks.tui.state.context import Context
 
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
     from tui_tasks.tui.inbox.inbox_lines import FoldedAsks
 
 _SMALL: Final = 60
+# In cells: the most of a tool's name.
+_TOOL: Final = 60
 _FOLDED: Final = "    "
 _MAX_FOLDED: Final = 20
 _NEWS: Final = ("logged", "status")
@@ -191,7 +192,8 @@ class AskDetail(TextDrawing):
             lines.append([(f" {safe_line(f'#{self._about.number} {self._about.name}', room)}", "$muted")])
         if room not in self._request:
             self._request[room] = request_lines(view, room, ascii_only=self.context.ascii_only)
-        lines += self._request[room]
+        # The line above names the tool, too.
+        lines += self._request[room][1 if not small and self._names_tool(view, room) else 0 :]
         if ask.request is not None and small and ask.request.get("cwd"):
             lines += self._decided(f"in {self._named(ask.request['cwd'])}", room)
         lines += gap
@@ -241,13 +243,19 @@ class AskDetail(TextDrawing):
         """Return who asks for a permission or asks in a program's own way, and where."""
         request = ask.request or {}
         place = f" in {safe_line(self._named(request['cwd']), 200)}" if request.get("cwd") else ""
-        tool = safe_line(self._named(request["tool"]), 60) if self._is_of_tool(request) else ""
+        tool = safe_line(self._named(request["tool"]), _TOOL) if self._is_of_tool(request) else ""
         what = f"wants to use {tool}" if tool else "asks"
         return f"{agent_text.who(ask.agent, 40)} {what}{place}:"
 
     @staticmethod
     def _is_of_tool(request: dict[str, Any]) -> bool:
         return request.get("kind") == "permission" and bool(request.get("tool"))
+
+    def _names_tool(self, view: AskView, room: int) -> bool:
+        """Return whether `_asks_for` has all of the first line of a permission, `Allow Bash?`."""
+        request = view.ask.request or {}
+        tool = self._named(request["tool"]) if view.is_permission and self._is_of_tool(request) else ""
+        return bool(tool) and safe_line(tool, _TOOL) == tool and cell_len(f"Allow {tool}?") < room
 
     def _options(self, view: AskView, at: int, width: int, small: bool) -> list[Drawn]:
         reply = self.context.keymap.key_of("ask_reply")
@@ -268,20 +276,24 @@ class AskDetail(TextDrawing):
             send = f"send {len(view.picked)} chosen"
             rest = [(self.context.keymap.key_of("ask_approve"), send, "ask_approve"), *rest]
         choices = [self._choice(number, text) for number, text in enumerate(options, 1)] + rest
-        widths = [cell_len(key) + 1 + cell_len(safe_line(text)) + 3 for key, text, _ in choices]
         lines: list[Drawn] = []
+        indent, column = " " if small else "   ", width
         # A text with such spaces could look like two options.
-        if not small and sum(widths) <= width and not any("  " in text for text in options):
-            parts: list[Part] = [("   ", "")]
-            column = 3
-            for (key, text, action), wide in zip(choices, widths, strict=True):
-                parts += [(key, "$key bold"), (f" {safe_line(text)}   ", "")]
+        is_plain = not small and not any("  " in text for text in options)
+        widths = [cell_len(key) + 1 + cell_len(safe_line(text)) + 3 for key, text, _ in choices]
+        # The options of a question are on one line, or each on its own.
+        is_plain = is_plain and (view.is_permission or sum(widths) <= width)
+        for (key, text, action), wide in zip(choices, widths, strict=True):
+            if is_plain and wide <= width - 3:
+                if column + wide - 3 > width:
+                    lines.append([(indent, "")])
+                    column = len(indent)
+                lines[-1] = [*lines[-1], (key, "$key bold"), (f" {safe_line(text)}   ", "")]
                 if action:
-                    self.spot(at, column, column + wide - 3, action)
+                    self.spot(at + len(lines) - 1, column, column + wide - 3, action)
                 column += wide
-            return [parts]
-        indent = " " if small else "   "
-        for key, text, action in choices:
+                continue
+            column = width
             for number, line in enumerate(wrapped(text, max(8, width - len(indent) - 3))):
                 if action:
                     self.spot(at + len(lines), 0, width, action)

@@ -20,11 +20,11 @@ from tui_tasks.core.rules.agents.request_text import (
     DENY,
     MAX_TEXT,
     as_kept,
-    ask_options,
     is_kept_whole,
     question_options,
     request_options,
     request_text,
+    spoken_options,
     takes_yes,
 )
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
@@ -100,7 +100,7 @@ class AskView(msgspec.Struct, frozen=True):
 
     def shown_options(self, *, ascii_only: bool) -> list[str]:
         """Return the answers to choose from now, as the human reads them."""
-        return ask_options(self.ask, self.options, ascii_only=ascii_only)
+        return spoken_options(self.ask, self.options, ascii_only=ascii_only)
 
     @property
     def takes_several(self) -> bool:

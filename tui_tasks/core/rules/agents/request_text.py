@@ -95,6 +95,69 @@ def always_text(suggestion: Any) -> str:
     return f"{ALWAYS}: {decided_line(_suggestion(suggestion))}"[:MAX_OPTION]
 
 
+def spoken_options(ask: Ask, options: Sequence[str], *, ascii_only: bool = False) -> list[str]:
+    """Return the options of a question for a screen: those that allow from now on say in words what."""
+    suggestions = (ask.request or {}).get("suggestions")
+    spoken = {always_text(one): always_words(one) for one in suggestions} if isinstance(suggestions, list) else {}
+    shown = zip(options, ask_options(ask, options, ascii_only=ascii_only), strict=True)
+    return [
+        decided_line(words, ascii_only=ascii_only) if (words := spoken.get(option)) is not None else text
+        for option, text in shown
+    ]
+
+
+# For how long, and where, each destination of a rule keeps it.
+_DESTINATIONS: Final = {
+    "session": ("until its session ends", ""),
+    "localSettings": ("always", " in this project (settings.local.json)"),
+    "projectSettings": ("always", " in this project, for everyone (settings.json)"),
+    "userSettings": ("always", " in all your projects (~/.claude/settings.json)"),
+}
+_MODES: Final = {
+    "acceptEdits": "edits of files, unasked (mode acceptEdits)",
+    "bypassPermissions": "everything, unasked (mode bypassPermissions)",
+}
+
+
+def always_words(suggestion: Any) -> str | None:
+    """Return `Allow always: "make ..." in this project (settings.local.json)`: what a suggestion allows from now on,
+    for how long, and where it is kept. No two read the same; None where a part of it has no words.
+    """
+    if not isinstance(suggestion, dict) or _suggestion(suggestion) == _plain(suggestion):
+        return None
+    kind, destination = suggestion["type"], suggestion.get("destination")
+    if not isinstance(destination, str) or destination not in _DESTINATIONS:
+        return None
+    span, place = _DESTINATIONS[destination]
+    if kind == "addRules":
+        parts = [_rule_words(one.get("toolName"), one.get("ruleContent")) for one in suggestion["rules"]]
+    elif kind == "setMode":
+        parts = [_MODES.get(suggestion["mode"]) if isinstance(suggestion["mode"], str) else None]
+    else:
+        parts = ["work in " + ", ".join(map(_plain_json, suggestion["directories"]))]
+    if not parts or None in parts:
+        return None
+    return f"{ALLOW} {span}: {', '.join(part for part in parts if part is not None)}{place}"
+
+
+def _rule_words(tool: Any, content: Any) -> str | None:
+    """Return `"make ..."` for the rule `Bash(make:*)`, whose content stands in quotes; None without words."""
+    if not isinstance(tool, str) or not re.fullmatch(r"\w+", tool, re.ASCII):
+        return None
+    if content is None:
+        return f"every use of {tool}"
+    if not isinstance(content, str):
+        return None
+    if tool != "Bash":
+        return f"{tool} {_plain_json(content)}"
+    begins = content.removesuffix(":*")
+    if "*" not in content:
+        return f"just {_plain_json(content)}"
+    if begins != content and "*" not in begins:
+        return _plain_json(f"{begins} ...")
+    return f"all like {_plain_json(content)}"
+
+
 def question_text(question: dict[str, Any]) -> str:
     """Return the text of one question."""
     return _prose(_plain(question.get("question") or question.get("header") or ""))
