@@ -122,6 +122,12 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
         assert re.search(r"\? #5  Which port\? +claude-1 ", above(app))
 
 
+async def test_a_small_screen_names_an_agent_that_waits_where_none_is_at_work(plan, make_app, agent):
+    agent(OpenAsk("Which port?", (), plan[5]))
+    async with opened(make_app(plan.path), (40, 12)) as pilot:
+        assert lines(pilot.app)[0].startswith(" ? claude-1 #4 +1")
+
+
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
         assert counts_line(app).endswith("• since 19:58: #3 failed, #4 #7 asked, #5 started")

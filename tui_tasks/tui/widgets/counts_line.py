@@ -264,18 +264,21 @@ class Counts:
         return Group([(as_of_words(self._context, self._context.link.as_of, 0), "$state-overdue")])
 
     def _short_agents(self, entries: Sequence[AgentEntry], step: _ShortStep) -> Iterator[Group]:
-        """Yield the first agent in trouble and the first at work, and how many others there are of each."""
+        """Yield the first agent in trouble and the first at work, else the first that waits, and how many others there
+        are of each.
+        """
         if self._context.link.as_of is not None:
             yield self._moment()
         trouble, work = [one for one in entries if one.is_trouble], [one for one in entries if one.is_at_work]
-        for others in filter(None, (trouble, work)):
+        waiting = [] if trouble or work else [one for one in entries if one.state in ("waiting", "ready")]
+        for others in filter(None, (trouble, work, waiting)):
             entry, more = others[0], f"+{len(others) - 1}" if len(others) > 1 else ""
             who = safe_ends(entry.who, _SHORT_WHO) if step.has_who or entry.is_trouble or not entry.number else ""
             color = entry.color if entry.is_trouble else ""
             words = (who, _word(entry) if step.has_who else "") if entry.is_trouble else (who, entry.number)
             texts = (*words, self._age(entry) if step.has_age and entry.is_at_work else "", more)
             yield Group([(f"{entry.mark} ", entry.color), (" ".join(filter(None, texts)), color)], entry.act)
-        if not work and not trouble:
+        if not work and not trouble and not waiting:
             yield Group([("idle", "$muted")])
 
     def _age(self, entry: AgentEntry) -> str:
