@@ -134,6 +134,10 @@ def _declare_mcp(command: argparse.ArgumentParser) -> None:
 
 
 def _serve_mcp(options: argparse.Namespace) -> int:
+    # Before the import of MCP, which takes half a second.
+    if not (options.tokens or options.http) and (sys.__stdin__ is None or sys.__stdout__ is None):
+        print("tui-tasks mcp: standard input and output must be open", file=sys.stderr)
+        return USAGE
     try:
         from tui_tasks.mcp_server import stdio, tool_descriptions
         from tui_tasks.mcp_server.tool_descriptions import NOT_OVER_MCP
@@ -145,9 +149,6 @@ def _serve_mcp(options: argparse.Namespace) -> int:
     if options.tokens:
         print(tool_descriptions.text(options.tools))
         return 0
-    if not options.http and (sys.__stdin__ is None or sys.__stdout__ is None):
-        print("tui-tasks mcp: standard input and output must be open", file=sys.stderr)
-        return USAGE
     table = confinement.without(table_of(options), NOT_OVER_MCP)
     with open_store(options) as store:
         print_permission_findings(options)
