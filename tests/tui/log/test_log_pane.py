@@ -239,8 +239,14 @@ async def test_the_rule_says_since_when_all_lines_on_screen_are_new(plan, make_a
         await settle(pilot, "G")
         by_agent(plan, "claude-2", *(LogTask(plan[number], f"and on {number}") for number in range(1, 10)))
         await until(pilot, lambda: "and on 9" in shown(app))
-        rules = [line for line in shown(app).splitlines() if "everything since 19:58" in line]
-        assert len(rules) == 1 and rules[0].startswith("─") and "seen until here" not in shown(app)
+        (rule,) = [line for line in shown(app).splitlines() if re.match("─ since 19:58 (· [0-9]+ rows above )?↑", line)]
+        assert "seen until here" not in shown(app), rule
+        hidden = int(re.search("([0-9]+) rows|↑([0-9]+)", rule).group(1 if size[0] >= 80 else 2))
+        mark = next(app.pane._entries.marks())
+        newer = [row for row in app.pane.row_list.rows_held if row.seq > mark.seq]
+        assert hidden == len(newer) - len(app.pane.row_list.rows_on_screen)
+        await settle(pilot, *["k"] * (len(newer) - hidden), *["k"] * (hidden - 1))
+        assert "─ everything since 19:58 " in shown(app), "the first of them is on screen"
         await settle(pilot, "full_stop")
         assert "new since" not in shown(app)
 

@@ -215,15 +215,37 @@ class LogPane(Pane):
                 self.row_list.move_last()
 
     def _draw_rule(self, width: int) -> Sequence[Part]:
-        """`─ everything since 19:58 ────────── following ↓ newest last ─`."""
-        what = "" if self.only or (width < layout.NARROW and not self._are_all_new) else "everything"
+        """`─ everything since 19:58 ────────── following ↓ newest last ─`, `─ since 19:58 · 3 rows above ↑ ──`."""
+        are_new, above = self._are_all_new, self._new_above(width) if self._are_all_new else ""
+        what = "" if self.only or above or (width < layout.NARROW and not are_new) else "everything"
         if alone := self.context.state.projects.alone_parts():
             what = alone[0][0].strip()
         title = [(what, "$muted")] if what else []
-        if self._are_all_new:
+        if are_new:
             since = f"since {self.context.clock.time_of(self.context.state.seen.looked.at)}"
-            title.append((f"{' ' if what else ''}{since}", "$changed"))
+            title.append((f"{' ' if what else ''}{since}{above}", "$changed"))
         return rule_parts(self.context, width, title, [self._rule_state(width)])
+
+    def _new_above(self, width: int) -> str:
+        """Return ` · 3 rows above ↑`: how many rows since the human last looked are above the screen; empty for none.
+
+        Where not all of them are in memory, they are not counted.
+        """
+        first = next(iter(self.row_list.rows_on_screen), None)
+        order, held = self._entries.order, self.row_list.rows_held
+        mark = next((order(mark) for mark in self._entries.marks() if mark.word == SEEN), None)
+        if first is None or mark is None:
+            return ""
+        above = [row for row in held if order(row) < order(first)]
+        new = [row for row in above if order(row) > mark]
+        if not new and above:
+            return ""
+        number = str(len(new)) if len(new) < len(above) else "more"
+        up = "^" if self.context.ascii_only else "↑"
+        if width < layout.NARROW:
+            return f" {up}{number if len(new) < len(above) else ''}"
+        rows = "row" if number == "1" else "rows"
+        return f" · {number} {rows} above {up}"
 
     @property
     def _are_all_new(self) -> bool:

@@ -20,6 +20,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
+from tui_tasks.tui import layout
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
@@ -127,10 +128,12 @@ class Stats(Overlay):
         self._lines.redraw()
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` Stats   Plan, last 7 days`."""
+        """` Stats   list Plan, last 7 days`."""
         home = self.context.state.current_list
-        name = safe_line(home.name, max(4, width - 30)) if home is not None else ""
-        return [(" Stats   ", "bold"), (name, "bold"), (f"{', ' * bool(name)}last {DAYS} days", "$muted")]
+        kind = "list " if home is not None and width >= layout.NARROW else ""
+        name = safe_line(home.name, max(4, width - 30 - len(kind))) if home is not None else ""
+        named = [(kind, "$muted"), (name, "bold")]
+        return [(" Stats   ", "bold"), *named, (f"{', ' * bool(name)}last {DAYS} days", "$muted")]
 
     def _kinds_above(self) -> Sequence[int]:
         """Return what stands above: no failed tasks where the figures name all of them with the whole reason."""

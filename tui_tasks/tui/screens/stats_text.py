@@ -235,15 +235,14 @@ def _scaled(values: Sequence[int], tall: int, bar: int, gap: int, ascii_only: bo
 
 
 def _burn_down(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
-    # A bar for each half of a day: the most that were open.
-    quarters = figures.tally.open(figures.now_open)
-    values = list(map(max, quarters[::2], quarters[1::2]))
+    # A bar for each half of a day.
+    values = figures.tally.open(figures.now_open)[1::2]
     top = max(values, default=0)
     if not top:
         return _titled("no task was open")
     margin = len(str(top)) + 2
     wide = max(1, min(2, (width - margin) // (2 * len(values))))
-    lines = _titled("open tasks, the most of each half day")
+    lines = _titled("open tasks at the end of each half day")
     lines += [[(label, "$muted"), (row, "~primary")] for label, row in _scaled(values, tall, wide, wide, ascii_only)]
     return [*lines, [(" " * margin + _weekdays(figures, QUARTERS * wide), "$muted")]]
 
