@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
+from tests.started import DEADLINE
 from tests.tui.driving import SIZES, agents_line, counts_line, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, state_of
@@ -25,7 +27,7 @@ from tui_tasks.settings.config import Config
 from tui_tasks.text.times import HOUR
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
-from tui_tasks.tui.work import attaching, diff_lines, diff_side
+from tui_tasks.tui.work import attaching, diff_lines, diff_side, review_screen
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.tui.work.work_forms import AcceptForm
 from tui_tasks.work import comments
@@ -643,6 +645,29 @@ async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(pl
         await until(pilot, lambda: "Discarded" in said(app))
         await settle(pilot, "u")
         await until(pilot, lambda: "Brought back" in said(app))
+        assert state_of(plan, work) == "ready"
+
+
+@pytest.mark.usefixtures("holding_threads")
+@pytest.mark.parametrize("then", [(), ("j",)], ids=["no other key", "another key"])
+async def test_the_key_that_accepts_a_work_is_kept_while_that_is_read_unless_another_is_pressed(
+    plan, place, make_app, monkeypatch, then
+):
+    work, is_let_go, read = begin(plan, 9, place, branch=BRANCH), threading.Event(), review_screen.read_review
+    monkeypatch.setattr(review_screen, "read_review", lambda *given: is_let_go.wait(DEADLINE) and read(*given))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ReviewScreen))
+        screen = app.screen
+        await pilot.press("y")
+        await until(pilot, lambda: said(app).startswith("The work is still being read: what accepting it does"))
+        await pilot.press(*then)
+        is_let_go.set()
+        await until(pilot, lambda: screen.review is not None and isinstance(app.screen, AcceptForm) is (not then))
+        await settle(pilot)
+        assert isinstance(app.screen, AcceptForm) is (not then)
         assert state_of(plan, work) == "ready"
 
 

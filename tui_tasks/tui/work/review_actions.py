@@ -159,6 +159,7 @@ class SideMoves(RowMoves):
         return True
 
 
+_CAME_JUST_NOW = "Not accepted, it came up just now: read it first."
 _NEED_REVIEW = ("work_accept", "work_comment", "work_pull_request", "work_run")
 
 
@@ -173,7 +174,8 @@ class ReviewActions(Controller):
     def why_not(self, action: Action) -> str | None:
         """Nothing can be done about what could not be read."""
         screen, work = self._screen, self._screen.work
-        if action.id in _NEED_REVIEW and screen.review is None:
+        # The key that accepts is kept until the work is read.
+        if action.id in _NEED_REVIEW and screen.review is None and (screen.facts.problem or action.id != "work_accept"):
             return safe_line(screen.facts.problem, 80) or "The work is still being read: wait a moment."
         if action.id == "work_accept":
             return self._why_not_accepted(work)
@@ -206,13 +208,31 @@ class ReviewActions(Controller):
     # Accept
 
     async def do_work_accept(self) -> None:
-        """Show what will happen, then merge what was on screen."""
+        """Show what will happen, then merge what was on screen; while that is read, as soon as it is."""
+        screen, context = self._screen, self._context
+        if screen.review is None:
+            screen.when_read(self._accept_kept)
+            context.say("The work is still being read: what accepting it does is shown then.")
+            return
+        if not screen.reading.has_stood(screen.version):
+            context.say(_CAME_JUST_NOW)
+            return
+        await self._ask_and_accept()
+
+    def _accept_kept(self, version: object) -> None:
+        """Go on with a key that was pressed while the work was read, if that stands in the version that came then."""
+        why = self.why_not(ACTIONS["work_accept"])
+        if version != self._screen.version:
+            self._context.say(_CAME_JUST_NOW)
+        elif why is not None:
+            self._context.say(why)
+        else:
+            self._context.run(self._ask_and_accept())
+
+    async def _ask_and_accept(self) -> None:
         from tui_tasks.tui.work.work_forms import AcceptForm
 
         screen, context = self._screen, self._context
-        if not screen.reading.has_stood(screen.version):
-            context.say("Not accepted, it came up just now: read it first.")
-            return
         # The screen may read another version while the form is open: what was on screen is accepted.
         facts = screen.facts
         has_ended = clean_up.is_gone(context.db, facts.work)

@@ -6,7 +6,7 @@ What is accepted is what was on screen. git runs in threads, so that neither 5,0
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
@@ -22,6 +22,7 @@ from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import count
+from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.layout import is_wide
@@ -118,6 +119,8 @@ class ReviewScreen(Overlay):
         self._opened: dict[str, bytes] = {}
         self._counted: object = None
         self._has_read = False
+        # What a key has begun that needs the work, which is read.
+        self._when_read: Callable[[object], Coroutine[None, None, None]] | None = None
         self._files_high = 0
 
     def compose(self) -> ComposeResult:
@@ -360,9 +363,23 @@ class ReviewScreen(Overlay):
     def _note_painted(self) -> None:
         if self.is_active and self.is_open:
             self.reading.painted(self.version, to_end=False)
+            if self._when_read is not None and self.review is not None:
+                act, self._when_read = self._when_read, None
+                self.run_worker(act(self.version), group="when-read", exclusive=True)
             row = self.files.row
             if row is not None and row.change is not None and self.side.has(row.key) and self.diff.size:
                 self._opened[row.key] = row.change.versions
+
+    def when_read(self, act: Callable[[object], None]) -> None:
+        """Act once the work is read and its version has stood for long enough, unless a key is pressed meanwhile."""
+        work, pressed_at = self.work.uid, self.context.pressed.at
+
+        async def unless_left(version: object) -> None:
+            await asyncio.sleep(answer_keys.READ_SECONDS)
+            if self.is_active and self.is_open and (self.work.uid, self.context.pressed.at) == (work, pressed_at):
+                act(version)
+
+        self._when_read = unless_left
 
     def on_screen_resume(self) -> None:
         """Note what can be read again, and read what was changed at a terminal meanwhile."""
