@@ -251,8 +251,12 @@ class ListPane(TaskPane):
         self._lines.redraw()
 
     def _lay_out_if_changed(self) -> None:
-        """Adapt to a list that is empty now or no more, or leaves more or fewer lines to the detail."""
-        if self._is_empty != self.has_class("-empty") or self._detail_height() != self._detail_lines:
+        """Adapt to a list that is empty now or no more, or leaves more or fewer lines to the detail.
+
+        Before the first layout only to the former: that layout does the rest.
+        """
+        has_other_height = self.size.height and self._detail_height() != self._detail_lines
+        if has_other_height or self._is_empty != self.has_class("-empty"):
             self._lay_out()
 
     def _source(self, only: Filter) -> TasksInOrder:
