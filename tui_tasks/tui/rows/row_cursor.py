@@ -395,5 +395,5 @@ def mark_range(
         if not more:
             break
     rows.mark([source.key(row) for row in found if takes(row)], on=True)
-    context.say(f"{count(len(rows.marks), noun)} marked. {context.keymap.key_of('mark_all')} again marks all.")
+    context.say(f"{count(len(rows.marks), noun)} marked. {context.keymap.key_of('mark_all')} again marks all, or none.")
     return True
