@@ -110,7 +110,7 @@ class KeyQueue:
         self._has_dropped = False
         self._tried = ""
         self._opens_again = ""
-        self._may_be_command = False
+        self._go_on: Callable[[str], None] | None = None
         # A key that waits until a pause shows that it begins no word.
         self._held: events.Key | None = None
         self.clock: Callable[[], float] = monotonic
@@ -153,13 +153,14 @@ class KeyQueue:
         self._refused, self._opens_again, self._has_dropped, self._tried = refused, "", False, action
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
 
-    def expect_more(self, action: str, refused: str, *, may_be_command: bool = False) -> None:
-        """Note that a key has closed an input. What is typed on until a pause or Esc is dropped, but for keys that show
-        or move something, and for that of the `action` that opens it again. One that `may_be_command` runs after a
-        pause.
+    def expect_more(self, action: str, refused: str, go_on: Callable[[str], None] | None = None) -> None:
+        """Note that a key has closed an input, or was refused. What is typed on until a pause or Esc is dropped, but
+        for keys that show or move something, and for that of the `action` that opens the input again.
+
+        With `go_on`, one letter alone runs after a pause; two begin words, which `go_on` puts into the input again.
         """
         self.expect_words(refused)
-        self._opens_again, self._may_be_command = action, may_be_command
+        self._opens_again, self._go_on = action, go_on
 
     def _is_lost(self, event: events.Key) -> bool:
         """Return whether a key is part of words for an input that could not open, which must not run as keys."""
@@ -172,15 +173,18 @@ class KeyQueue:
         if has_opened or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
-        moves, is_again = self._moves(event.key), self._action(event.key) == self._tried
+        moves, is_again = self._moves(event.key), bool(self._tried) and self._action(event.key) == self._tried
         if not self._has_dropped and ((self._link.read_only and moves) or is_again):
             return False
         self._typed_at = now
         if self._opens_again:
-            shows = self._is_harmless(event.key) or self._action(event.key) == self._opens_again
-            if shows and event.key != "enter" and self._held is None:
+            may_begin_words = self._go_on is not None and (event.character or "").isalpha() and not moves
+            shows = self._is_harmless(event.key) and not may_begin_words and event.key != "enter"
+            opens_again = self._action(event.key) == self._opens_again
+            if (shows or opens_again) and self._held is None:
+                self._expects_words_on = None if opens_again else screen
                 return False
-            if self._may_be_command and not self._has_dropped and self._hold(event):
+            if self._go_on is not None and not self._has_dropped and self._goes_on(event, self._go_on):
                 return True
         elif event.key == "enter":
             self._expects_words_on = None
@@ -188,6 +192,17 @@ class KeyQueue:
             return True
         self._has_dropped = True
         self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed was dropped.")
+        return True
+
+    def _goes_on(self, event: events.Key, go_on: Callable[[str], None]) -> bool:
+        """Hold a letter back, or put words that two keys have begun into the input again; return False for others."""
+        first = self._held
+        if self._hold(event):
+            return True
+        if not event.is_printable:
+            return False
+        self._expects_words_on = None
+        go_on(f"{first.character if first is not None else ''}{event.character}")
         return True
 
     def _hold(self, event: events.Key) -> bool:

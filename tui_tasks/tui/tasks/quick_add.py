@@ -219,7 +219,12 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
             self.close()
         elif self._add():
             self.close()
-            self.context.expect_more("new", "Quick add is closed: n opens it again", may_be_command=True)
+            self.context.expect_more("new", "Quick add is closed: n opens it again", self._go_on)
+
+    def _go_on(self, text: str) -> None:
+        """Open the line again for the next task, with the beginning of what is typed on."""
+        self._begin(self._place)
+        self._write(text)
 
     def add_and_go_on(self) -> None:
         """Add the task, and leave the line open for another."""
