@@ -8,7 +8,9 @@ import pytest
 
 from tests.tui.driving import below, by_agent, counts_line, lines, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW, SECOND
+from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.painting.line_painter import FrameLine
@@ -417,6 +419,15 @@ async def test_the_bar_gets_shorter_where_the_numbers_beside_it_need_the_room(ap
     async with opened(app, (78, 24)):
         (line,) = (line for line in lines(app) if line.startswith("─ Plan"))
         assert re.search("─ 2/9 done · 1 skipped · 1 cancelled · 1 failed ▰+▱+ ─$", line)
+
+
+async def test_the_row_of_the_task_that_is_next_says_so_also_when_another_becomes_the_next(app, plan):
+    async with opened(app, (120, 40)) as pilot:
+        assert re.search(r"#8   ○ Backup restore drill +next  ", shown(app))
+        asks = ask_queries.open_asks(app.link.db)
+        by_agent(plan, "human", AnswerAsk(asks[-1].uid, "approve"))
+        await until(pilot, lambda: re.search(r"#7   ○ Migrate analytics GA to Plausible +next  ", shown(app)))
+        assert not re.search(r"#8   ○ Backup restore drill +next", shown(app))
 
 
 async def test_what_is_neither_done_nor_open_is_counted_beside_the_progress(app):

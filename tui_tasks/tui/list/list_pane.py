@@ -215,8 +215,9 @@ class ListPane(TaskPane):
         self._lines.redraw()
 
     def _needing(self) -> set[str]:
-        """Return the tasks whose rows differ by more than the task: those that wait for the human."""
-        return self.context.state.asking | self.context.state.needing
+        """Return the tasks whose rows differ by more than the task: those that wait for the human, and the next."""
+        state = self.context.state
+        return state.asking | state.needing | ({state.next_task.uid} if state.next_task is not None else set())
 
     @override
     def refreshed(self) -> None:

@@ -122,7 +122,7 @@ class TaskRows(RowDrawing[TaskLine]):
         said = why or self._waits(row) or last_words(context, row, state)
         return RowFacts(
             title=(row.name, style),
-            note=said or checked,
+            note=said or checked or self._next(row),
             is_reason=why is not None,
             marks=(urgency,) if urgency is not None else (),
             tags=row.tags,
@@ -137,6 +137,11 @@ class TaskRows(RowDrawing[TaskLine]):
     def _waits(self, row: TaskLine) -> Part | None:
         """Return what a blocked task waits for."""
         return (after_text(self.context, row), "$muted") if row.blocked and row.depends_on else None
+
+    def _next(self, row: TaskLine) -> Part | None:
+        """Return `next` for the task that the first line names."""
+        task = self.context.state.next_task
+        return ("next", "$primary") if task is not None and task.uid == row.uid else None
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw what to do next."""

@@ -47,7 +47,7 @@ class RowFacts(msgspec.Struct, frozen=True):
 
     title: Part
     note: Part | None = None
-    """Why it needs the human, what it waits for, what its agent said last, or whether it is proven."""
+    """Why it needs the human, what it waits for, what its agent said last, whether it is proven, or that it is next."""
     is_reason: bool = False
     """Whether the note says why it needs the human; it then outlives all other columns."""
     marks: tuple[Part, ...] = ()
