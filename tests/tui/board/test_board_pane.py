@@ -129,7 +129,8 @@ async def test_a_narrower_screen_has_three_columns_what_failed_before_what_is_do
         assert failed.color == StyleCache.of(app).style("$state-failed").color, "failed tasks are not counted in green"
         assert "Which one?" in " ".join(shown(app).split())
         last = lines(app)[-2].split("│")[1]
-        assert last.split() == ["claude-1", "·", "40s", "…"], "a card without room for all that it says ends so"
+        assert last.split() == ['"running', "tests", '14/22"'], "the card at work is whole"
+        assert "Approve: delete the … │" in shown(app), "one without room for all that it says shows that it is cut"
 
 
 async def test_a_small_screen_has_one_column_at_a_time_and_tells_of_the_others(plan, make_app):

@@ -65,7 +65,8 @@ class CardDrawing(RowDrawing[Card]):
         """Return how many lines each card has, and the empty lines after each, so that all fit into a height; None if
         they do not.
 
-        Where not all that they say fits, what needs the human or why something failed gets room first.
+        Where not all that they say fits, cards at work get room first, then what needs the human or why something
+        failed: the lines above the board say that too.
         """
         if len(rows) > height:
             self._most = {}
@@ -81,12 +82,13 @@ class CardDrawing(RowDrawing[Card]):
     def _fit(self, rows: Sequence[Card], width: int, height: int) -> tuple[list[int], int] | None:
         self._most = {}
         tall = {row.uid: len(self._laid_out(row, width, _LEAST)) for row in rows}
+        at_work = [row for row in rows if row.part == "in_progress"]
         urgent = [row for row in rows if self._content(row).note_first]
         left = height - sum(tall.values())
         if left < 0:
             return None
         self._most = dict.fromkeys(tall, _LEAST)
-        for some in (urgent, rows):
+        for some in (at_work, urgent, rows):
             for most in range(_LEAST + 1, MOST_LINES + 1):
                 for row in some:
                     more = len(self._laid_out(row, width, most)) - tall[row.uid]
