@@ -154,6 +154,11 @@ def test_a_run_that_changes_files_which_git_does_not_ignore_proves_nothing(store
     work = starter.start(task, ROBOT).work
     (ran,) = prove(store, work, acceptance.review(work))
     assert ran.state == "stale" and "git does not ignore" in ran.run.output
+    review = acceptance.review(work)
+    (stale,) = acceptance.checks(work, review)
+    assert (stale.state, stale.run) == ("stale", ran.run)
+    store.commit(RequestChecks(task), actor="human", now=wall.now())
+    assert states(acceptance.checks(work, review)) == [("words", "running")]
 
 
 def test_an_agent_that_reports_done_is_checked_in_its_own_worktree(store, repo, starter, task, checked):

@@ -111,8 +111,8 @@ class Acceptance:
             return reviewing.review(work_tree, base, work.branch, began_at=began_at)
 
     def checks(self, work: Work, review: Review) -> tuple[Check, ...]:
-        """Return the checks of the task, with the state of each on exactly the tree that was reviewed."""
-        return tree_checks.states(self._store, work, review.tree)
+        """Return the checks of the task, with the state of each on the tree that was reviewed."""
+        return tree_checks.states_here(self._store, work, review.tree)
 
     def accept(
         self,

@@ -32,6 +32,8 @@ _AT_REST: Final = ("idle", "interrupted", "failed")
 _LINES: Final = 100  # of a terminal that are compared
 _MAX_FILES: Final = 20
 _MAX_QUOTE: Final = 200
+_HEADS: Final = ("A comment on your work:", "Review of your work:")
+_END: Final = "Report it ready again when you are done."
 
 
 class Sent(NamedTuple):
@@ -77,7 +79,7 @@ def review_message(
         quote = f"\n> {comment.quote[:_MAX_QUOTE]}" if comment.quote.strip() else ""
         parts.append(f"{where}{old}{quote}\n{comment.text}".strip())
     if parts:
-        parts.insert(0, "Review of your work:" if len(parts) > 1 else "A comment on your work:")
+        parts.insert(0, _HEADS[len(parts) > 1])
     if conflicts:
         parts.append(
             f"Your work does not merge into {base}: conflicts in {_named(conflicts)}."
@@ -85,7 +87,12 @@ def review_message(
         )
     if uncommitted and (not parts or conflicts):
         parts.append(f"Not committed: {_named(uncommitted)}. Commit what belongs to the work, remove the rest.")
-    return "\n\n".join([*parts, "Report it ready again when you are done."]) if parts else ""
+    return "\n\n".join([*parts, _END]) if parts else ""
+
+
+def comments_in(message: str) -> str:
+    """Return a sent message without the sentences that tell the agent what it is and how to go on."""
+    return "\n\n".join(part for part in message.split("\n\n") if part not in (*_HEADS, _END))
 
 
 def _named(paths: Sequence[str]) -> str:

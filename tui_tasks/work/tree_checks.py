@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.file_writes import make_folder
@@ -34,6 +36,8 @@ from tui_tasks.work.git import worktrees
 
 LEASE_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.5
+# The state of a check by that of a run in the worktree that is about no tree yet, or about an earlier one.
+_HERE: Final = {"waiting": "running", "running": "running", "failed": "stale", "stale": "stale"}
 
 
 def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
@@ -57,6 +61,20 @@ def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
                 machine_leases.machine_name(db, run.machine if run else ""),
             )
             check = Check(check.name, state, run, check.gate, check.uid, host=host)
+        checks.append(check)
+    return tuple(checks)
+
+
+def states_here(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
+    """Return the same for a tree of the worktree, also by runs there that are about no tree yet, or about an earlier
+    one: a check is `running` or, after a run that failed or changed files, `stale`.
+    """
+    checks = []
+    for check in states(store, work, tree):
+        run = check_queries.in_worktree(store.db, check.uid, work.worktree)
+        state = _HERE.get(run.state) if run is not None and run.machine in ("", store.db.machine) else None
+        if run is not None and state is not None and (check.run is None or (state == "running" and run.tree is None)):
+            check = msgspec.structs.replace(check, state=state, run=run)
         checks.append(check)
     return tuple(checks)
 

@@ -108,7 +108,7 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
             rows = ["•3  ? #4 jose is "]
         for line, begins in zip(above, rows, strict=False):
             assert line.startswith(begins), above
-        assert above[len(rows)].startswith("─ not proven: no check ran ")
+        assert above[len(rows)].startswith("─ unproven: no check ran ")
 
 
 @pytest.mark.parametrize("size", SIZES[:2])
@@ -248,6 +248,9 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
             "\n\nReport it ready again when you are done."
         )
         assert state_of(plan, work) == "working" and 'c: "why"' not in shown(app)
+        whole = "\n".join(line.split("│ ", 1)[1].split("│")[0].rstrip() for line in lines(app) if line.startswith(" │"))
+        assert "You sent back " in shown(app)
+        assert whole == '"src/keys.py\nall\n\nsrc/keys.py:6\n>     fresh = key.new()\nwhy"'
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -365,7 +368,7 @@ async def test_the_help_of_a_review_says_that_a_accepts_there(plan, place, make_
 
 
 async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(plan, place, make_app):
-    work = begin(plan, 9, place, branch=BRANCH)
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
@@ -377,6 +380,10 @@ async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(pla
         await until(pilot, lambda: app.screen.unopened == 0)
         await settle(pilot, "y", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
+        await settle(pilot, "u", "y")
+        await until(pilot, lambda: "Taken out of main again" in said(app))
+        await review(app, pilot, plan)
+        assert app.screen.unopened == 0
 
 
 async def test_an_agent_that_has_ended_cannot_be_said_to_continue(plan, place, make_app):

@@ -204,6 +204,15 @@ def on_tree(db: Database, check_uid: str, tree: str) -> CheckRun | None:
     return CheckRun(*row) if row else None
 
 
+def in_worktree(db: Database, check_uid: str, worktree: str) -> CheckRun | None:
+    """Return the newest run of a check in a worktree; None if there is none."""
+    row = db.sql(
+        f"SELECT {_RUN} FROM check_run WHERE check_uid = ? AND worktree = ? ORDER BY id DESC LIMIT 1",
+        (check_uid, worktree),
+    ).fetchone()
+    return CheckRun(*row) if row else None
+
+
 def failing(db: Database, limit: int) -> list[str]:
     """Return the uids of the tasks that need the human because a check has failed, the oldest failure first."""
     return list(failing_since(db, limit))

@@ -264,6 +264,18 @@ def commented_at(db: Database, work: Work) -> tuple[int, int] | None:
     return (rows[0][0], rows[0][1]) if rows else None
 
 
+def last_comments(db: Database, work: Work) -> tuple[str, int] | None:
+    """Return the text and the instant of the human's last comments on a work, without those that only let it go on."""
+    row = db.sql(
+        "SELECT text, sent_at FROM journal AS done"
+        " JOIN journal AS sent ON sent.seq BETWEEN done.change AND done.seq AND sent.kind = 'message.sent'"
+        " JOIN human_message ON human_message.uid = sent.uid"
+        " WHERE done.task = ? AND done.kind = 'work.commented' AND done.uid = ? ORDER BY done.seq DESC LIMIT 1",
+        (work.task_uid, work.uid),
+    ).fetchone()
+    return (row[0], row[1]) if row else None
+
+
 def last_entry(db: Database, work: Work, kind: str) -> int | None:
     """Return the seq of the newest entry of a kind about a work; None if there is none, or it was compacted away."""
     row = db.sql(

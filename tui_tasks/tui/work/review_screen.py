@@ -115,8 +115,6 @@ class ReviewScreen(Overlay):
         self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
         self.reading = Reading(context)
         self.controllers = (ReviewActions(self), SideMoves(self))
-        # The files of which the diff was on screen, in the version that is shown.
-        self._opened: dict[str, bytes] = {}
         self._counted: object = None
         self._has_read = False
         # What a key has begun that needs the work, which is read.
@@ -151,7 +149,8 @@ class ReviewScreen(Overlay):
         task = task_queries.task(self.context.db, work.task_uid)
         uids = [one.uid for one in works]
         place = uids.index(work.uid) + 1 if work.uid in uids else 1
-        return WorkFacts(task, work, place, max(1, len(works)))
+        sent = work_queries.last_comments(self.context.db, work)
+        return WorkFacts(task, work, place, max(1, len(works)), sent=sent)
 
     @property
     def work(self) -> Work:
@@ -173,7 +172,8 @@ class ReviewScreen(Overlay):
     def unopened(self) -> int:
         """How many of the files have not had their diff on screen, as they are now."""
         changes = ((row.key, row.change) for row in self._file_rows.rows if row.change is not None)
-        return sum(self._opened.get(key) != change.versions for key, change in changes)
+        opened = self.context.state.files_opened.get(self.work.uid, {})
+        return sum(opened.get(key) != change.versions for key, change in changes)
 
     @property
     def change(self) -> FileChange | None:
@@ -368,7 +368,7 @@ class ReviewScreen(Overlay):
                 self.run_worker(act(self.version), group="when-read", exclusive=True)
             row = self.files.row
             if row is not None and row.change is not None and self.side.has(row.key) and self.diff.size:
-                self._opened[row.key] = row.change.versions
+                self.context.state.files_opened.setdefault(self.work.uid, {})[row.key] = row.change.versions
 
     def when_read(self, act: Callable[[object], None]) -> None:
         """Act once the work is read and its version has stood for long enough, unless a key is pressed meanwhile."""

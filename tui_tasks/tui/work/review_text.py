@@ -20,6 +20,7 @@ from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, quoted
 from tui_tasks.tui.state.context import Context
+from tui_tasks.work.comments import comments_in
 
 if TYPE_CHECKING:
     from tui_tasks.work.git.reviewing import CommitLine, FileChange, Review
@@ -37,6 +38,7 @@ class WorkFacts(msgspec.Struct, frozen=True):
         review: what git has; None: not read yet, or not to be read.
         checks: the checks of the task, with their states on the reviewed tree.
         problem: why it cannot be reviewed.
+        sent: the comments that were sent last, and when.
     """
 
     task: Task
@@ -46,6 +48,7 @@ class WorkFacts(msgspec.Struct, frozen=True):
     review: Review | None = None
     checks: tuple[Check, ...] = ()
     problem: str = ""
+    sent: tuple[str, int] | None = None
 
 
 def title(facts: WorkFacts, width: int, *, ascii_only: bool) -> list[Part]:
@@ -75,13 +78,13 @@ def _proof(facts: WorkFacts, *, ascii_only: bool) -> list[Part]:
     if facts.review is None:
         return []
     if _none_ran(facts):
-        return [("  not proven", _NOT_PROVEN)]
+        return [(f"  {PROOF_LOOKS['unproven'].word}", _UNPROVEN)]
     counts = Counter(check.state for check in facts.checks)
     shown = [(PROOF_LOOKS[state], number) for state, number in counts.items()]
     return [(f"  {look.mark(ascii_only=ascii_only)} {number}", look.color) for look, number in shown]
 
 
-_NOT_PROVEN: Final = "$state-overdue"
+_UNPROVEN: Final = "$state-overdue"
 
 
 def _none_ran(facts: WorkFacts) -> bool:
@@ -94,6 +97,15 @@ def _claim(facts: WorkFacts, room: int, *, ascii_only: bool) -> list[Drawn]:
     said = quoted(facts.work.summary or "", room, ascii_only=ascii_only)
     is_proven = bool(facts.checks) and all(check.state == "passed" for check in facts.checks)
     return said if is_proven else [[(text, "$muted") for text, _ in line] for line in said]
+
+
+def _sent(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
+    """Return what the human last sent back, to compare it with the work."""
+    if facts.sent is None:
+        return []
+    text, at = facts.sent
+    said = quoted(comments_in(text)[:_OUTPUT_CHARS], room, ascii_only=context.ascii_only)
+    return [[(f" You sent back {ago(at, context.clock.now())}", "bold")], *said]
 
 
 _WHOLE: Final = "The work as a whole"
@@ -137,11 +149,12 @@ def checks(facts: WorkFacts, *, ascii_only: bool) -> list[Part]:
     if facts.review is None:
         return []
     if _none_ran(facts):
-        return [("not proven: no check ran", _NOT_PROVEN)]
+        return [(f"{PROOF_LOOKS['unproven'].word}: no check ran", _UNPROVEN)]
     parts: list[Part] = []
     for check in sorted(facts.checks, key=lambda check: check.state != "failed"):
         shown = PROOF_LOOKS[check.state]
-        parts += [(f"{shown.mark(ascii_only=ascii_only)} ", shown.color), (f"{safe_line(check.name, 16)}  ", "")]
+        word = f" {shown.word}" if check.state in ("stale", "running") else ""
+        parts += [(f"{shown.mark(ascii_only=ascii_only)} ", shown.color), (f"{safe_line(check.name, 16)}{word}  ", "")]
     return [*parts, ("on this tree", "$muted")]
 
 
@@ -174,6 +187,7 @@ class WorkSummary(TextDrawing):
             return summary(self.context, facts, room)
         lines = _troubles(self.context, facts, room)
         lines += [*_claim(facts, room, ascii_only=self.context.ascii_only), []] if work.summary else []
+        lines += [*sent, []] if (sent := _sent(self.context, facts, room)) else []
         lines.append([(f" {count(len(review.commits), 'commit')} ahead of {safe_line(review.base, 24)}", "bold")])
         lines += [[(f"   {safe_line(commit.title, room - 3)}", "")] for commit in review.commits[:_MAX_NAMED]]
         return lines + _checks(self.context, facts, room)
@@ -192,6 +206,7 @@ def summary(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     lines += block(started, room, "$muted")
     if work.summary:
         lines += [[], *_claim(facts, room, ascii_only=context.ascii_only)]
+    lines += [[], *sent] if (sent := _sent(context, facts, room)) else []
     lines += [[], [(f" {count(len(review.commits), 'commit')} ahead of {safe_line(review.base, 40)}", "bold")]]
     lines += [_commit(context, commit, room) for commit in review.commits]
     if review.behind:
@@ -247,6 +262,11 @@ def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
                 (f" {shown.word}{gate}", "$muted"),
             ]
         )
+        if check.state == "stale" and check.run is not None:
+            key = context.keymap.key_of("work_run")
+            changed = "Files that git does not ignore changed while it ran." if check.run.state == "stale" else ""
+            failed = "It failed on earlier files." if check.run.state == "failed" else ""
+            lines += block(f"{changed or failed} {key} runs it again.".lstrip(), max(8, room - 4), "$muted", indent=5)
         if check.state == "failed" and check.run is not None and check.run.output:
             output = check.run.output.rstrip()
             place, reason, rest = said_once(output)
