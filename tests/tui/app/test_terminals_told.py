@@ -15,7 +15,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.frame import Frame
 
-USED = RecordTerminal("tui-tasks release", "/dev/pts/3", ("script 799", "systemd 1"))
+USED = RecordTerminal("tui-tasks release", "/dev/pts/3", ("script 799", "tmux: server 700", "init 1"))
 
 
 async def test_it_is_told_with_terminal_and_parents_and_a_key_takes_it_back(plan, make_app):
@@ -28,7 +28,7 @@ async def test_it_is_told_with_terminal_and_parents_and_a_key_takes_it_back(plan
             store.commit(USED, EditTask(uid, {"status": "skipped"}), actor="human", now=NOW)
         await until(
             pilot,
-            lambda: "In your name, at terminal /dev/pts/3: tui-tasks release, in script 799 < systemd 1." in said(app),
+            lambda: "script in tmux: server at /dev/pts/3 ran tui-tasks release in your name." in said(app),
         )
         assert task_queries.task(app.link.db, uid).status == "skipped"
         await settle(pilot, "u")

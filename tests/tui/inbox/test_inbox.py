@@ -33,8 +33,8 @@ async def test_a_number_gives_the_oldest_question_that_option_and_the_cursor_goe
         await settle(pilot, "a", "1")
         assert asks(app)["claude-1"].answer == "pyjwt"
         assert asks(app)["claude-2"].state == "open"
-        to = "" if size == (40, 12) else " to claude-1"
-        assert said(app) == f"Sent{to}: pyjwt. h shows it, 1 left." and said(app) in shown(app)
+        to, one = ("", "1 ask") if size == (40, 12) else (" to claude-1", "1 question")
+        assert said(app) == f"Sent{to}: pyjwt. h shows it, {one} left." and said(app) in shown(app)
         assert app.screen.ask.agent == "claude-2" and "delete the old GA" in shown(app)
         await settle(pilot, "h")
         assert 'answered just now: "pyjwt"' in shown(app)

@@ -18,8 +18,33 @@ NEWS = (
 )
 
 
-def texts(*news: News, ascii_only: bool = False) -> list[str]:
-    return ["".join(text for text, _ in way) for way in news_ways(news, "19:58", ascii_only=ascii_only)]
+def texts(*news: News, has_words: bool = False, ascii_only: bool = False) -> list[str]:
+    ways = news_ways(news, "19:58", has_words=has_words, ascii_only=ascii_only)
+    return ["".join(text for text, _ in way) for way in ways]
+
+
+def test_a_wide_screen_names_all_in_words_and_the_least_important_give_way_first() -> None:
+    assert texts(*NEWS, has_words=True) == [
+        "since 19:58: claude-5, #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
+        "since 19:58: claude-5, #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
+        "since 19:58: claude-5, #3 failed, #4 #7 asked, #5 started, #6 logged, +1",
+        "since 19:58: claude-5, #3 failed, #4 #7 asked, #5 started, +2",
+        "since 19:58: claude-5, #3 failed, #4 #7 asked, +3",
+        "since 19:58: claude-5, #3 failed, #4 asked, +4",
+        "claude-5, #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
+        "claude-5, #3 failed, #4 #7 asked, #5 started, #6 logged, +1",
+        "claude-5, #3 failed, #4 #7 asked, #5 started, +2",
+        "claude-5, #3 failed, #4 #7 asked, +3",
+        "claude-5, #3 failed, #4 asked, +4",
+        "claude-5, #3 failed, +5",
+        "claude-5 failed, +6",
+        "7",
+    ]
+
+
+def test_a_wide_screen_counts_tasks_of_a_range_and_those_that_have_no_name_as_more() -> None:
+    ranges = News("new", 19, [("#10–#27", 18), ("#30", 1)]), News("deleted", 2)
+    assert texts(*ranges, has_words=True)[-2] == "#10–#27 new, +3"
 
 
 def test_all_are_named_in_words_then_by_marks_and_the_least_important_give_way_first() -> None:
@@ -62,7 +87,7 @@ def test_a_name_of_several_tasks_counts_for_each_of_them() -> None:
 
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_only_a_mark_has_the_colour_of_its_state(ascii_only: bool) -> None:
-    (_, way, *_) = news_ways(NEWS[:1], "19:58", ascii_only=ascii_only)
+    (_, way, *_) = news_ways(NEWS[:1], "19:58", has_words=False, ascii_only=ascii_only)
     assert [(text, color) for text, color in way if color] == [("f" if ascii_only else "✗", "$state-failed")]
 
 
@@ -72,10 +97,10 @@ groups = st.builds(
 )
 
 
-@given(st.lists(groups, min_size=1, max_size=6), st.booleans())
-def test_every_way_is_one_line_of_words_and_counts_all(news: list[News], ascii_only: bool) -> None:
+@given(st.lists(groups, min_size=1, max_size=6), st.booleans(), st.booleans())
+def test_every_way_is_one_line_of_words_and_counts_all(news: list[News], has_words: bool, ascii_only: bool) -> None:
     total = sum(one.number for one in news)
-    ways = texts(*news, ascii_only=ascii_only)
+    ways = texts(*news, has_words=has_words, ascii_only=ascii_only)
     assert ways[-1] == str(total)
     for way in ways:
         assert "  " not in way and way == way.strip() and cell_len(way) == len(way)

@@ -223,8 +223,8 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         rows = [line for line in lines(app)[3:8] if line[1] != " "]
         assert {line[3:5] for line in rows if line.startswith("•") and line[1] != "+"} >= {"#4", "#7", "#3"}
         assert {line[3:5] for line in rows if line.startswith(" ")} <= {"S4", "S3"}
-        since = "since 19:58: " if size[0] == 120 else ""
-        assert counts_line(app).endswith(f"• {since}✗#3 ?claude-2 #4 #7 ◐#5 ·#8")
+        words = "since 19:58: #3 failed, claude-2, #4 #7 asked, #5 started, +1"
+        assert counts_line(app).endswith(f"• {words if size[0] == 120 else '✗#3 ?claude-2 #4 #7 ◐#5 ·#8'}")
         await press(app, pilot, "a")
         marked = {line[4:6] for line in below(app)[:9] if line[1:2] == "•"}
         assert marked == {"#4", "#7", "#3", "  "}

@@ -382,7 +382,7 @@ async def test_a_task_of_the_human_is_no_work_of_an_agent(tmp_path, make_app):
         store.commit(AddTask("by hand", home.uid, status="in_progress"), actor="human", now=NOW)
     app = make_app(path)
     async with opened(app, (80, 24)):
-        assert counts_line(app) == " nothing needs you  ✗ 0 failed   • 0 changed"
+        assert counts_line(app) == " ? 0 asks  ✗ 0 failed   • 0 changed"
         assert agents_line(app) == " no agent connected"
 
 
@@ -573,7 +573,7 @@ async def test_agents_that_are_there_and_do_nothing_are_named_rather_than_denied
     by_agent(plan, "claude-1", *(EditTask(plan[at], {"status": "done"}) for at in (3, 5)))
     async with opened(app, (120, 40)) as pilot:
         await until(pilot, lambda: agents_line(app) == " · claude-1 idle   · claude-2 idle")
-        assert counts_line(app).startswith(" nothing needs you   ✗ 0 failed   ▲ 0 stuck   • ")
+        assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck   • ")
 
 
 async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, make_app):
@@ -596,7 +596,7 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", EditTask(plan[3], {"status": "done"}))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: counts_line(app).startswith(" nothing needs you   ✗ 0 failed   ▲ 0 stuck   • "))
+        await until(pilot, lambda: counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck   • "))
         if wrong == "a failed job":
             fail_a_job(plan, "nightly")
         elif wrong == "a late job":
@@ -613,10 +613,10 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
             by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}))
         words = {
             "a question": " ? 1 question   ✗ 0 failed   ▲ 0 stuck   • ",
-            "a late job": " nothing needs you   ✗ 0 failed   ▲ 0 stuck   ◷ 1 late   • ",
-            "a late task": " nothing needs you   ✗ 0 failed   ▲ 0 stuck   ◷ 1 late   • ",
+            "a late job": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck   ◷ 1 late   • ",
+            "a late task": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck   ◷ 1 late   • ",
         }
-        said = words.get(wrong, " nothing needs you   ✗ 1 failed   ▲ 0 stuck   • ")
+        said = words.get(wrong, " ? 0 questions   ✗ 1 failed   ▲ 0 stuck   • ")
         await until(pilot, lambda: counts_line(app).startswith(said))
 
 
@@ -677,7 +677,7 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_and_co
     ("width", "says"),
     [
         (140, "• since 19:58: #3 failed, #5 check failed, #4 #7 asked, #6 logged"),
-        (104, "• since 19:58: ✗#3 #5 ?#4 #7 ·#6"),
+        (104, "• since 19:58: #3 failed, #5 check failed, #4 #7 asked, +1"),
     ],
 )
 async def test_a_check_that_failed_is_named_before_questions_and_the_room_of_the_rule_is_used(

@@ -85,9 +85,10 @@ class Frame:
         if used:
             last = used[-1]
             more = f" (and {len(used) - 1} more)" if len(used) > 1 else ""
-            below = " < ".join(map(str, last["parents"][:3]))
+            parents = [str(parent).rpartition(" ") for parent in last["parents"]]
+            by = " in ".join([name for name, _, pid in parents if pid != "1"][:2]) or "A program"
             undo = f" {keymap.key_of('undo')} undoes it." if _can_be_undone(last["command"]) else ""
-            self.say(f"In your name, at terminal {last['terminal']}: {last['command']}{more}, in {below}.{undo}")
+            self.say(f"{by} at {last['terminal']} ran {last['command']}{more} in your name.{undo}")
 
     def say_writing(self, writing: Writing | None) -> None:
         """Show the progress of a long write; None: it has ended, and its caller shows the result."""

@@ -32,6 +32,7 @@ from tui_tasks.tui.inputs.editor import LINE_KEYS, TextDialog, TextInput
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
@@ -251,10 +252,11 @@ class AskAnswers(Controller):
         self._inbox.forget(ask)
         left = sum(other.uid != ask.uid for other in self._context.state.asks)
         key_of, more = self._context.keymap.key_of, "No more questions."
+        others = open_needs.counted(left, "question", is_wide=not self._inbox.small)
         if self._inbox.go_on(ask):
-            more = f"{key_of('ask_before')} shows it, {left} left."
+            more = f"{key_of('ask_before')} shows it, {others} left."
         elif left:
-            more = f"{key_of('ask_open')} goes on, {left} left."
+            more = f"{key_of('ask_open')} goes on, {others} left."
         sent = agent_text.in_one_line(answered.answer)
         head = "Sent" if self._inbox.small else f"Sent to {agent_text.who(ask.agent, 20)}"
         room = self._inbox.size.width - cell_len(head) - cell_len(more) - 5

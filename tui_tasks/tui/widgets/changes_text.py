@@ -103,14 +103,18 @@ def what_changed(context: Context, needs: Sequence[Need]) -> list[News]:
     return [*found, *deleted]
 
 
-def news_ways(news: Sequence[News], since: str, *, ascii_only: bool) -> Iterator[Sequence[Part]]:
+def news_ways(news: Sequence[News], since: str, *, has_words: bool, ascii_only: bool) -> Iterator[Sequence[Part]]:
     """Yield the words for news, the longest first: `since 19:58: #3 failed, #4 #7 asked, 2 new`, then
-    `since 19:58: ✗#3 ?#4 #7 +2` with the most important names, the same without the time, and `6`.
+    `since 19:58: #3 failed, #4 #7 asked, +2` with the most important names, the same without the time, and `6`. Without
+    `has_words` marks stand for words where not all has room: `✗#3 ?#4 #7 +2`.
     """
     head, total = f"since {since}: ", sum(one.number for one in news)
     yield [(head + ", ".join(one.text for one in news), "")]
     names = [(_looks(one.word, ascii_only=ascii_only), *name) for one in news for name in one.names]
-    most = [_marked(names[:shown], total) for shown in range(len(names), 0, -1)]
+    most = [
+        _worded(news, shown, total) if has_words else _marked(names[:shown], total)
+        for shown in range(len(names), 0, -1)
+    ]
     yield from ([(head, ""), *parts] for parts in most[: max(1, len(most) - _LEAST_NAMED + 1)])
     yield from most
     number = f"{total:,}{'+' * (total >= MAX_NEW)}"
@@ -120,6 +124,17 @@ def news_ways(news: Sequence[News], since: str, *, ascii_only: bool) -> Iterator
             yield [(f"{head}{', '.join(one.text for one in news[:shown])}, {rest:,} more", "")]
         yield from ([(text, "")] for text in (f"{number} changed since {since}", f"{number} since {since}"))
     yield [(number, "")]
+
+
+def _worded(news: Sequence[News], shown: int, total: int) -> Sequence[Part]:
+    """Return `#3 failed, #4 #7 asked, +2`: so many names with words, and how many there are more."""
+    texts: list[str] = []
+    for one in news:
+        if names := one.names[:shown]:
+            part = News(one.word, sum(number for _, number in names), names)
+            texts.append(part.text)
+            shown, total = shown - len(names), total - part.number
+    return [(", ".join([*texts, *([f"+{total:,}"] if total else [])]), "")]
 
 
 def _marked(names: Sequence[tuple[Part, str, int]], total: int) -> Sequence[Part]:

@@ -72,7 +72,7 @@ class Count(NamedTuple):
 
     def parts(self, words: str) -> list[Part]:
         """Return its mark and words; only the mark is coloured, and a number that is zero stands back."""
-        is_calm = words in (_NOTHING, _PUT_AWAY, "0") or words.startswith("0 ")
+        is_calm = words in (_PUT_AWAY, "0") or words.startswith("0 ")
         return [self.mark, (words, "$muted" if is_calm else "")]
 
 
@@ -87,9 +87,7 @@ class Changes(NamedTuple):
         return [self.mark, *((text, color or self.mark[1] * (self.mark[1] == "$muted")) for text, color in words)]
 
 
-_NOTHING: Final = "nothing needs you"
 _PUT_AWAY: Final = "failures put away"
-_WAITING: Final = (open_needs.ASKS, open_needs.CHECKS, open_needs.HELD, open_needs.REVIEW, open_needs.AGENTS)
 
 
 def counts_line(context: Context, *, id: str, own: Callable[[int], Sequence[Group]] | None = None) -> GroupLine:
@@ -143,7 +141,7 @@ class Counts:
     def _with_changes(self, width: int) -> list[Group]:
         found = self._needs.all()
         counts = list(self._counts(found))
-        changes = self._changed(found) if self._context.link.as_of is None else None
+        changes = self._changed(found, width) if self._context.link.as_of is None else None
         titles: list[Group] = []
         for texts, words in _ways(counts, changes, width):
             titles = _titled(counts, texts, "   " if width >= WIDE else _GAP)
@@ -154,10 +152,7 @@ class Counts:
 
     def _counts(self, found: Sequence[Need]) -> Iterator[Count]:
         of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
-        if any(of[kind] for kind in _WAITING):
-            yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
-        else:
-            yield Count(("", ""), _NOTHING, _NOTHING, self._act("asks"))
+        yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
         yield self._failed([need for need in found if need.counted_as == "failed"])
         if self._context.state.members:
             yield self._stuck([need for need in of[open_needs.AGENTS] if need.counted_as != "failed"])
@@ -193,9 +188,9 @@ class Counts:
         mark = self._mark(looks, looks.color if numbers else "$muted")
         return Count(mark, text, f"{sum(numbers.values()):,}", self._act("agents"))
 
-    def _changed(self, found: Sequence[Need]) -> Changes:
-        """Return `• since 19:58: #3 failed, #4 #7 asked, #5 started`, down to `• ✗#3 +3` and `• 4`: all that agents
-        have done that the human has not seen.
+    def _changed(self, found: Sequence[Need], width: int) -> Changes:
+        """Return `• since 19:58: #3 failed, #4 #7 asked, #5 started`, down to `• 4`: all that agents have done that
+        the human has not seen. Marks stand for words on a screen that is not wide.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
         none = Changes((f"{mark} ", "$muted"), _plain("0 changed", "0"))
@@ -206,7 +201,7 @@ class Counts:
 
         if not (news := what_changed(self._context, found)):
             return none
-        ways = news_ways(news, self._looked_at(), ascii_only=self._context.ascii_only)
+        ways = news_ways(news, self._looked_at(), has_words=width >= WIDE, ascii_only=self._context.ascii_only)
         return Changes((f"{mark} ", "$changed"), list(ways))
 
     def _changed_in_all(self) -> Changes | None:
