@@ -157,3 +157,15 @@ async def test_the_detail_below_the_list_has_due_date_estimate_and_tags_where_th
         await settle(pilot)
         detail = shown(app).rpartition("─ #8 Backup")[2]
         assert all(words in detail for words in ("#infra", "due ", "estimate 1h 30m")), detail
+
+
+async def test_the_detail_says_what_the_board_did_to_the_task_meanwhile(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        app.navigation.go_to(plan[8])
+        await press(app, pilot)
+        heading = next(line for line in lines(app) if "─ #8 " in line)
+        assert "○ pending" in heading
+        await press(app, pilot, "2", "L", "1")
+        heading = next(line for line in lines(app) if "─ #8 " in line)
+        assert "◐ in progress" in heading

@@ -315,6 +315,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         self._details: TaskDetails | None = None
         self._uid: str | None = None
         self._is_reading = False
+        self._is_outdated = False
 
     def compose(self) -> ComposeResult:
         """Compose head and text."""
@@ -387,7 +388,8 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
 
     def _read(self) -> None:
         self._is_reading = False
-        if self.size.width:
+        self._is_outdated = not self.size.width
+        if not self._is_outdated:
             self.show_now(self._uid)
 
     def show_now(self, uid: str | None) -> None:
@@ -403,8 +405,8 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         self.redraw()
 
     def on_resize(self) -> None:
-        """Draw; read the task first if it was not read for lack of room."""
-        if self._details is None or self._details.task.uid != self._uid:
+        """Draw; read the task first if it was not read for lack of room, as while another pane is shown."""
+        if self._is_outdated or self._details is None or self._details.task.uid != self._uid:
             self._read()
         else:
             self.redraw()
