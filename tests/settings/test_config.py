@@ -38,6 +38,15 @@ def test_a_file_that_is_no_toml_is_told_with_its_line_and_everything_is_at_its_d
     assert str(problem).startswith(f"{file}:2: ")
 
 
+def test_a_program_beside_tables_of_programs_is_told_with_what_to_write(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[work]\nprogram = "mybot"\n[work.program.mybot]\ncommand = ["mybot"]\n')
+    _, (problem,) = config.load(file)
+    assert "write `default = ...` in [work.program]" in str(problem)
+    file.write_text('[work.program]\ndefault = "mybot"\n[work.program.mybot]\ncommand = ["mybot", "{prompt}"]\n')
+    assert config.load(file)[1] == []
+
+
 def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_bytes(b"theme = '\xff'\n")

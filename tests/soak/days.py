@@ -267,7 +267,7 @@ class Times:
         return all(self._age(name) in self._may_be(born) for name, born in self._born.items())
 
     def _age(self, name: str) -> str:
-        told = (re.search(rf" {name} +(now|\d+[a-z])\b", line) for line in self._screen.screen.display)
+        told = (re.search(rf" {name} +(?:next +)?(now|\d+[a-z])\b", line) for line in self._screen.screen.display)
         return next((found_[1] for found_ in told if found_), "")
 
     def _may_be(self, born: int) -> set[str]:

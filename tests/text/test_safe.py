@@ -434,6 +434,8 @@ def test_a_state_that_is_not_known_is_shown_by_its_own_name_made_safe() -> None:
         (0.0, 5, "▱▱▱▱▱"),
         (0.001, 5, "▰▱▱▱▱"),
         (2 / 9, 9, "▰▰▱▱▱▱▱▱▱"),
+        (0.25, 7, "▰▱▱▱▱▱▱"),
+        (0.69, 10, "▰▰▰▰▰▰▱▱▱▱"),
         (0.999, 5, "▰▰▰▰▱"),
         (1.0, 5, "▰▰▰▰▰"),
         (7.0, 2, "▰▰"),
@@ -443,7 +445,9 @@ def test_a_state_that_is_not_known_is_shown_by_its_own_name_made_safe() -> None:
         (0.5, -3, ""),
     ],
 )
-def test_a_bar_is_full_only_when_all_is_done(progress: float, cells: int, shown: str) -> None:
+def test_a_bar_is_never_fuller_than_what_is_done_and_full_only_when_all_is(
+    progress: float, cells: int, shown: str
+) -> None:
     assert glyphs.bar(progress, cells) == shown
     assert glyphs.bar(progress, cells, ascii_only=True) == shown.translate(str.maketrans("▰▱", "#."))
 
@@ -582,6 +586,7 @@ DROP = "May I drop the table sessions_old (3.1 M rows)? It cannot be undone with
     [
         (DROP, 60, "May I drop the table sessions_old (3.1 M rows)? It cannot b…"),
         (DROP, 30, "May I drop the table sessions…"),
+        ("It is used in three files. · rename it to `total`?", 28, "… rename it to `total`?"),
         (f"Two are left. {DROP}", 58, "Two … May I drop the table sessions_old (3.1 M rows)? …"),
         (f"Two are left. {DROP}", 50, "… May I drop the table sessions_old (3.1 M rows)?…"),
         (f"Two are left. {DROP}", 32, "… May I drop the table sessions…"),

@@ -156,6 +156,10 @@ class SettingsProblem(msgspec.Struct, frozen=True):
         return f"{at}: {self.message}"
 
 
+# TOML refuses a table below a value.
+_PROGRAM_AND_TABLES: Final = re.compile(r"^\s*program\s*=(?s:.*)^\s*\[work\.program\.", re.M)
+
+
 def load(path: Path) -> tuple[Config, list[SettingsProblem]]:
     """Read the file. Mistakes are reported and skipped; the rest applies.
 
@@ -176,7 +180,10 @@ def load(path: Path) -> tuple[Config, list[SettingsProblem]]:
         held = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
-        return Config(), [SettingsProblem(path, int(line[1]) if line else None, f"not TOML: {error}")]
+        message = f"not TOML: {error}"
+        if _PROGRAM_AND_TABLES.search(text):
+            message += "; beside [work.program.NAME], write `default = ...` in [work.program], not `program = ...`"
+        return Config(), [SettingsProblem(path, int(line[1]) if line else None, message)]
     return _checked(path, text, held)
 
 

@@ -124,13 +124,15 @@ BAR: Final = ("▰▱", "#.")
 
 
 def shares(numbers: Sequence[float], cells: int) -> list[int]:
-    """Return how many of `cells` each number gets in proportion; what is more than 0 gets one at least, if it can."""
+    """Return how many of `cells` each number gets in proportion, rounded down, but one at least of what is more than 0,
+    if it can. What is left is of the last number if that is more than 0, else of the longest.
+    """
     total = sum(numbers)
     if total <= 0 or cells < len(numbers):
         return [0] * len(numbers)
-    given = [max(1, round(number / total * cells)) if number > 0 else 0 for number in numbers]
-    # Rounding shows least on the longest.
-    given[given.index(max(given))] += cells - sum(given)
+    given = [max(1, int(number * cells / total)) if number > 0 else 0 for number in numbers]
+    left = cells - sum(given)
+    given[-1 if numbers[-1] > 0 and left > 0 else given.index(max(given))] += left
     return given
 
 

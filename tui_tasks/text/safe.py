@@ -54,7 +54,7 @@ _BLANK: Final = "\u2800"
 _REGIONAL_A = 0x1F1E6
 # In doubt a sentence begins earlier: without its beginning it can say the opposite. `Mr.`, `e.g.` and letters end none.
 _SENTENCE_END: Final = re.compile(
-    r"(?<![ (.][A-Za-z])(?<![ (][A-Z][a-z])(?<![ (]Mrs)(?<![ (]etc)[.!?] (?![a-z])|[。！？]"
+    r"(?<![ (.][A-Za-z])(?<![ (][A-Z][a-z])(?<![ (]Mrs)(?<![ (]etc)[.!?] (?:· |(?![a-z]))|[。！？]"
 )
 _QUESTION_END: Final = re.compile(r"[?](?= |$)|？")
 # In cells: the least room in which a question is cut in the middle, and the least before its last sentence.

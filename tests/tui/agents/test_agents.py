@@ -132,6 +132,13 @@ def test_the_last_word_is_what_was_said_and_not_what_was_moved_since(plan):
     assert (word.kind, word.text, word.task) == ("logged", "copied 3 of 9", plan[8])
 
 
+def test_a_message_that_it_has_been_given_is_no_word_of_an_agent(plan):
+    by_agent(plan, "human", SendMessage("codex-9", "hello"), now=at(20, 14))
+    by_agent(plan, "codex-9", DeliverMessages("codex-9"), now=at(20, 15))
+    with Store(plan.path) as store:
+        assert activity.words(store.db, "codex-9", 1) == []
+
+
 @pytest.mark.parametrize("result", [{"commits": 3}, ["a"], 5, True, None, "text"])
 def test_a_task_that_it_has_done_is_a_word_whatever_the_result(plan, result):
     changes = {"status": "done", "result": result}

@@ -122,6 +122,16 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
         assert re.search(r"\? #5  Which port\? +claude-1 ", above(app))
 
 
+async def test_agents_that_wait_stand_in_the_order_in_which_they_asked_as_in_agents(plan, make_app):
+    by_agent(plan, "zed", OpenAsk("First?", (), plan[6]), now=NOW - 2 * SECOND)
+    by_agent(plan, "ada", OpenAsk("Second?", (), plan[8]), now=NOW - SECOND)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        assert agents_line(app).index("zed") < agents_line(app).index("ada")
+        await press(app, pilot, "A")
+        assert shown(app).rindex("zed") < shown(app).rindex("ada")
+
+
 async def test_a_small_screen_names_an_agent_that_waits_where_none_is_at_work(plan, make_app, agent):
     agent(OpenAsk("Which port?", (), plan[5]))
     async with opened(make_app(plan.path), (40, 12)) as pilot:

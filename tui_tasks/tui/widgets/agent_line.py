@@ -140,7 +140,7 @@ class AgentEntries:
             self._in_trouble(member, shown, now) or self._calm(member, shown, now)
             for member, shown in self._states(now)
         )
-        return sorted(filter(None, found), key=lambda entry: _RANKS.index(entry.state))
+        return sorted(filter(None, found), key=_order)
 
     def in_trouble(self) -> Iterator[AgentEntry]:
         """Yield the entries of those in trouble, whose last words are not read."""
@@ -285,6 +285,13 @@ class AgentEntries:
 
     def _go_to(self, uid: str) -> Callable[[], None]:
         return lambda: go_to(self.context, uid)
+
+
+def _order(entry: AgentEntry) -> tuple[int, int]:
+    """Return what agents, which are in the order of their names, are sorted by: urgency, then since when they wait."""
+    ask = entry.member.ask
+    since = ask.opened_at if ask is not None else entry.member.since or 0
+    return _RANKS.index(entry.state), since if entry.state == "waiting" else 0
 
 
 def _left(member: AgentView) -> str:

@@ -6,6 +6,7 @@ The cost is bounded: the journal is never read whole.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -171,7 +172,7 @@ def working(db: Database) -> dict[str, TaskLine]:
 def words(db: Database, name: str, limit: int) -> list[Word]:
     """Return what an agent said last, newest first: log entries, questions, statuses, runs that it finished.
 
-    Without any of these among its newest entries, return the newest thing that it did.
+    Without any of these among its newest entries, return the newest thing that it did, but for messages to it.
     """
     return words_of(db, newest_entries(db, name), limit)
 
@@ -198,7 +199,8 @@ def words_of(db: Database, newest: Sequence[Any], limit: int) -> list[Word]:
             job = _job_of(db, uid) if kind == "run.finished" else ""
             asked = uid if kind == "ask.opened" else ""
             spoken.append(Word(_WORDS[kind], entry.text, task, at, job, asked))
-    return spoken or [Word(kind, "", task, at) for _, at, kind, task, _ in newest[:1]]
+    others = (one for one in newest if not one[2].startswith("message."))  # the message itself shows its state
+    return spoken or [Word(kind, "", task, at) for _, at, kind, task, _ in islice(others, 1)]
 
 
 class _Step(msgspec.Struct):
