@@ -58,6 +58,10 @@ async def test_it_filters_as_one_types_and_counts_what_agents_do_meanwhile(three
         await press(app, pilot, "enter")
         assert app.state.current_list.project == "infra"
         assert "infra  auth.db" in lines(app)[0]
+        for width in range(70, 90):
+            await pilot.resize_terminal(width, 24)
+            await press(app, pilot)
+            assert " 4 Schedule " in lines(app)[0], "the project's name is parted from the panes"
 
 
 async def test_the_lists_that_keys_go_through_are_the_projects_alone(three, make_app):

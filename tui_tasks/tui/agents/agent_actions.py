@@ -20,6 +20,7 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents.session_queries import GONE
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
@@ -56,7 +57,10 @@ async def ask_status(context: Context, uid: str, name: str) -> None:
     """Ask for the status of a task that its agent does not go on with; Enter gives it back: pending, without agent."""
     choices = [Choice("p", "pending, without an agent"), Choice("d", "done"), Choice("f", "failed")]
     key = await context.ask(Menu(context, f"Status of {name}", choices, lit="p"))
-    if key is not None:
+    task = task_queries.task(context.db, uid)
+    if key == "p" and task.status == "pending" and task.agent is None:
+        context.say(f"{name} is pending already, and free for any agent.")
+    elif key is not None:
         changes = {"status": _STATUS[key]} | ({"agent": None} if key == "p" else {})
         await context.link.commit(EditTask(uid, changes))
         undo = f"{context.keymap.key_of('undo')} undoes it."

@@ -112,7 +112,8 @@ class TopLine(FrameLine):
             ]
             for step in steps
         )
-        fitting = (parts for parts in ways if _size(parts) <= room)
+        # The project has no blank before it, which parts it from the panes.
+        fitting = (parts for parts in ways if _size(parts) + (not parts[:1] or parts[0][0][0] != " ") <= room)
         return [*next(fitting, self._place(has_file=False)), (" ", "")]
 
     def _place(self, *, has_file: bool) -> list[Part]:
