@@ -196,4 +196,12 @@ def test_an_imported_author_is_shown_as_imported(name):
 def test_a_name_with_a_gap_or_a_comma_in_it_stands_in_quotes_as_it_looks_like_two() -> None:
     assert agent_names.display_name("ada, bob") == '"ada, bob"'
     assert agent_names.display_name("x   \u25d0 claude-2") == '"x   \u25d0 claude-2"'
+
+
+def test_a_name_with_a_mark_of_a_state_stands_in_quotes() -> None:
+    for name in ("\u2717 3 failed", "\u21e1 9 to review", "? 4 asks"):
+        assert agent_names.display_name(name) == f'"{name}"'
+
+
+def test_names_of_people_and_programs_stand_without_quotes() -> None:
     assert agent_names.display_name("Mar\u00eda L\u00f3pez") == "Mar\u00eda L\u00f3pez"

@@ -59,6 +59,8 @@ _RESERVED: Final = {
     "you": vocab.HUMAN,
     **dict.fromkeys(_OF_PROGRAM, vocab.SYSTEM),
 }
+# The marks of states on screen (`text.glyphs`).
+_MARKS: Final = frozenset("○◐?⊘✓✗▲◷◇⇡•")
 _BESIDE: Final = frozenset({"a", "the", "real", "lmported"})
 
 
@@ -240,7 +242,7 @@ def display_name(name: str, limit_cells: int | None = None) -> str:
 
 
 def _is_deceptive(name: str) -> bool:
-    # Parts of a line stand apart by two blanks, and names in it by commas.
-    if reserved(name) is not None or name != name.strip() or "  " in name or ", " in name:
+    # Parts of a line stand apart by two blanks, and names in it by commas; a mark begins what is said of something.
+    if reserved(name) is not None or name != name.strip() or "  " in name or ", " in name or _MARKS & {*name}:
         return True
     return any(map(is_invisible, name)) or mixed_letter(name) is not None
