@@ -32,7 +32,7 @@ from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask, LapseClaims, LogTask
 from tui_tasks.core.read import ask_queries, job_queries
-from tui_tasks.core.read.agents import activity, agent_views
+from tui_tasks.core.read.agents import activity, agent_states, agent_views
 from tui_tasks.core.read.agents.agent_states import state_of
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.read.pages import list_pages
@@ -96,6 +96,14 @@ def test_one_with_a_task_in_progress_that_says_nothing_is_quiet(plan):
     answered(plan)
     assert states(plan, at(20, 25))["claude-1"] == "working"
     assert states(plan, at(20, 25, 3))["claude-1"] == "quiet"
+
+
+def test_one_that_is_quiet_or_gone_is_so_since_it_was_last_there_as_above_the_panes(plan):
+    with Store(answered(plan).path) as store:
+        (member,) = (one for one in agent_views.everyone(store.db, 0) if one.name == "claude-1")
+    assert member.since != member.last_seen
+    for state in ("quiet", "left", "gone", "finished"):
+        assert agent_states.began(member, state, ()) == member.last_seen
 
 
 def test_one_that_left_a_day_ago_is_not_told_of_unless_it_left_something_open(plan):

@@ -244,6 +244,10 @@ def began(member: AgentView, state: str, to_review: Iterable[tuple[Work, int]]) 
         return member.refused_claim.at
     if state == "ready":
         return next((since for work, since in to_review if work.agent == member.name), member.since)
+    if state in ("left", "gone", "finished"):
+        return member.left_at or None
+    if state == "quiet":
+        return member.last_seen
     return member.task.started_at if state == "asking" and member.task is not None else member.since
 
 
