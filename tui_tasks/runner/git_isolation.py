@@ -10,11 +10,14 @@ could grow afterwards is behind it: what is not among those few is not copied.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tui_tasks import regular_files
+from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git
 from tui_tasks.runner.git import Finished, GitFailed, Setting
 from tui_tasks.runner.temporary_folders import temporary_folder
@@ -36,12 +39,17 @@ _NAMES_PROGRAM: Final = re.compile(
 _NOT_LINKED: Final = frozenset({"config", "config.lock", "config.worktree", "hooks", "commondir"})
 # Files that git may make, so that it makes them in the repository.
 _MADE_BY_GIT: Final = ("packed-refs", "shallow")
+_MAX_PATH: Final = 64 * 1024
 _PLACES: Final = ("--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel")
 _HEAD: Final = ("HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD")
 
 
 class NoWorkTree(GitFailed):
     """A folder is in no work tree."""
+
+
+class LedElsewhere(Conflict, GitFailed):
+    """A folder is not the top of its own work tree, or git has the HEAD and the index of another one for it."""
 
 
 class WorkTree(NamedTuple):
@@ -103,13 +111,17 @@ class WorkTree(NamedTuple):
 
 
 @contextlib.contextmanager
-def opened(folder: Path, filters: Collection[str] = ()) -> Iterator[WorkTree]:
+def opened(folder: Path, filters: Collection[str] = (), *, is_top: bool = True) -> Iterator[WorkTree]:
     """Yield the work tree of a folder, for one operation: what git says of it is not asked again.
 
-    `filters` are names of filters that may run, as the human's own settings have them.
+    Args:
+        folder: the folder.
+        filters: names of filters that may run, as the human's own settings have them.
+        is_top: whether the folder must be the top of its own work tree; else it may be a folder within one.
 
     Raises:
         GitFailed: git failed, or timed out.
+        LedElsewhere: the folder is not the top of its own work tree.
         NoWorkTree: the folder is in none.
     """
     words = ("rev-parse", *_PLACES, *_HEAD)
@@ -121,6 +133,8 @@ def opened(folder: Path, filters: Collection[str] = ()) -> Iterator[WorkTree]:
     if len(lines) != (6 if has_commit else 4):
         raise GitFailed(f"git in {folder}: a newline is in the path of the repository")
     directory, common, top = map(Path, lines[:3])
+    if is_top:
+        _check_own(folder, directory, common, top)
     head, head_tree, ref = lines[3:] if has_commit else (None, None, "HEAD")
     settings = tuple(git.settings(folder))
     with contextlib.ExitStack() as stack:
@@ -132,6 +146,26 @@ def opened(folder: Path, filters: Collection[str] = ()) -> Iterator[WorkTree]:
         variables = {"GIT_DIR": str(directory), git.COPIED: str(copy), "GIT_WORK_TREE": str(top)}
         branch = ref.removeprefix("refs/heads/") if ref not in (None, "HEAD") else None
         yield WorkTree(folder, top, directory, common, head, head_tree, branch, settings, variables)
+
+
+def _check_own(folder: Path, directory: Path, common: Path, top: Path) -> None:
+    """Refuse a folder for which git uses the files, or the HEAD and index, of another work tree.
+
+    Raises:
+        LedElsewhere: it does.
+    """
+    own = os.path.realpath(folder)
+    if os.path.realpath(top) != own:
+        raise LedElsewhere(f"{folder} is not a worktree of its own: git uses {top} for it; check its core.worktree")
+    if os.path.realpath(directory) == os.path.realpath(common):
+        return
+    try:
+        back = os.fsdecode(regular_files.read_regular(directory / "gitdir", _MAX_PATH)).rstrip("\n")
+    except OSError:
+        back = ""
+    is_listed = os.path.realpath(directory.parent) == os.path.realpath(common / "worktrees")
+    if not is_listed or os.path.realpath(directory / os.path.dirname(back)) != own:  # noqa: PTH120 - an empty text stays one
+        raise LedElsewhere(f"{folder}/.git leads to {directory}, which is another worktree's: `git worktree repair`")
 
 
 def _fill(copy: Path, common: Path, settings: Collection[Setting], filters: Collection[str]) -> None:

@@ -35,17 +35,6 @@ _UNLIKE: Final = "+others"
 _CHUNK: Final = 1024 * 1024
 
 
-def check_top(work_tree: WorkTree) -> None:
-    """Refuse a folder that is not the top of its own worktree, as where a setting leads git elsewhere.
-
-    Raises:
-        Conflict: it is not.
-    """
-    folder, top = work_tree.folder, work_tree.top
-    if os.path.realpath(top) != os.path.realpath(folder):
-        raise Conflict(f"{folder} is not a worktree of its own: git uses {top} for it; check its core.worktree")
-
-
 class TreeIndex(NamedTuple):
     """All files of a worktree, in an index of its own.
 
@@ -97,7 +86,6 @@ def indexed(work_tree: WorkTree) -> Iterator[TreeIndex]:
         Conflict: the folder is no worktree of its own, or its untracked files are too large.
         GitFailed: git failed.
     """
-    check_top(work_tree)
     with index() as variables:
         work_tree.run("read-tree", work_tree.head or "HEAD", variables=variables)
         listed = _listed(work_tree, variables)
@@ -272,7 +260,7 @@ def look(folder: Path) -> GitState:
     """Return the git state of a folder."""
     words = ("diff", *_DIFF_OPTIONS, "HEAD")
     try:
-        with git_isolation.opened(folder) as work_tree:
+        with git_isolation.opened(folder, is_top=False) as work_tree:
             diff = work_tree.read(*words, timeout=_TIMEOUT_SECONDS, max_bytes=_MAX_DIFF)
     except GitFailed:
         return GitState()

@@ -152,7 +152,7 @@ class Acceptance:
                 seen = review._replace(base_commit=review.head) if is_on_base else review
                 merging.check_reviewed(work_tree, seen)
                 if review.is_dirty and commit_message:
-                    review = merging.commit_rest(work_tree, review, commit_message, who)
+                    review = merging.commit_rest(work_tree, review, work.branch, commit_message, who)
             merging.check_committed(review)
             if is_on_base:
                 return self._accept_on_base(work, review)

@@ -252,7 +252,7 @@ def find_repository(folder: Path) -> Repository:
     """
     worktrees.check_git()
     try:
-        with git_isolation.opened(folder) as work_tree:
+        with git_isolation.opened(folder, is_top=False) as work_tree:
             root, commit = work_tree.top, work_tree.head
             if commit is None:
                 raise Conflict(f"{root} has no commit yet: make a first commit", path=str(root))

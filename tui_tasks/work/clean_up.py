@@ -96,8 +96,8 @@ def bring_back(work: Work) -> None:
     try:
         worktrees.drop(root, path)  # one that was deleted by hand is still registered
         git.run(root, "worktree", "add", "--quiet", *words)
-        worktrees.write_files(path)
-    except (GitFailed, OSError) as error:
+        worktrees.write_files(root, path)
+    except (Conflict, GitFailed, OSError) as error:
         raise Conflict(f"the worktree cannot be made again: {error}", path=str(path)) from error
 
 

@@ -162,12 +162,12 @@ def _go_on(work: Work, merge: Merge) -> list[str]:
     folder = Path(work.worktree)
     try:
         git.run(folder, "update-ref", "--no-deref", f"{REFS}/merged/{work.uid}/{merge.head[:16]}", merge.head)
-        with git_isolation.opened(folder) as work_tree:
+        with worktrees.opened(Path(work.repository), folder) as work_tree:
             if work_tree.head == merge.head:
                 work_tree.run("reset", "--keep", "--quiet", merge.new)
         if worktrees.commit_of(folder, "HEAD") == merge.new:
             return []
-    except GitFailed as error:
+    except (Conflict, GitFailed) as error:
         return [f"{folder} is not on the merged commit: {error}"]
     return [f"{folder} has moved on since, and stays where it is"]
 

@@ -130,7 +130,7 @@ def test_uncommitted_work_is_refused_until_it_is_committed_with_the_humans_messa
     with pytest.raises(Conflict, match="not committed"):
         check_reviewed(seen)
     with git_isolation.opened(place.tree) as work_tree:
-        merging.commit_rest(work_tree, seen, "Late work", ME)
+        merging.commit_rest(work_tree, seen, "task/1", "Late work", ME)
     assert git(place.tree, "status", "--porcelain", "--branch") == "## task/1"
     assert git(place.tree, "log", "-1", "--format=%an: %s") == "Ada: Late work"
 

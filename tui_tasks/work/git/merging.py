@@ -134,16 +134,23 @@ def check_committed(review: Review) -> None:
         )
 
 
-def commit_rest(work_tree: WorkTree, review: Review, message: str, who: Identity) -> Review:
+def commit_rest(work_tree: WorkTree, review: Review, branch: str | None, message: str, who: Identity) -> Review:
     """Commit what is not committed of reviewed work, exactly as it was reviewed; return the review of that commit.
 
-    `check_reviewed` has passed. Files that change now are in no commit that is merged.
+    `check_reviewed` has passed. Files that change now are in no commit that is merged. No branch moves but that of the
+    work; None: its HEAD is on none.
 
     Raises:
+        Conflict: HEAD is on another branch.
         GitFailed: git failed, as where its commit has moved since.
     """
+    if work_tree.branch != branch:
+        where = f"branch {work_tree.branch}" if work_tree.branch else "no branch"
+        switch = f"`git switch {branch}`" if branch else "`git switch --detach`"
+        raise Conflict(f"{review.folder} is on {where}, not on {branch or 'none'}: {switch} there, then look again")
     commit = commit_tree(review.folder, review.tree, [review.head], message, who)
-    git.run(review.folder, "update-ref", "HEAD", commit, review.head)
+    ref = f"refs/heads/{branch}" if branch else "HEAD"
+    git.run(review.folder, "update-ref", "--no-deref", ref, commit, review.head)
     work_tree.run("read-tree", commit)
     work_tree.run("update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
     return review._replace(head=commit, head_tree=review.tree, uncommitted=(), ahead=review.ahead + 1)
@@ -350,7 +357,6 @@ def check_clean(work_tree: WorkTree, base: str) -> None:
         Conflict: it has changes, or is amid an operation; the message says what to do.
         GitFailed: git failed.
     """
-    git_trees.check_top(work_tree)
     folder = work_tree.folder
     for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"):
         if (work_tree.directory / name).exists():

@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner import git, git_isolation, git_trees
+from tui_tasks.runner import git, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.runner.git_trees import TreeIndex
-from tui_tasks.work.git.worktrees import NOBODY, REFS, Entry, commit_of, drop, entries
+from tui_tasks.work.git.worktrees import NOBODY, REFS, Entry, commit_of, drop, entries, opened
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -134,7 +134,7 @@ def bring_back(root: Path, kept: Kept, *, filters: Collection[str] = ()) -> None
             raise GitFailed(git.failure(root, words, done.error))
     if not (folder / ".git").exists():
         _attach(root, folder, kept, known)
-    with git_isolation.opened(folder, filters) as work_tree:
+    with opened(root, folder, filters) as work_tree:
         work_tree.run("read-tree", kept.tree)
         work_tree.run("checkout-index", "--all", "--force")
         work_tree.run("read-tree", "HEAD")

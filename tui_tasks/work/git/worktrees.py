@@ -139,7 +139,7 @@ def opened(root: Path, folder: Path, filters: Collection[str] = ()) -> Iterator[
     with contextlib.ExitStack() as stack:
         try:
             work_tree = stack.enter_context(git_isolation.opened(folder, filters))
-            is_there = _is_common(root, work_tree.common)
+            is_there = _is_common(root, work_tree.common) and _is_own(root, work_tree)
         except NoWorkTree:
             is_there = False
         if not is_there:
@@ -159,6 +159,14 @@ def _is_common(root: Path, common: Path) -> bool:
     return bool(found) and os.path.realpath(found) == os.path.realpath(common)
 
 
+def _is_own(root: Path, work_tree: WorkTree) -> bool:
+    """Return whether a work tree is a linked one, or the main one by more than a `.git` that leads there."""
+    directory, folder = os.path.realpath(work_tree.directory), work_tree.folder
+    if directory != os.path.realpath(work_tree.common) or os.path.realpath(folder) == os.path.realpath(root):
+        return True
+    return not (folder / ".git").is_symlink() and os.path.realpath(folder / ".git") == directory
+
+
 def add(root: Path, path: Path, commit: str, *, branch: str | None = None, filters: Collection[str] = ()) -> None:
     """Add a worktree at a commit, on a new branch or on none. Uncommitted changes of the checkout stay there.
 
@@ -166,20 +174,22 @@ def add(root: Path, path: Path, commit: str, *, branch: str | None = None, filte
     there that the checkout's settings do not have.
 
     Raises:
+        Conflict: as `write_files`.
         GitFailed: git failed; a worktree may be there without its files.
     """
     new = ("-b", branch, "--no-track") if branch is not None else ("--detach",)
     git.run(root, "worktree", "add", "--quiet", *new, "--", str(path), commit)
-    write_files(path, filters)
+    write_files(root, path, filters)
 
 
-def write_files(path: Path, filters: Collection[str] = ()) -> None:
+def write_files(root: Path, path: Path, filters: Collection[str] = ()) -> None:
     """Write the files of a new worktree.
 
     Raises:
-        GitFailed: git failed.
+        Conflict: it is none.
+        GitFailed: git failed, or it would write the files of another worktree.
     """
-    with git_isolation.opened(path, filters) as work_tree:
+    with opened(root, path, filters) as work_tree:
         work_tree.run("reset", "--quiet", "--hard")
 
 

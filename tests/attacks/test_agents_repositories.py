@@ -1,0 +1,103 @@
+"""Tricks of an agent that writes in the repository's `.git`: they touch no file and no branch of the human's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.work.repositories import ME, Place, copy, git, make, put_away, write
+from tui_tasks.core.errors import Conflict
+from tui_tasks.runner.git import GitFailed
+from tui_tasks.work.git import merging, removed_worktrees, reviewing, worktrees
+from tui_tasks.work.git.merging import Merge, Method
+from tui_tasks.work.git.reviewing import Review
+
+pytestmark = pytest.mark.linux
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return make(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def place(made: Place, tmp_path: Path) -> Place:
+    return copy(made, tmp_path)
+
+
+def reviewed(place: Place) -> Review:
+    with worktrees.opened(place.root, place.tree) as work_tree:
+        return reviewing.review(work_tree, "main", "task/1")
+
+
+def merged(place: Place, method: Method = "squash") -> Merge:
+    merge = merging.prepare(place.root, reviewed(place), method, "Merge it", ME)
+    merging.carry_out(place.root, merge)
+    return merge
+
+
+def leads_new_worktrees_to(place: Place, folder: Path) -> None:
+    """Lead each new worktree to another folder: git takes one `core.worktree` out of its settings, and leaves one."""
+    git(place.root, "config", "extensions.worktreeConfig", "true")
+    (place.root / ".git/config.worktree").write_text("[core]\n" + "\tworktree = ../.git/..\n" * 2)
+    (place.root / ".git/worktrees").mkdir(exist_ok=True)
+    (place.root / ".git/worktrees/.git").symlink_to(folder / ".git")
+
+
+def test_a_new_worktree_that_leads_to_the_checkout_overwrites_nothing_there(place: Place, tmp_path: Path) -> None:
+    leads_new_worktrees_to(place, place.root)
+    write(place.root, a_txt="the human's\n")
+    with pytest.raises(GitFailed, match="is not a worktree of its own"):
+        worktrees.add(place.root, tmp_path / "new", git(place.root, "rev-parse", "main"), branch="task/2")
+    assert (place.root / "a.txt").read_text() == "the human's\n"
+
+
+def test_a_worktree_that_is_brought_back_writes_no_file_elsewhere(place: Place, tmp_path: Path) -> None:
+    kept = put_away(place, "u1", tmp_path / "trash", lambda *put: removed_worktrees.remove(place.root, *put))
+    (home := tmp_path / "home" / ".git").mkdir(parents=True)
+    leads_new_worktrees_to(place, home.parent)
+    write(home.parent, a_txt="the human's\n")
+    with pytest.raises(GitFailed, match="is not a worktree of its own"):
+        removed_worktrees.bring_back(place.root, kept)
+    assert (home.parent / "a.txt").read_text() == "the human's\n"
+    assert not (home.parent / "new.txt").exists()
+
+
+def to_main(place: Place) -> None:
+    git(place.tree, "symbolic-ref", "HEAD", "refs/heads/main")
+
+
+def to_main_by_its_branch(place: Place) -> None:
+    git(place.root, "symbolic-ref", "refs/heads/task/1", "refs/heads/main")
+
+
+def to_the_checkout(place: Place) -> None:
+    (place.tree / ".git").write_text(f"gitdir: {place.root}/.git\n")
+
+
+def to_the_checkout_by_a_link(place: Place) -> None:
+    (place.tree / ".git").unlink()
+    (place.tree / ".git").symlink_to(place.root / ".git")
+
+
+def to_another_agent(place: Place) -> None:
+    other = place.root.parent / "other"
+    worktrees.add(place.root, other, git(place.root, "rev-parse", "main"), branch="task/2")
+    (place.tree / ".git").write_text(f"gitdir: {place.root}/.git/worktrees/other\n")
+
+
+@pytest.mark.parametrize(
+    "trick", [to_main, to_main_by_its_branch, to_the_checkout, to_the_checkout_by_a_link, to_another_agent]
+)
+def test_what_is_not_committed_moves_the_branch_of_the_work_alone(place: Place, trick: Callable[[Place], None]) -> None:
+    trick(place)
+    write(place.tree, a_txt="of the agent\n")
+    refs = git(place.root, "for-each-ref")
+    with pytest.raises((Conflict, GitFailed)):
+        seen = reviewed(place)
+        with worktrees.opened(place.root, place.tree) as work_tree:
+            merging.commit_rest(work_tree, seen, "task/1", "The rest", ME)
+    assert git(place.root, "for-each-ref") == refs
+    assert git(place.root, "status", "--porcelain") == ""
