@@ -169,25 +169,25 @@ def _of_bash(content: str | None, where: str = "localSettings") -> dict[str, Any
 @pytest.mark.parametrize(
     ("suggestion", "shown"),
     [
-        (_of_bash("make:*"), 'always: "make ..." in this project (settings.local.json)'),
-        (_of_bash("make all", "session"), 'until its session ends: just "make all"'),
+        (_of_bash("make:*"), 'always "make ..." in this project (settings.local.json)'),
+        (_of_bash("make all", "session"), 'just "make all" until its session ends'),
         (
             _of_bash("git * x", "userSettings"),
-            'always: all like "git * x" in all your projects (~/.claude/settings.json)',
+            'always all like "git * x" in all your projects (~/.claude/settings.json)',
         ),
-        (_of_bash(None, "session"), "until its session ends: every use of Bash"),
+        (_of_bash(None, "session"), "every use of Bash until its session ends"),
         (
             _of_bash('x" until its session ends: y'),
-            'always: just "x\\" until its session ends: y" in this project (settings.local.json)',
+            'always just "x\\" until its session ends: y" in this project (settings.local.json)',
         ),
-        (_of_bash("a\nb\u200b", "session"), 'until its session ends: just "a\\nb<U+200B>"'),
+        (_of_bash("a\nb\u200b", "session"), 'just "a\\nb<U+200B>" until its session ends'),
         (
             {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
-            "until its session ends: edits of files, unasked (mode acceptEdits)",
+            "edits of files, unasked (mode acceptEdits) until its session ends",
         ),
         (
             {"type": "addDirectories", "directories": ["/a"], "destination": "session"},
-            'until its session ends: work in "/a"',
+            'work in "/a" until its session ends',
         ),
     ],
 )
@@ -198,7 +198,7 @@ def test_what_would_be_allowed_says_for_how_long_and_where_it_is_kept_as_a_perso
     options = request_options(asked)
     assert options[1] == always_text(suggestion), "the answer stays as the hook knows it"
     ask = Ask(1, "u", "claude-1", "", options, None, 0, None, "open", None, None, {"suggestions": [suggestion]})
-    assert spoken_options(ask, options) == ["Allow", f"Allow {shown}", "Deny"]
+    assert spoken_options(ask, options) == ["Allow", f"Allow, and {shown}", "Deny"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ async def test_d_tells_what_happened_since_the_human_looked_in_the_order_of_its_
     async with opened(make_app(plan.path)) as pilot:
         await press(pilot.app, pilot, "D")
         said = "\n".join(below(pilot.app))
-        places = [said.index(word) for word in ("needs you", "✗ failed", "not proven", "✓ proven")]
+        places = [said.index(word) for word in ("needs you", "✗ failed", "unproven", "✓ proven")]
         assert places == sorted(places)
         assert "test_dst_gap: expected 02:30" in said
 
@@ -45,7 +45,7 @@ async def test_what_is_done_with_nothing_to_check_has_a_part_of_its_own_by_name(
         await press(pilot.app, pilot, "D")
         (row,) = (line for line in shown(pilot.app).splitlines() if "✓ done" in line)
         assert "2 tasks" in row and "Inventory GA usage" in row
-        assert "not proven" not in shown(pilot.app)
+        assert "unproven" not in shown(pilot.app)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -104,7 +104,7 @@ async def test_the_line_below_the_title_counts_the_rows_of_the_digest(
         counts = counts_line(pilot.app) if size[0] >= 60 else lines(pilot.app)[1]
         asked = "questions" if size[0] >= 100 else "asks"
         assert re.match(rf" \? 2 {asked} +✗ 1 failed +▲ 0 stuck", counts)
-        assert ("· 3 not proven   ✓ 1 proven" in counts) is (size[0] >= 60)
+        assert ("· 3 unproven   ✓ 1 proven" in counts) is (size[0] >= 60)
 
 
 async def test_a_row_of_several_tasks_counts_as_that_many(make_app: MakeApp, plan: Plan) -> None:
@@ -211,7 +211,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
     async with opened(make_app(evening.path)) as pilot:
         await press(pilot.app, pilot, "D")
         (row,) = (line for line in lines(pilot.app)[1:] if "Server status" in line)
-        assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "1h"
+        assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "45m"
         assert "failed at 19:15 (no answer), ok since 19:30" in row
         assert counts_line(pilot.app).startswith(" ? 2 questions   ✗ 2 failed   ▲ 0 stuck   ◷ 1 late   ✓ 1 ok again ")
 

@@ -208,6 +208,11 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
         return self.state == OK_AGAIN
 
     @property
+    def state_since(self) -> int:
+        """Since when it is what its words call it: where it failed, and is ok again, since it is ok."""
+        return self.at if self.recovery is None else self.recovery.since
+
+    @property
     def group(self) -> str:
         """Return under which words people find it: those of its part, or of what a failure is now."""
         return "done" if self.kind in ("unchecked", "merged") else self.state or self.part

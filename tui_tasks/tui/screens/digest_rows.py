@@ -42,7 +42,7 @@ _LOOKS: Final[dict[str, Look]] = {
     "gone": Look("·", "gone", ".", "$muted"),
     "ok_again": LOOKS["done"]._replace(word="ok again"),
     "late": LOOKS["overdue"],
-    "not_proven": PROOF_LOOKS["unproven"]._replace(word="not proven"),
+    "not_proven": PROOF_LOOKS["unproven"],
     "proven": LOOKS["done"]._replace(word="proven"),
     "done": LOOKS["done"],
     "filed": Look("+", "filed", "+", "$muted"),
@@ -131,7 +131,7 @@ class DigestRows(RowDrawing[DigestRow]):
 
     def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
         """`> ? needs you   claude-1   #4 jose or pyjwt?   9m`; what does not fit stands below, or is cut at the end."""
-        at = row.line.at if row.entry is None else row.entry.at
+        at = row.line.state_since if row.entry is None else row.entry.at
         now, ascii_only = self.context.clock.now(), self.context.ascii_only
         self.lasts(age_lasts(at, now))
         *head, (text, style) = [look_.cursor_sign(after=" "), *self._parts(row, look_.width)]

@@ -331,7 +331,7 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         if failed:
             lines.append((f"          failed on this tree: {', '.join(failed)}", "$state-failed"))
         if unproven:
-            lines.append((f"          not proven on this tree: {', '.join(unproven)}", "$state-overdue"))
+            lines.append((f"          unproven on this tree: {', '.join(unproven)}", "$state-overdue"))
         if review.is_dirty:
             files = count(len(review.uncommitted), "file")
             lines.append((f"Commit    {files} not committed: committed with this message first", "$state-overdue"))
