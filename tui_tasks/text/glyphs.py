@@ -71,7 +71,7 @@ def look(state: str) -> Look:
     return LOOKS.get(state) or _UNKNOWN._replace(word=safe_line(state, 16).replace("_", " "))
 
 
-_GONE: Final = Look("·", "gone", ".", "$muted")
+_GONE: Final = Look("·", "offline", ".", "$muted")
 _WORKING: Final = _ACTIVE._replace(word="working")
 _AGENT_IDLE: Final = _GONE._replace(word="idle", color="$state-pending")
 AGENT_LOOKS: Final = {
@@ -93,7 +93,8 @@ AGENT_LOOKS: Final = {
 }
 """How the state of an agent is shown, the worst first; several states have one word.
 
-One that has `left` is gone, and the human has not seen what it left. One that is `asking` works on meanwhile. The
+One that has `left` is gone, and the human has not seen what it left; the state `gone` is without that, and has a word
+that no count has. One that is `asking` works on meanwhile. The
 process of one that is `stopped` is suspended. The work of one that has just `ended` is read, or started again. The
 human ended the turn of one that is `interrupted`.
 """

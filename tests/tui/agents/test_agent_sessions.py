@@ -613,7 +613,7 @@ async def test_those_that_finished_are_told_from_those_whose_process_ended(plan,
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         assert " ▲ 1 gone " in counts_line(app)
-        assert "· 1 gone, 1 finished" in shown(app)
+        assert "· 1 offline, 1 finished" in shown(app)
 
 
 async def test_a_program_without_hooks_has_no_turn_to_end_and_finishes_with_its_process(plan, make_app):

@@ -296,7 +296,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         key = self.context.keymap.key_of("agent_log")
         names = (agent_text.who(name, 40) for name in row.names[: look.width])
         words = f"{key} {'folds' if row.is_open else 'shows'} them" if look.cursor else ", ".join(names)
-        counts = {"gone": len(row.names) - row.finished, "finished": row.finished}
+        counts = {shown.word: len(row.names) - row.finished, "finished": row.finished}
         text = f" {', '.join(f'{number} {word}' for word, number in counts.items() if number)}   "
         return [
             look.cursor_sign(after=" "),

@@ -210,6 +210,7 @@ _AGENT_WORDS: Final = {
     "paused": "you have paused it",
     "to review": "its work waits for your review",
     "finished": "has ended, and left nothing open",
+    "offline": "was cut off with nothing open, or you have seen what it left",
 }
 _OTHERS: Final = (
     LegendLine("?", "$state-needs-you", "before a question: its agent works on until you answer"),
@@ -247,7 +248,7 @@ _COLORS: Final = (
 def legend(*, ascii_only: bool) -> list[LegendLine]:
     """Return all lines: a glyph with several meanings has one line for each colour."""
     words: dict[tuple[str, str], list[str]] = {}
-    # The worst of a word comes first: one that is gone with something left undone.
+    # The worst of a word comes first.
     agents = {look.word: look for look in reversed(AGENT_LOOKS.values())}
     looks = (look for state, look in LOOKS.items() if state not in ("stuck", "quiet", "left", "stopped"))
     for look in (*looks, *PROOF_LOOKS.values()):
