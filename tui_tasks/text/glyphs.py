@@ -93,10 +93,9 @@ AGENT_LOOKS: Final = {
 }
 """How the state of an agent is shown, the worst first; several states have one word.
 
-One that has `left` is gone, and the human has not seen what it left; the state `gone` is without that, and has a word
-that no count has. One that is `asking` works on meanwhile. The
-process of one that is `stopped` is suspended. The work of one that has just `ended` is read, or started again. The
-human ended the turn of one that is `interrupted`.
+One that has `left` is gone, and the human has not seen what it left; `gone` is without that, and its word is in no
+count. One that is `asking` works on meanwhile. The process of one that is `stopped` is suspended. The work of one that
+has just `ended` is read, or started again. The human ended the turn of one that is `interrupted`.
 """
 
 

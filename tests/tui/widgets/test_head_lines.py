@@ -89,6 +89,8 @@ async def test_a_failure_that_was_seen_is_not_counted_and_has_its_row_again_when
         assert "✗ #3  Fix flaky" in above(app)
         await press(app, pilot, ".", ".")
         assert "#3  Fix flaky" not in above(app) and "✗ failures put away" in above(app)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "? 2 asks  ✗ failures put away  ▲ 0 stuck" in counts_line(app))
         await press(app, pilot, "u")
         assert "✗ #3  Fix flaky" in above(app)
         await press(app, pilot, ".", ".")

@@ -179,7 +179,7 @@ class Counts:
         shown, state = self._count(sum(need.count for need in found), "failed", "failed"), self._context.state
         if found:
             return shown._replace(act=self._visit(found))
-        return shown._replace(text=_PUT_AWAY) if state.failed or state.failing else shown
+        return shown._replace(text=_PUT_AWAY, narrow="") if state.failed or state.failing else shown
 
     def _stuck(self, found: Sequence[Need]) -> Count:
         """Return how many agents are stuck, gone or quiet."""
