@@ -20,6 +20,7 @@ from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.text.times import MINUTE
@@ -237,6 +238,15 @@ async def test_a_title_that_is_typed_where_no_input_is_open_starts_no_agent(plan
         assert isinstance(app.screen, StartForm) and not started
         await settle(pilot, "enter")
         await until(pilot, lambda: bool(started))
+
+
+async def test_a_key_that_is_typed_on_after_the_form_deletes_no_task(plan, started, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W", "enter", "d")
+        await until(pilot, lambda: bool(started))
+        assert not task_queries.task(app.link.db, plan[9]).deleted
 
 
 async def test_words_for_an_agent_take_several_lines_and_name_the_branch_in_any_of_them(plan, started, make_app):

@@ -236,6 +236,8 @@ class StartForm(_FootForm[StartAnswer]):
             self.context.say(f"You typed on while this form opened. Enter again starts {safe_line(program, 30)}.")
         elif self._installed[program]:
             self.dismiss(self._answer)
+            start = self.context.keymap.key_of("work_start")
+            self.context.expect_more("work_start", f"The form is closed: {start} opens it again")
         else:
             self._say_not_installed(program)
 
