@@ -93,6 +93,24 @@ async def test_after_an_answer_no_late_key_acts_on_the_question_that_follows(pla
             assert open_ask(app, "claude-2") == following and not inbox.unsent.later, key
 
 
+async def test_a_number_pressed_on_and_on_shows_the_end_of_a_question_and_does_not_answer_it(
+    plan, make_app, seconds, pressed_now
+):
+    by_agent(plan, "codex-1", OpenAsk("May I?" + "\n" * 60 + "Delete all?", ("Yes", "No")), now=at(15, 0))
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        while app.screen.ask.agent != "codex-1":
+            await settle(pilot, "j")
+        for _ in range(12):
+            seconds[0] += 0.35
+            await settle(pilot, "1")
+        assert said(app) == "Not sent, its end came just now: read it, then 1 again."
+        seconds[0] += LATE
+        await settle(pilot, "1")
+        assert open_ask(app, "codex-1") is None
+
+
 async def test_ten_questions_are_answered_in_a_row_by_ten_keys_once_each_was_read(plan, make_app):
     with Store(plan.path) as store:
         for number in range(8):

@@ -272,6 +272,12 @@ class Reading:
             self._read_since = now
             self._read.add(version)
 
+    def wait_again(self) -> None:
+        """Count what is on screen as having come when this key was pressed."""
+        self._since = self._context.pressed.at
+        if self._read_since is not None:
+            self._read_since = self._since
+
     def is_read(self, version: object) -> bool:
         """Return whether it has been on screen to its end."""
         return version in self._read

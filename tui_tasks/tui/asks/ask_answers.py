@@ -50,6 +50,8 @@ class AskAnswers(Controller):
         self._agents = agents
         # The answers to several questions of a program that were given before the human went back among them.
         self._went_back_from: dict[str, tuple[Given, ...]] = {}
+        # The version of the question that an option's number has last shown a further part of.
+        self._paged: object = None
 
     @override
     def why_not(self, action: Action) -> str | None:
@@ -126,16 +128,22 @@ class AskAnswers(Controller):
         """Answer a question with the option of a number, which must be on screen.
 
         Of an agent's own question that goes on below, show the next part instead; a permission is read to its end by
-        the keys that scroll.
+        the keys that scroll. A key that is pressed on and on shows its end and does not answer: the end must have stood
+        for a while since the last such key.
         """
         answer = view.options[number - 1]
         why = self._why_not_given(view, answer)
         if why is None and not self._inbox.shows_option(number):
             self._context.say(f"Option {number} is not on screen: scroll to it first.")
             return None
+        key = self._context.keymap.key_of(f"ask_{number}")
+        if why == READ_FIRST and view.version == self._paged:
+            self._inbox.reading.wait_again()
+            self._context.say(f"Not sent, its end came just now: read it, then {key} again.")
+            return None
         if why is not None and self._goes_on_below(view):
+            self._paged = view.version
             self._inbox.page_down()
-            key = self._context.keymap.key_of(f"ask_{number}")
             self._context.say(f"Here is more: to its end first, then {key} again.")
             return None
         return self.give(view, answer)
