@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 
@@ -43,6 +45,10 @@ def test_a_program_has_ended_once_our_launcher_has_recorded_that(parent, has_end
     with Started(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as launcher:
         child = Process(*processes.identity(int(launcher.stdout.readline())))
         assert processes.has_departed(child, "") is has_ended
+        os.kill(launcher.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, launcher.pid, os.WSTOPPED | os.WNOWAIT)
+        assert processes.has_departed(child, "")  # a stopped launcher records nothing
+        os.kill(launcher.pid, signal.SIGCONT)
     assert processes.has_departed(child, "")
 
 

@@ -98,9 +98,12 @@ def has_departed(process: Process, machine: str) -> bool:
 
 
 def _is_unrecorded(pid: int, born: str) -> bool:
-    """Return whether a process has ended, and waits for the launcher that has started it."""
+    """Return whether a process has ended, and waits for the launcher that has started it. A stopped one records nothing."""
     stat = _stat(pid)
     if stat is None or (stat.state, stat.born) != ("Z", born):
+        return False
+    launcher = _stat(stat.parent)
+    if launcher is None or launcher.state in _STOPPED:
         return False
     try:
         return LAUNCHER.encode() in (PROC / str(stat.parent) / "cmdline").read_bytes().split(b"\0")

@@ -146,6 +146,8 @@ def _rule_words(tool: Any, content: Any) -> str | None:
         return None
     if content is None:
         return f"every use of {tool}"
+    if content in ("", ":*"):
+        return None
     if not isinstance(content, str):
         return None
     if tool != "Bash":
