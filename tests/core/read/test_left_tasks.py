@@ -82,7 +82,7 @@ def test_a_program_that_has_ended_has_left_nothing_while_its_changes_are_read_or
     commit(EndSession("robot-1", "its process has ended"), actor="system")
     assert (scene.state("robot-1"), scene.member("robot-1").between) == ("ended", "reading its changes")
     assert scene.left() == {}
-    scene.clock.forward(61)
+    scene.clock.forward(5)
     assert (scene.state("robot-1"), [one.agent for one in scene.left().values()]) == ("left", ["robot-1"])
     scene.store.commit(WorkReady(work.uid), actor="system", now=scene.clock())
     assert (scene.state("robot-1"), scene.left()) == ("ready", {})

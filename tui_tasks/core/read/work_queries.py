@@ -23,7 +23,9 @@ _COLUMNS: Final = ", ".join(Work.__struct_fields__)
 SILENT_AFTER: Final = 5_000_000
 """Microseconds after which a program that has reported nothing may ask something at its terminal."""
 START_TAKES: Final = 60_000_000
-"""Microseconds in which the changes of a program that has ended are read, or in which it is started again."""
+"""Microseconds in which a program that has ended is started again."""
+_READING_TAKES: Final = 5_000_000
+"""Microseconds in which its launcher reads its changes."""
 READING: Final = "reading its changes"
 STARTING: Final = "starting again"
 LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
@@ -325,8 +327,11 @@ def between(db: Database, now: int) -> dict[str, str]:
     """Return the agents at work whose program has just ended, each with what happens to its work meanwhile."""
     found = {}
     for agent, ended_at, commented_at in db.sql(_BETWEEN).fetchall():
-        if now - max(ended_at or 0, commented_at or 0) < START_TAKES:
-            found[agent] = STARTING if (commented_at or 0) > (ended_at or 0) else READING
+        ended, commented = ended_at or 0, commented_at or 0
+        if commented > ended and now - commented < START_TAKES:
+            found[agent] = STARTING
+        elif commented <= ended and now - ended < _READING_TAKES:
+            found[agent] = READING
     return found
 
 
