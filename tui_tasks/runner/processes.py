@@ -98,7 +98,7 @@ def has_departed(process: Process, machine: str) -> bool:
 
 
 def _is_unrecorded(pid: int, born: str) -> bool:
-    """Return whether a process has ended, and waits for the launcher that has started it. A stopped one records nothing."""
+    """Return whether a process has ended, and waits for the launcher that has started it, which is not stopped."""
     stat = _stat(pid)
     if stat is None or (stat.state, stat.born) != ("Z", born):
         return False
