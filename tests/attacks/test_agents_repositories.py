@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.work.repositories import ME, Place, copy, git, make, put_away, write
+from tests.work.repositories import ME, Place, commit, copy, git, make, put_away, write
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.work.git import merging, removed_worktrees, reviewing, worktrees
@@ -101,3 +101,86 @@ def test_what_is_not_committed_moves_the_branch_of_the_work_alone(place: Place, 
             merging.commit_rest(work_tree, seen, "task/1", "The rest", ME)
     assert git(place.root, "for-each-ref") == refs
     assert git(place.root, "status", "--porcelain") == ""
+
+
+def test_a_merge_and_its_undo_overwrite_no_file_that_git_ignores(place: Place) -> None:
+    (place.root / ".git/info").mkdir(exist_ok=True)
+    (place.root / ".git/info/exclude").write_text("new.txt\nb.txt\n")
+    git(place.tree, "rm", "-q", "b.txt")
+    git(place.tree, "commit", "-qm", "Less")
+    write(place.root, new_txt="the human's\n")
+    with pytest.raises(Conflict, match=r"^move new\.txt out of"):
+        merged(place)
+    assert (place.root / "new.txt").read_text() == "the human's\n"
+    (place.root / "new.txt").unlink()
+    merge = merged(place)
+    write(place.root, b_txt="the human's\n")
+    with pytest.raises(Conflict, match=r"^move b\.txt out of"):
+        merging.take_back(place.root, merge)
+    assert (place.root / "b.txt").read_text() == "the human's\n"
+
+
+def test_an_ignored_file_in_the_place_of_a_folder_is_in_the_way(place: Place) -> None:
+    commit(place.tree, "A folder", made__x="x\n")
+    git(place.tree, "rm", "-qr", "made")
+    git(place.tree, "commit", "-qm", "None")
+    first = git(place.tree, "rev-parse", "HEAD~1")
+    (place.root / ".git/info").mkdir(exist_ok=True)
+    (place.root / ".git/info/exclude").write_text("made\n")
+    git(place.root, "reset", "-q", "--hard", first)
+    git(place.root, "reset", "-q", "--hard", "HEAD~1")
+    write(place.root, made="the human's\n")
+    back = Merge("ff", "main", first, git(place.root, "rev-parse", "HEAD"), first, str(place.root))
+    with pytest.raises(Conflict, match=r"^move made out of"):
+        merging.take_back(place.root, back)
+    assert (place.root / "made").read_text() == "the human's\n"
+
+
+def test_a_sparse_checkout_hides_no_file_from_a_merge(place: Place) -> None:
+    git(place.root, "config", "core.sparseCheckout", "true")
+    for folder in (place.root / ".git", place.root / ".git/worktrees/tree"):
+        (folder / "info").mkdir(exist_ok=True)
+        (folder / "info/sparse-checkout").write_text("/b.txt\n")
+    merged(place)
+    assert {one.name for one in place.root.iterdir()} >= {"a.txt", "b.txt", "c.txt", "new.txt"}
+
+
+def test_a_name_in_another_case_is_another_file_whatever_a_setting_says(place: Place) -> None:
+    git(place.root, "config", "core.ignoreCase", "true")
+    write(place.tree, A_txt="evil\n")
+    assert reviewed(place).uncommitted == ("A.txt",)
+
+
+def test_attributes_of_the_repository_resolve_no_conflict(place: Place) -> None:
+    commit(place.root, "Also a", a_txt="other\n")
+    (place.root / ".git/info").mkdir(exist_ok=True)
+    (place.root / ".git/info/attributes").write_text("* merge=union\n")
+    assert reviewed(place).conflicts == ("a.txt",)
+
+
+def test_a_folder_that_the_work_renames_draws_no_file_of_the_base_after_it(place: Place) -> None:
+    commit(place.root, "A folder", old__x="x\n" * 9, old__y="y\n" * 9)
+    git(place.tree, "merge", "-q", "main")
+    git(place.tree, "mv", "old", "public")
+    git(place.tree, "commit", "-qm", "Rename")
+    commit(place.root, "Credentials", old__credentials="secret\n")
+    git(place.root, "config", "merge.directoryRenames", "true")
+    assert reviewed(place).conflicts == ("public/credentials",)
+
+
+def test_work_with_several_merge_bases_is_refused_with_what_to_do(place: Place) -> None:
+    first = git(place.tree, "rev-parse", "HEAD")
+    other = commit(place.root, "Other", c_txt="of the base\n")
+    git(place.root, "merge", "-q", "--no-ff", "-m", "One", first)
+    git(place.tree, "merge", "-q", "-s", "ours", "-m", "Two", other)
+    with pytest.raises(Conflict, match=r"have 2 merge bases, so that no diff shows .*: rebase the work on main"):
+        reviewed(place)
+
+
+def test_a_rebase_drops_nothing_that_a_merge_commit_has(place: Place) -> None:
+    commit(place.root, "One", c_txt="of the base\n")
+    git(place.tree, "merge", "-q", "--no-commit", "main")
+    commit(place.tree, "Two", only_txt="x\n")
+    commit(place.root, "Three", d_txt="of the base\n")
+    with pytest.raises(Conflict, match="is a merge, and a rebase drops what it changes: squash the work, or merge it"):
+        merged(place, "rebase")

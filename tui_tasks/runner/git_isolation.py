@@ -3,8 +3,9 @@ works on files by a copy of the settings in which nothing names a program.
 
 A repository's settings can change at any time: its file may include a FIFO, or an agent may write it. So git reads none
 of them while it works on files. It gets a folder in place of the repository's common one, with links to everything
-there but the settings and hooks, and a settings file with the few that say how files are stored. No list of names that
-could grow afterwards is behind it: what is not among those few is not copied.
+there but the settings, hooks and attributes, and a settings file with the few that say how files are stored. No list of
+names that could grow afterwards is behind it: what is not among those few is not copied. Whole work trees are read and
+written: a sparse checkout would hide files.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -24,19 +27,20 @@ from tui_tasks.runner.temporary_folders import temporary_folder
 
 # How a repository stores its objects and files, who commits, and where its large files are.
 _KEPT: Final = re.compile(
-    r"(?s)core\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|protectntfs"
+    r"(?s)core\.(repositoryformatversion|filemode|symlinks|protecthfs|protectntfs"
     r"|autocrlf|eol|safecrlf|checkroundtripencoding|bigfilethreshold|sharedrepository|logallrefupdates|trustctime"
-    r"|checkstat|sparsecheckout|sparsecheckoutcone|excludesfile)"
-    r"|extensions\.(?!worktreeconfig)[^.]*|index\.(version|sparse)|i18n\.commitencoding|user\.(name|email)"
-    r"|merge\.(conflictstyle|renames|renamelimit|directoryrenames)|diff\.(renames|renamelimit)"
+    r"|checkstat|excludesfile)|extensions\.(?!worktreeconfig)[^.]*|index\.version|i18n\.commitencoding|user\.(name|email)"
+    r"|merge\.(conflictstyle|renames|renamelimit)|diff\.(renames|renamelimit)"
     r"|remote\..*\.(promisor|url)|lfs\.url"
 )
+# With it, files of the base land in a folder of the work's choice: the human alone decides that.
+_OWN_ALONE: Final = "merge.directoryrenames"
 _NAMES_PROGRAM: Final = re.compile(
     r"(?s)filter\..*\.(clean|smudge|process)|merge\..*\.driver|diff\..*\.(command|textconv)|diff\.external"
     r"|core\.(fsmonitor|hookspath|sshcommand|pager|editor|askpass|gitproxy)|alias\..*|gpg\.(.*\.)?program"
     r"|remote\..*\.(uploadpack|receivepack|vcs)|credential\.(.*\.)?helper"
 )
-_NOT_LINKED: Final = frozenset({"config", "config.lock", "config.worktree", "hooks", "commondir"})
+_NOT_LINKED: Final = frozenset({"config", "config.lock", "config.worktree", "hooks", "commondir", "info"})
 # Files that git may make, so that it makes them in the repository.
 _MADE_BY_GIT: Final = ("packed-refs", "shallow")
 _MAX_PATH: Final = 64 * 1024
@@ -169,12 +173,27 @@ def _check_own(folder: Path, directory: Path, common: Path, top: Path) -> None:
 
 
 def _fill(copy: Path, common: Path, settings: Collection[Setting], filters: Collection[str]) -> None:
-    """Make a common folder in which nothing names a program."""
+    """Make a common folder in which nothing names a program or hides a file."""
     for name in {*(entry.name for entry in common.iterdir()), *_MADE_BY_GIT} - _NOT_LINKED:
         (copy / name).symlink_to(common / name)
+    # Of the files there, attributes can hide what is in a file, and how it merges.
+    (copy / "info").mkdir()
+    (copy / "info" / "exclude").symlink_to(common / "info" / "exclude")
     kept = {one.name: one.value for one in settings if not one.is_own and _KEPT.fullmatch(one.name)}
-    kept |= {one.name: one.value for one in settings if one.is_own and _is_of_filter(one.name, filters)}
+    own = (one for one in settings if one.is_own)
+    kept |= {one.name: one.value for one in own if one.name == _OWN_ALONE or _is_of_filter(one.name, filters)}
+    kept["core.ignorecase"] = str(_ignores_case(common)).lower()
+    kept["core.precomposeunicode"] = str(sys.platform == "darwin").lower()
     (copy / "config").write_bytes("".join(_lines(kept)).encode(errors="surrogateescape"))
+
+
+def _ignores_case(common: Path) -> bool:
+    """Return whether the file system takes a name in another case for the same: git knows it by a setting alone."""
+    try:
+        one, other = (common / "objects").lstat(), (common / "OBJECTS").lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(one.st_mode) and os.path.samestat(one, other)
 
 
 def _is_of_filter(name: str, filters: Collection[str]) -> bool:

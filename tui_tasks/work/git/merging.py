@@ -19,9 +19,9 @@ from tui_tasks.runner import git, git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed, Setting
 from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.text.times import count
-from tui_tasks.work.git import reviewing, worktrees
+from tui_tasks.work.git import worktrees
 from tui_tasks.work.git.reviewing import Review, merge_trees, tree_at
-from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of
+from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of, refuse_untracked
 
 Method = Literal["squash", "merge", "rebase", "ff"]
 
@@ -246,6 +246,7 @@ def prepare_revert(root: Path, merge: Merge, message: str) -> Merge:
 
 _FAST_FORWARD: Final = (
     *("merge", "--ff-only", "--quiet", "--no-squash", "--no-stat", "--no-autostash", "--no-verify-signatures"),
+    "--no-overwrite-ignore",
 )
 
 
@@ -270,7 +271,7 @@ def carry_out(root: Path, merge: Merge) -> None:
         try:
             base.work_tree.run(*_FAST_FORWARD, merge.new)
         except GitFailed:
-            _refuse_untracked(base.work_tree.folder, merge)
+            refuse_untracked(base.work_tree, merge.old, merge.new)
             raise
     if commit_of(root, base.ref) != merge.new:
         raise Moved(f"{merge.base} was moved by somebody else meanwhile: look again", base=merge.base)
@@ -304,22 +305,6 @@ def _base_of(root: Path, merge: Merge) -> Iterator[_Base]:
         yield _Base(ref, work_tree.head if work_tree is not None else commit_of(root, ref), work_tree)
 
 
-def _refuse_untracked(folder: Path, merge: Merge) -> None:
-    """Refuse a merge that brings files which stand in the checkout without being in git.
-
-    Raises:
-        Conflict: there are some.
-        GitFailed: git failed.
-    """
-    brought = [one.path for one in reviewing.changes(folder, merge.old, merge.new) if one.status == "A"]
-    if paths := [path for path in brought if os.path.lexists(folder / path)]:
-        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        raise Conflict(
-            f"move {paths[0]}{more} out of {folder} first: it is not in git, and the merge would overwrite it",
-            files=paths[:50],
-        )
-
-
 def is_built_upon(root: Path, merge: Merge) -> bool:
     """Return whether the base branch has moved on since a merge, so that only a revert undoes it.
 
@@ -346,7 +331,8 @@ def take_back(root: Path, merge: Merge) -> None:
             git.run(root, "update-ref", "--no-deref", "-m", "tui-tasks: undo", base.ref, merge.old, merge.new)
             return
         check_clean(base.work_tree, merge.base)
-        # It keeps what it would otherwise overwrite, and refuses then.
+        # It keeps what it would otherwise overwrite, and refuses then; but it overwrites ignored files.
+        refuse_untracked(base.work_tree, merge.new, merge.old)
         base.work_tree.run("reset", "--keep", "--quiet", merge.old)
 
 
@@ -384,6 +370,11 @@ def _rebase(work_tree: WorkTree, review: Review, who: Identity, dates: Mapping[s
     for commit, name, email, date, parent, message in _copied(root, review):
         if not parent:
             raise Conflict(f"commit {commit[:10]} has no parent: merge the work instead", base=review.base)
+        if " " in parent:
+            raise Conflict(
+                f"commit {commit[:10]} is a merge, and a rebase drops what it changes: squash the work, or merge it",
+                base=review.base,
+            )
         # With the commit's own parent as the parent of both, git applies what this commit changes.
         upon = commit_tree(root, last_tree, [parent], "upon", who)
         tree, files = merge_trees(work_tree, upon, commit)
@@ -401,7 +392,7 @@ def _rebase(work_tree: WorkTree, review: Review, who: Identity, dates: Mapping[s
 
 def _copied(root: Path, review: Review) -> Iterator[tuple[str, ...]]:
     """Yield id, author, address, date, parents and message of each commit that a rebase copies, the oldest first."""
-    words = ("log", "-z", "--reverse", "--topo-order", "--no-merges", "--no-show-signature", "--date=raw")
+    words = ("log", "-z", "--reverse", "--topo-order", "--no-show-signature", "--date=raw")
     form = "--format=%H%x00%an%x00%ae%x00%ad%x00%P%x00%B"
     fields = git.run(root, *words, form, f"{review.base_commit}..{review.head}", "--").text.split("\0")
     yield from zip(*[iter(fields)] * 6, strict=False)

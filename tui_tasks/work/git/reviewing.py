@@ -145,7 +145,7 @@ def review(work_tree: WorkTree, base: str, branch: str | None = None, *, began_a
     for work on the base branch itself.
 
     Raises:
-        Conflict: there is no such base, no commit, or nothing in common.
+        Conflict: there is no such base, no commit, nothing in common, or more than one merge base.
         GitFailed: git failed.
     """
     folder, head, head_tree = work_tree.folder, work_tree.head, work_tree.head_tree
@@ -156,6 +156,12 @@ def review(work_tree: WorkTree, base: str, branch: str | None = None, *, began_a
         raise Conflict(f"there is no branch {base} any more: merge into another one", base=base)
     if ends.merge_base is None:
         raise Conflict(f"HEAD of {folder} and branch {base} have no commit in common", base=base)
+    if len(ends.merge_bases) > 1:
+        raise Conflict(
+            f"HEAD of {folder} and branch {base} have {len(ends.merge_bases)} merge bases, so that no diff shows what a"
+            f" merge changes: rebase the work on {base}",
+            base=base,
+        )
     with git_trees.indexed(work_tree) as files:
         tree = files.tree
     uncommitted = _paths(folder, head_tree, tree) if tree != head_tree else ()

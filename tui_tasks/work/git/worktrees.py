@@ -100,13 +100,18 @@ class Ends(NamedTuple):
 
     Attributes:
         base: the commit of the base.
-        merge_base: the commit from which both come; None: they have nothing in common.
+        merge_bases: the commits from which both come; none: they have nothing in common.
         has_stash: whether something is stashed in the repository.
     """
 
     base: str
-    merge_base: str | None
+    merge_bases: tuple[str, ...]
     has_stash: bool
+
+    @property
+    def merge_base(self) -> str | None:
+        """The first commit from which both come; None: they have nothing in common."""
+        return self.merge_bases[0] if self.merge_bases else None
 
 
 def ends(folder: Path, base: str, head: str) -> Ends | None:
@@ -121,8 +126,8 @@ def ends(folder: Path, base: str, head: str) -> Ends | None:
     ids = git.run(folder, *words, statuses=(0, 128)).text.split("\n")
     if not _ID.fullmatch(ids[0]):
         return None
-    bases = [one[1:] for one in ids if one.startswith("^")]
-    return Ends(ids[1], bases[0] if bases else None, bool(_ID.fullmatch(ids[-1])))
+    bases = tuple(one[1:] for one in ids if one.startswith("^"))
+    return Ends(ids[1], bases, bool(_ID.fullmatch(ids[-1])))
 
 
 _ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -165,6 +170,45 @@ def _is_own(root: Path, work_tree: WorkTree) -> bool:
     if directory != os.path.realpath(work_tree.common) or os.path.realpath(folder) == os.path.realpath(root):
         return True
     return not (folder / ".git").is_symlink() and os.path.realpath(folder / ".git") == directory
+
+
+# A longer command is refused by the system.
+_MAX_TAKEN: Final = 1000
+
+
+def refuse_untracked(work_tree: WorkTree, now: str, then: str) -> None:
+    """Refuse a move of a checkout to another commit that brings files which stand there without being in git.
+
+    Raises:
+        Conflict: there are some.
+        GitFailed: git failed.
+    """
+    folder = work_tree.folder
+    words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", now, then)
+    brought = [os.fsdecode(path) for path in git.run(folder, *words).printed.split(b"\0") if path]
+    taken = list(dict.fromkeys(there for path in brought if (there := _in_the_way(folder, path)) is not None))
+    if not taken:
+        return
+    # Files within a folder in the way are listed one by one, and tracked files are not.
+    others = work_tree.run("ls-files", "-z", "--others", "--", *taken[:_MAX_TAKEN]).printed
+    if paths := [os.fsdecode(path) for path in others.split(b"\0") if path]:
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        raise Conflict(
+            f"move {paths[0]}{more} out of {folder} first: it is not in git, and the merge would overwrite it",
+            files=paths[:50],
+        )
+
+
+def _in_the_way(folder: Path, path: str) -> str | None:
+    """Return the path of what stands where a file is to be written; None: nothing."""
+    parts = path.split("/")
+    for at in range(1, len(parts)):
+        parent = folder.joinpath(*parts[:at])
+        if not os.path.lexists(parent):
+            return None
+        if parent.is_symlink() or not parent.is_dir():
+            return "/".join(parts[:at])
+    return path if os.path.lexists(folder / path) else None
 
 
 def add(root: Path, path: Path, commit: str, *, branch: str | None = None, filters: Collection[str] = ()) -> None:
