@@ -72,27 +72,6 @@ async def test_a_screen_that_opens_is_laid_out_and_painted_once_and_one_that_clo
             assert app.screen is app.screen_stack[0] and (len(layouts), len(paints)) == (0, 1), key
 
 
-async def test_below_a_dialog_what_changes_is_painted_once_and_nothing_else(app, monkeypatch):
-    async with opened(app) as pilot:
-        await settle(pilot, "s")
-        below, painted = app.screen_stack[0], []
-        rows, render_update = below.query_one("#tasks"), Compositor.render_update
-
-        def noted(self, *rest, **named):
-            painted.append(sorted(self._dirty_regions))
-            return render_update(self, *rest, **named)
-
-        monkeypatch.setattr(Compositor, "render_update", noted)
-        for _ in range(2):
-            rows.refresh(Region(7, 2, 5, 1))
-            await pilot.pause()
-            assert painted == [[Region(rows.region.x + 7, rows.region.y + 2, 5, 1)]]
-            painted.clear()
-            below.check_idle()
-            await pilot.pause()
-            assert not painted
-
-
 async def test_a_pane_that_is_made_is_laid_out_when_it_is_shown(app, monkeypatch):
     layouts = []
     reflow = Compositor.reflow

@@ -255,13 +255,6 @@ class CellsScreen(ResilientMessages, OpensAtOnce, Screen[R]):
         """Return one blank line for all: only parts of a screen draw something. Textual would make each line anew."""
         return super().render_lines(Region(crop.x, crop.y, crop.width, min(1, crop.height))) * crop.height
 
-    def _compositor_refresh(self) -> None:
-        """Below a dialog, pass on what has changed once. Textual would again after each message, and at first all."""
-        super()._compositor_refresh()
-        if self is not self.app.screen:
-            self._repaint_required = False
-            self._exchange_repaint_regions()
-
     @property
     def is_open(self) -> bool:
         """Whether it is composed and has not been left. Work in the background asks before it draws what it has read:
