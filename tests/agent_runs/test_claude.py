@@ -13,7 +13,7 @@ from tests.started import DEADLINE
 from tui_tasks import clock
 from tui_tasks.agent_runs.claude_driver import ClaudeDriver
 from tui_tasks.core.errors import Conflict, StorageFailed
-from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, PauseAgent, ResumeAgent
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, PauseAgent, ResumeAgent, WithdrawMessage
 from tui_tasks.core.read import ask_queries as messages
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.core.rules.agents.request_text import request_text
@@ -224,6 +224,21 @@ def test_a_message_at_the_end_of_a_turn_begins_another_unless_a_cap_is_reached(s
     assert (ending.outcome, ending.result) == ("error", "second")
     assert ending.reason == "stopped: its model has answered 3 times, and max_turns is 3"
     assert [one.text for one in messages.waiting(store.db, "claude-1")] == ["once more"]
+
+
+def test_what_the_program_has_been_told_is_not_taken_back(play, monkeypatch):
+    told = []
+
+    def take_back(words):
+        told.append(words)
+        with pytest.raises(Conflict):
+            play.store.commit(WithdrawMessage(uid), actor="human", now=clock.now())
+
+    play.write("and now that")
+    (uid,) = (one.uid for one in messages.waiting(play.store.db, play.agent))
+    monkeypatch.setattr(play.talk._driver, "say", take_back)
+    play.look()
+    assert len(told) == 1
 
 
 def test_a_turn_that_does_not_end_when_it_is_told_to_ends_with_the_program(play):

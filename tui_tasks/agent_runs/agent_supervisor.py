@@ -92,7 +92,6 @@ class AgentConversation:
         self._held_tools: list[str] = []
         self._is_paused = False
         # The seq of the last message that was sent to the program.
-        self._sent_until = 0
         self._last_turn: TurnFinished | None = None
         # Whether subagents still ran when the last turn ended.
         self._has_background = False
@@ -289,17 +288,16 @@ class AgentConversation:
 
     def _send_messages(self, agent: str) -> None:
         for message in ask_queries.waiting(self._store.db, agent):
-            if message.seq > self._sent_until:
-                if self._stop_result is not None:
-                    return  # no turn follows that would read it
-                if self._is_turn_over and self._is_paused and not message.ends_turn:
-                    return
-                if self._is_turn_over and (reason := limit_reached(self._driver.usage, self._limits)) is not None:
-                    self._stop_result = ("error", reason)
-                    return
+            if self._stop_result is not None:
+                return  # no turn follows that would read it
+            if self._is_turn_over and self._is_paused and not message.ends_turn:
+                return
+            if self._is_turn_over and (reason := limit_reached(self._driver.usage, self._limits)) is not None:
+                self._stop_result = ("error", reason)
+                return
+            # Written first: what the program has been told cannot be taken back.
+            if self._store.commit(DeliverMessages(agent, until=message.seq), actor=agent, now=clock.now()):
                 self._send_message(message)
-                self._sent_until = message.seq
-            self._store.commit(DeliverMessages(agent, until=message.seq), actor=agent, now=clock.now())
 
     def _send_message(self, message: HumanMessage) -> None:
         words = message.text if self._keeps_all else ""
