@@ -74,9 +74,10 @@ class Subscription:
         Raises:
             StorageFailed: the database cannot be read; a later call may succeed.
         """
-        while lines := self.events(blocked=blocked):
+        while self.cursor is not None:
+            if lines := self.events(blocked=blocked):
+                yield lines
             blocked = False
-            yield lines
             if not self._may_have_more:
                 return
 
@@ -95,23 +96,28 @@ class Subscription:
         if blocked and journal.newest(self._store.db) - self.cursor > LAG_LIMIT:
             return [self._skip_to_newest()]
         try:
-            with self._store.db.transaction(write=False):
-                if self._store.db.file != self._file:
-                    # A backup replaced the database; there the same seq is another entry.
-                    return [self._skip_to_newest()]
-                lines, cursor, message = self._page(self.cursor)
+            page = self._read(self.cursor)
+            if page is not None and page[2] is not None:
+                self._deliver(self._agent, page[2])
+                # The human may have taken a message back before its delivery was written.
+                page = self._read(self.cursor, until=page[1])
+                self._may_have_more = True  # the entry of the delivery
         except CursorExpired:
+            page = None
+        if page is None:
             return [self._skip_to_newest()]
-        if message is not None:
-            self._deliver(self._agent, message)
-            self._may_have_more = True  # the entry of the delivery
-        self.cursor = cursor
+        lines, self.cursor, _ = page
         return lines
 
-    def _page(self, cursor: int) -> tuple[list[bytes], int, int | None]:
+    def _read(self, cursor: int, until: int | None = None) -> tuple[list[bytes], int, int | None] | None:
+        """Return what `_page` does; None where a backup has replaced the database: there, a seq is another entry."""
+        with self._store.db.transaction(write=False):
+            return self._page(cursor, until) if self._store.db.file == self._file else None
+
+    def _page(self, cursor: int, until: int | None) -> tuple[list[bytes], int, int | None]:
         """Return the next events, the seq up to which the journal was read, and the seq of the last message among them.
 
-        Entries that the subscriber may not receive are skipped.
+        `until`: the last entry to read. Entries that the subscriber may not receive are skipped.
         """
         # Imported on first use: it imports calendars and time zones, which only subscribers need.
         from tui_tasks.dialects.events import page
@@ -121,6 +127,8 @@ class Subscription:
         def allowed(entries: Iterator[Entry]) -> Iterator[Entry]:
             nonlocal passed, message, count
             for entry in entries:
+                if until is not None and entry.seq > until:
+                    return
                 passed, count = entry.seq, count + 1
                 if entry.kind == "message.sent" and entry.new is not None and entry.new.get("agent") == self._agent:
                     message = entry.seq

@@ -53,6 +53,11 @@ class HumanMessage(msgspec.Struct, frozen=True, gc=False):
     delivered_seq: int | None = None
     ends_turn: bool = False
 
+    @property
+    def is_withdrawn(self) -> bool:
+        """Return whether the human has taken it back."""
+        return self.delivered_at is not None and self.delivered_seq is None
+
 
 class Work(msgspec.Struct, frozen=True, gc=False):
     """An agent at work on a task. Its fields are described in `schema.work_tables.WorkRow`."""

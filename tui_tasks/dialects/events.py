@@ -98,12 +98,18 @@ def page(
     one event.
 
     As an entry may have megabytes, no more entries are in memory than are returned. `for_subscriber`: use the event
-    names for subscribers.
+    names for subscribers. A message that the human has taken back is left out for subscribers, and has no text for
+    others.
     """
     lines: list[bytes] = []
     size, last = 0, None
     for entry in entries:
+        is_withdrawn = entry.kind == "message.sent" and ask_queries.message(db, entry.uid).is_withdrawn
+        if is_withdrawn and for_subscriber:
+            continue
         body = event(db, entry)
+        if is_withdrawn:
+            body["text"] = ""
         if for_subscriber:
             body["event"] = SUBSCRIBER_NAMES.get(entry.kind, entry.kind)
         lines.append(_encode(body))

@@ -18,7 +18,7 @@ from tui_tasks.channel.session import Session
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy, InvalidArgument
 from tui_tasks.core.maintenance import journal_findings
-from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, PauseAgent, SendMessage
+from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, PauseAgent, SendMessage, WithdrawMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
@@ -132,6 +132,34 @@ def test_a_subscriber_hears_them_at_once_and_no_reply_repeats_them(talk, write, 
     assert (told["event"], told["actor"], told["to"], "text" in told) == ("message.delivered", "agent", "agent", False)
     assert "messages" not in talk.one(DISPLAY)
     assert state_of(store, "other") == ["waiting"]
+
+
+def test_no_subscriber_hears_what_the_human_has_taken_back(talk, write, store, clock):
+    talk.ok("control:subscribe")
+    message = write("a mistake")
+    store.commit(WithdrawMessage(message.uid), actor="human", now=clock())
+    assert [event["event"] for event in talk.events()] == ["message.withdrawn"]
+    talk.ok("control:subscribe", since=0)
+    assert "a mistake" not in str(talk.events())
+    history = talk.ok("control:history")
+    assert "message.sent" in str(history) and "a mistake" not in str(history)
+
+
+def test_a_message_that_is_taken_back_before_its_delivery_is_written_is_not_heard(
+    talk, write, store, clock, monkeypatch
+):
+    talk.ok("control:subscribe")
+    message = write("a mistake")
+    deliver = talk.session.subscription._deliver
+
+    def withdraw_first(agent, until):
+        monkeypatch.undo()
+        store.commit(WithdrawMessage(message.uid), actor="human", now=clock())
+        deliver(agent, until)
+
+    monkeypatch.setattr(talk.session.subscription, "_deliver", withdraw_first)
+    heard = [line for page in talk.session.subscription.pages(blocked=False) for line in page]
+    assert [msgspec.json.decode(line)["event"] for line in heard] == ["message.withdrawn"]
 
 
 def test_a_reply_before_the_event_leaves_a_message_to_the_event(talk, write, store):
