@@ -184,3 +184,18 @@ def test_a_rebase_drops_nothing_that_a_merge_commit_has(place: Place) -> None:
     commit(place.root, "Three", d_txt="of the base\n")
     with pytest.raises(Conflict, match="is a merge, and a rebase drops what it changes: squash the work, or merge it"):
         merged(place, "rebase")
+
+
+def test_no_name_of_the_repositorys_choice_gets_into_a_log_that_leads_elsewhere(place: Place, tmp_path: Path) -> None:
+    git(place.root, "config", "user.name", "$(evil)")
+    git(place.root, "config", "user.email", "$(evil)")
+    (profile := tmp_path / "profile").write_text("PATH=/bin\n")
+    for log in ("HEAD", "refs/heads/main", "refs/heads/task/1"):
+        (place.root / ".git/logs" / log).unlink()
+        (place.root / ".git/logs" / log).symlink_to(profile)
+    write(place.tree, late_txt="late\n")
+    seen = reviewed(place)
+    with worktrees.opened(place.root, place.tree) as work_tree:
+        merging.commit_rest(work_tree, seen, "task/1", "The rest", ME)
+    merging.take_back(place.root, merged(place))
+    assert "evil" not in profile.read_text()

@@ -57,6 +57,10 @@ _ENVIRONMENT: Final = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_GRAFT_FILE": os.devnull,
     "GIT_LITERAL_PATHSPECS": "1",
+    # Whoever commits is named where it is done. A name in the repository's settings would get into its logs of refs,
+    # and these may lead to any file.
+    **{f"GIT_{who}_NAME": "tui-tasks" for who in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{who}_EMAIL": "tui-tasks@localhost" for who in ("AUTHOR", "COMMITTER")},
 }
 TIMEOUT_SECONDS: Final = 5.0
 MAX_BYTES: Final = 512 * 1024

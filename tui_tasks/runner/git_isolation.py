@@ -25,11 +25,11 @@ from tui_tasks.runner import git
 from tui_tasks.runner.git import Finished, GitFailed, Setting
 from tui_tasks.runner.temporary_folders import temporary_folder
 
-# How a repository stores its objects and files, who commits, and where its large files are.
+# How a repository stores its objects and files, and where its large files are.
 _KEPT: Final = re.compile(
     r"(?s)core\.(repositoryformatversion|filemode|symlinks|protecthfs|protectntfs"
     r"|autocrlf|eol|safecrlf|checkroundtripencoding|bigfilethreshold|sharedrepository|logallrefupdates|trustctime"
-    r"|checkstat|excludesfile)|extensions\.(?!worktreeconfig)[^.]*|index\.version|i18n\.commitencoding|user\.(name|email)"
+    r"|checkstat|excludesfile)|extensions\.(?!worktreeconfig)[^.]*|index\.version|i18n\.commitencoding"
     r"|merge\.(conflictstyle|renames|renamelimit)|diff\.(renames|renamelimit)"
     r"|remote\..*\.(promisor|url)|lfs\.url"
 )

@@ -11,7 +11,7 @@ from typing import Final
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git, git_isolation, git_trees
 from tui_tasks.runner.git_isolation import WorkTree
-from tui_tasks.work.git import reviewing, worktrees
+from tui_tasks.work.git import reviewing
 from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.git.worktrees import REFS, checked_out_at, commit_of
 
@@ -78,7 +78,7 @@ def _repair(work_tree: WorkTree, source: str, target: str, now: str) -> None:
     if not paths:
         return
     words = ("commit-tree", tree, "-p", now, "-m", f"The files of {folder.name} after a merge was cut off")
-    kept = git.run(folder, *words, variables=worktrees.NOBODY).text
+    kept = git.run(folder, *words).text
     git.run(folder, "update-ref", "--no-deref", f"{REFS}/recovered/{kept[:16]}", kept)
     there = [path for path in paths if _blob(folder, now, path) is not None]
     work_tree.run("reset", "--quiet", now, "--", *paths, statuses=(0, 1))

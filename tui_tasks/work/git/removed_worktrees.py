@@ -19,7 +19,7 @@ from tui_tasks.runner import git, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.runner.git_trees import TreeIndex
-from tui_tasks.work.git.worktrees import NOBODY, REFS, Entry, commit_of, drop, entries, opened
+from tui_tasks.work.git.worktrees import REFS, Entry, commit_of, drop, entries, opened
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -164,7 +164,7 @@ def _staged(work_tree: WorkTree) -> str | None:
 
 
 def _commit(folder: Path, tree: str, parents: list[str], message: str) -> str:
-    return git.run(folder, "commit-tree", tree, *parents, "-m", message, variables=NOBODY).text
+    return git.run(folder, "commit-tree", tree, *parents, "-m", message).text
 
 
 def _move_left_out(files: TreeIndex, trash: Path) -> None:

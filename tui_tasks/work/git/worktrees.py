@@ -21,11 +21,6 @@ from tui_tasks.runner.git_isolation import NoWorkTree, WorkTree
 
 REFS: Final = "refs/tui-tasks"
 """Below this are the commits of what was put away."""
-NOBODY: Final = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "tui-tasks"), ("EMAIL", "tui-tasks@localhost"))
-}
 MIN_GIT: Final = (2, 38)
 """The version of git that merges without a working tree."""
 
