@@ -15,16 +15,17 @@ from tests.tui.driving import SIZES, counts_line, lines, named, opened, said, se
 from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
-from tui_tasks.core.read import work_queries
+from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.text.times import MINUTE
-from tui_tasks.tui.agents import agent_actions
+from tui_tasks.tui.agents import agent_actions, agent_text
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
@@ -94,8 +95,26 @@ async def test_w_offers_the_programs_that_are_installed_first(plan, make_app, mo
         app.context.navigation.go_to(plan[9])
         await settle(pilot, "W", "tab")
         assert "Program       gemini" in shown(app) and "not installed" not in shown(app)
+        await settle(pilot, "question_mark")
+        assert said(app) == "←→ or a first letter changes the value, Tab goes on; Enter: Start; Esc goes back."
         await settle(pilot, "right")
         assert "Program       claude  not installed" in shown(app)
+
+
+async def test_undo_passes_over_every_start_of_an_agent_in_one_question(plan, make_app):
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[7], {"name": "Move analytics"}), actor="human", now=NOW)
+    works = [begun(plan, number) for number in (9, 8)]
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "u")
+        asked = " ".join(shown(app).split())
+        assert "agent started” cannot be undone: " in asked and "discard its work instead" in asked
+        assert asked.count("agent started") == 1 and "Undo “#7 " in asked
+        await settle(pilot, "y")
+        await until(pilot, lambda: said(app).startswith("Undone") and "#7 " in said(app))
+    with Store(plan.path) as store:
+        assert all(work_queries.find(store.db, work.uid).state == "working" for work in works)
 
 
 async def test_w_on_a_task_that_somebody_has_claimed_says_so_before_the_form(plan, make_app):
@@ -648,3 +667,17 @@ async def test_a_message_to_an_agent_that_waits_at_its_prompt_in_our_terminal_is
         await until(pilot, lambda: any(one.name == work.agent for one in app.state.members))
         await agent_actions.send_message(app.context, work.agent, "Go on")
         assert said(app) == "Sent to robot-1."
+
+
+async def test_a_message_to_an_agent_that_has_ended_with_its_work_does_not_wait_for_it(plan, make_app):
+    work = begun(plan, 9)
+    with Store(plan.path) as store:
+        store.commit(SendMessage(work.agent, "hurry up"), actor="human", now=NOW)
+        sent = ask_queries.newest(store.db, work.agent, 1)[0]
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert agent_text.sent_line(sent, app.context, 80)[-1][0] == "waiting"
+        with Store(plan.path) as store:
+            store.commit(DiscardWork(work.uid), actor="human", now=NOW)
+            store.commit(EndSession(work.agent, "its process has ended"), actor="system", now=NOW)
+        await until(pilot, lambda: agent_text.sent_line(sent, app.context, 80)[-1][0] == "not read")

@@ -243,6 +243,12 @@ def is_at_work(db: Database, agent: str) -> bool:
     return work is not None and work.state in LIVE_WORK
 
 
+def is_over(db: Database, agent: str) -> bool:
+    """Return whether an agent was started on a task, and its work has failed, or is merged or discarded."""
+    work = of_agent(db, agent)
+    return work is not None and work.state not in LIVE_WORK
+
+
 def _where(db: Database, condition: str, values: Sequence[Any] = ()) -> list[Work]:
     rows = db.sql(f"SELECT {_COLUMNS} FROM work WHERE {condition} ORDER BY id", tuple(values))
     return [_read(row) for row in rows.fetchall()]

@@ -14,6 +14,7 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.commit.compaction import Base
+from tui_tasks.core.commit.journal import UndoColumns
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
@@ -281,28 +282,37 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
     # Of a long change, only the positions of its entries are held in memory.
     seqs: list[int] = []
     kinds: set[str] = set()
-    kinds_of_work: set[str] = set()
-    works: list[str] = []
+    of_work: list[UndoColumns] = []
     last = change
     places = Places({}, Reranks(tx.db, change))
     for page in journal.of_change(tx.db, change):
         for part in page:
             last = part.seq
             if part.kind in _NOT_BY_UNDO:
-                kinds_of_work.add(part.kind)
-                works.append(part.uid)
+                of_work.append(part)
             if part.kind in vocab.UNDOABLE:
                 seqs.append(part.seq)
                 kinds.add(part.kind)
             if part.has_rank:
                 places.moved.setdefault(part.uid, part.seq)
         tx.pause()
-    if by_work := sorted(kinds_of_work):
-        then = _after_start(tx.db, works) if by_work[0] == "work.started" else ""
-        raise Conflict(f"change {change} {_NOT_BY_UNDO[by_work[0]]}{then}", seq=last)
+    if of_work:
+        raise Conflict(_why_not_by_undo(tx.db, change, of_work), seq=last)
     if not seqs:
         raise NotFound("change", str(change))
     return _Parts(seqs, frozenset(kinds), last, places)
+
+
+def why_not_by_undo(db: Database, change: int) -> str | None:
+    """Return why no undo takes a change back, as it is about work; None of any other change."""
+    of_work = [part for parts in journal.of_change(db, change) for part in parts if part.kind in _NOT_BY_UNDO]
+    return _why_not_by_undo(db, change, of_work) if of_work else None
+
+
+def _why_not_by_undo(db: Database, change: int, of_work: list[UndoColumns]) -> str:
+    kind = min(part.kind for part in of_work)
+    then = _after_start(db, [part.uid for part in of_work]) if kind == "work.started" else ""
+    return f"change {change} {_NOT_BY_UNDO[kind]}{then}"
 
 
 def _after_start(db: Database, works: list[str]) -> str:

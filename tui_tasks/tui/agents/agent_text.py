@@ -304,16 +304,32 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
     return last, "$muted"
 
 
-_SENT_COLORS: Final = {"waiting": "$state-needs-you", "delivered": "$muted", "answered": "$state-done"}
+_NOT_READ: Final = "not read"
+_SENT_COLORS: Final = {
+    "waiting": "$state-needs-you",
+    _NOT_READ: "$state-overdue",
+    "delivered": "$muted",
+    "answered": "$state-done",
+}
 
 
 def sent_line(sent: Sent, context: Context, width: int, *, to: str = "") -> list[Part]:
     """Return the line of a message of the human's: when, to whom if that is not known, its words, and its state."""
     when = f" {context.clock.time_of(sent.message.sent_at)}  "
     who = f"you to {to}: " if to else "you: "
-    room = width - len(when) - cell_len(who) - len(sent.state) - 5
+    state = _sent_state(sent, context)
+    room = width - len(when) - cell_len(who) - len(state) - 5
     text = f"{who}{safe_line(sent.message.text, max(8, room))}  "
-    return [(when, "$muted"), (text, ""), (sent.state, _SENT_COLORS[sent.state])]
+    return [(when, "$muted"), (text, ""), (state, _SENT_COLORS[state])]
+
+
+def _sent_state(sent: Sent, context: Context) -> str:
+    """Return the state of a message; one to an agent that has ended with its work does not wait."""
+    name = sent.message.agent
+    is_there = any(one.name == name and one.is_there for one in context.state.members)
+    return (
+        _NOT_READ if sent.state == "waiting" and not is_there and work_queries.is_over(context.db, name) else sent.state
+    )
 
 
 def _on_task(word: Word | None, context: Context) -> str:

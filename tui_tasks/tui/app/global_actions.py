@@ -192,12 +192,14 @@ class GlobalActions(Controller):
                 (_, change), *_rest = await self._context.link.commit(Undo(passed_over=tuple(self._passed_over)))
                 break
             except CannotUndo as refused:
+                known = dict(self._passed_over)
                 self._passed_over[refused.change] = safe_line(refused.message, 300)
-                if refused.before is None:
+                earlier = self._pass_over_work(refused.before)
+                if earlier is None:
                     self._say_nothing_left()
                     return
-                if not await self._passes_over(refused.change, refused.before):
-                    del self._passed_over[refused.change]
+                if not await self._passes_over(refused.change, earlier):
+                    self._passed_over = known
                     return
         self._show_list_of(change)
         self._select_restored(change)
@@ -231,12 +233,24 @@ class GlobalActions(Controller):
             return False
         if self._has_answered():
             return False
+        if undo.why_not_by_undo(db, change) is not None:
+            return True  # It is refused, and the question about the one before follows.
         goes_on = undo.goes_on(db, HUMAN, now)
         is_elsewhere = not context.navigation.may_be_done_here(change)
         question = change_summaries.undo_question(
             db, change, now, goes_on=goes_on, on_screen=True, is_elsewhere=is_elsewhere
         )
         return not question or await confirm(context, question, "undo it")
+
+    def _pass_over_work(self, change: int | None) -> int | None:
+        """Return a change, or the next one before it that is not about work, which no undo takes back."""
+        from tui_tasks.core.rules import undo
+
+        db = self._context.db
+        while change is not None and (why := undo.why_not_by_undo(db, change)) is not None:
+            self._passed_over[change] = safe_line(why, 300)
+            change = undo.next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
+        return change
 
     async def _passes_over(self, change: int, before: int) -> bool:
         """Ask whether a change that cannot be taken back is to be passed over, until the screen closes."""

@@ -71,6 +71,7 @@ async def discard(context: Context, work: Work) -> str | None:
     number = f" on #{task.number}" if task is not None else ""
     named = f"the work of {agent_text.who(work.agent, 30)}{number}"
     if not await confirm(context, f"Discard {named}? Branch and files are kept.", "discard it"):
+        context.say("Not discarded.")
         return None
     await decide(context, lambda acceptance: acceptance.discard(work))
     return f"Discarded {named}. Its files are kept: {context.keymap.key_of('undo')} brings it back at once."

@@ -101,6 +101,7 @@ class _FootForm(Dialog[R | None], Generic[R]):
         keys: dict[str, Callable[[], object]] = {"enter": self.submit, "escape": self.action_leave}
         keys |= {"tab": self.focus_next, "shift+tab": self.focus_previous}
         self.keys = {**keys, "down": self.focus_next, "up": self.focus_previous}
+        self.keys["question_mark"] = self._say_keys
         """The keys of the lines of values."""
         keys |= {"down": self._down, "up": self._up}
         self.words = TextInput(context, context.drafts.get(draft, words), id="answer", placeholder=hint, keys=keys)
@@ -109,6 +110,10 @@ class _FootForm(Dialog[R | None], Generic[R]):
         """Say of words that an earlier form has kept that they are a draft, unless they could not be used just now."""
         if self.draft in self.context.drafts and not self.problem:
             self.query_one(FootLine).say(DRAFT)
+
+    def _say_keys(self) -> None:
+        """Say what the keys do on a line of values, where `?` is no text."""
+        self.context.say(f"←→ or a first letter changes the value, Tab goes on; Enter: {self._done}; Esc goes back.")
 
     def _up(self) -> None:
         """Go to the line of text above, from the first one to the field above."""
