@@ -147,12 +147,30 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
         assert counts_line(app).startswith(
             " ? 3 asks  ✗ 2 failed  ▲ 0 stuck   • since 19:58: ✗claude-5 #3 ?claude-3 +3"
         )
-        assert any(re.match(r"•✗ claude-5 .*overloaded.*   ✗ #3 test_dst_gap", line) for line in lines(app))
+        assert any(re.match(r"•✗ claude-5 .*overloaded.*  •✗ #3 test_dst_gap", line) for line in lines(app))
         with Store(people.path) as store:
             for number in range(20):
                 asks_permission(Sessions(store), f"more {number}", at(20, 14))
         await settle(pilot, "A", "g")
         assert "overloaded" not in shown(app) and "↓ 13 below need you  G" in lines(app)[0]
+
+
+async def test_an_agent_that_failed_without_a_task_is_named_by_its_prompt(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert any(re.match(r'•✗ +"Fix the docs": failed: overloaded .*claude-5', line) for line in lines(app))
+        await settle(pilot, "a")
+        assert any(re.match(r'.✗ +"Fix the docs": failed: overloaded .*claude-5', line[1:]) for line in lines(app))
+
+
+async def test_rows_of_the_inbox_without_a_project_or_an_agent_use_those_columns(evening, make_app):
+    app = make_app(with_sessions(evening).path)
+    async with app.run_test(size=(62, 24)) as pilot:
+        await settle(pilot, "a")
+        ask, late = (next(line for line in lines(app)[3:] if part in line) for part in ("rm -rf", "S3 "))
+        assert " api " in ask
+        assert "Restore test: due 19:50, no scheduler runs " in late
 
 
 async def test_at_80_columns_a_line_says_in_which_folder_its_agent_is(people, make_app):

@@ -1,5 +1,7 @@
 """The board: every task in the column of what has become of it, moved by keys and mouse whatever agents do."""
 
+import re
+
 import pytest
 
 from tests.tui.board.test_board_drags import drag, place_of
@@ -17,6 +19,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.board.card_column import ColumnHead
+from tui_tasks.tui.board.cards import CardContent, lines_of
 from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 
@@ -45,8 +48,25 @@ async def test_every_task_is_in_the_column_of_what_has_become_of_it(plan, make_a
             "Failed": ["Fix flaky DST test"],
             "Done": ["Inventory GA usage", "Audit CloudFlare WAF rules", "Old cookie banner"],
         }
-        for head in ("○ Pending 2", "◐ In progress 1", "? Needs you 2", "✗ Failed 1", "✓ Done 2  1 skipped"):
+        for head in ("○ Pending 2", "◐ In progress 1", "? Needs you 2", "✗ Failed 1", "✓ Done 2  – 1"):
             assert head in shown(app)
+
+
+async def test_the_card_of_the_next_task_says_so_also_when_another_becomes_the_next(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert re.search(r" Backup restore .*\n.*drill .*\n +next ", shown(app))
+        by_agent(plan, "human", AddTask("The one after", plan.list_uid))
+        await until(pilot, lambda: "The one after" in shown(app))
+        by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}))
+        await until(pilot, lambda: re.search(r" The one after .*\n +next ", shown(app)))
+
+
+def test_an_age_does_not_stand_alone_on_a_line_of_a_card():
+    content = CardContent("Plan", (("~ stale", ""), ("claude-2", ""), ("3h", "")), age="3h")
+    drawn = ["".join(text for text, _ in line) for line in lines_of(content, 18, 6)]
+    assert drawn == ["Plan", "~ stale", "claude-2 · 3h"]
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 30)])

@@ -241,7 +241,7 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
         if size[1] > 16:
             assert any(line.startswith("•✗ #3") for line in needs)
         else:
-            assert needs[1] == "•? #4  jose is maintained … Which one?   ✗ #3 test_dst_gap: expected 02:30, g…"
+            assert needs[1] == "•? #4  jose is maintained … Which one?  •✗ #3 test_dst_gap: expected 02:30, g…"
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
 
 
@@ -436,7 +436,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
         assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
         assert re.match(
-            r"•[?] bot-0  May I 1[?] .*…   [?] bot-1 May I 1[?] .* \+19\d$", above(pilot.app).splitlines()[-1]
+            r"•[?] bot-0  May I 1[?] .*…  •[?] bot-1 May I 1[?] .* •\+19\d$", above(pilot.app).splitlines()[-1]
         )
         assert len(set(laid_out)) < 60
 

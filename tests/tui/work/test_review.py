@@ -92,7 +92,7 @@ async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_f
     ("size", "rows"),
     [
         ((120, 40), ["•? #4", "•? #7", "•✗ #3"]),
-        ((80, 24), ["•3  ? #4 jose is maintained … Which one?   ✗ #3 test_dst_gap: "]),
+        ((80, 24), ["•? #4  jose is … Which one?  •✗ #3 test_dst_gap: "]),
     ],
 )
 @pytest.mark.parametrize("added", [0, 40])
@@ -105,7 +105,7 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
         await review(pilot.app, pilot, plan)
         above = lines(pilot.app)[3:7]
         if added and size[0] == 120:
-            rows = ["•3  ? #4 jose is "]
+            rows = ["•? #4  jose is "]
         for line, begins in zip(above, rows, strict=False):
             assert line.startswith(begins), above
         assert above[len(rows)].startswith("─ unproven: no check ran ")

@@ -77,7 +77,7 @@ class BoardPane(TaskPane):
         self.at = 0
         self.detail = Detail(context)
         self._list_id = -1
-        self._needing: set[str] = set()
+        self._special: set[str] = set()
         self._counts = CardCounts(self, self._redraw_lines)
         self._number_width = 0
         self._columns = [Column(context, self._counts.text, self._no_match) for _ in WIDE]
@@ -156,13 +156,18 @@ class BoardPane(TaskPane):
             self.specs = specs
             self._arrange()
 
+    def _special_now(self) -> set[str]:
+        """Return the tasks whose cards differ by more than the task: those that need the human, and the next."""
+        state = self.context.state
+        return state.needing | ({state.next_task.uid} if state.next_task is not None else set())
+
     def _arrange(self) -> None:
         """Fill the columns; the cursor stays on its card."""
         state = self.context.state
         is_other = self._list_id != state.list_id
         remembered = state.cursors.get(state.list_id) if is_other else self.target()
         target = remembered or next((member.task.uid for member in state.members if member.task is not None), None)
-        self._list_id, self._needing = state.list_id, state.needing
+        self._list_id, self._special = state.list_id, self._special_now()
         self.only = self.sort_actions.applied(self.only)
         self._counts.update(self.only)
         self.set_class(self.specs is NARROW, "-one")
@@ -210,8 +215,8 @@ class BoardPane(TaskPane):
             self.task_actions.note(target, selection, changes)
             return
         # A task moves to another column when its agent leaves or comes back.
-        was_needing, self._needing = self._needing, self.context.state.needing
-        uids = changes.tasks() | (was_needing ^ self._needing)
+        were_special, self._special = self._special, self._special_now()
+        uids = changes.tasks() | (were_special ^ self._special)
         wider, self._number_width = self._number_width, self.context.state.number_width
         for column in self.columns:
             column.cards.change(uids)

@@ -253,16 +253,12 @@ class ColumnHead(FrameLine):
         parts.append((spec.name, style))
         total: Part = (f" {self._count(spec.counts)}", style or "$muted")
         counts: list[Part] = []
-        words = ""
         for other, members in spec.apart:
-            number, shown = self._count(members), look(other)
+            number = self._count(members)
             if number != "0":
+                there = [member for member in members if self._count((member,)) != "0"]
+                shown = look(there[0] if len(members) > len(there) == 1 else other)
                 counts.append((f"  {shown.mark(ascii_only=ascii_only)} {number}", shown.color))
-                last = [look(member) for member in members if self._count((member,)) != "0"]
-                words = f"  {number} {last[0].word}" if len(members) > 1 and len(last) == 1 else ""
-        used = sum(cell_len(text) for text, _ in [*parts, *([] if not spec.state else [total]), *counts[:-1]])
-        if words and used + cell_len(words) < width:
-            counts[-1] = words, counts[-1][1]
         left = width - sum(cell_len(text) for text, _ in parts)
         if not spec.state and counts and sum(cell_len(text) for text, _ in counts) <= left:
             return [*parts, *counts]

@@ -53,6 +53,8 @@ class CardContent:
     """Whether the note matters more than the standing."""
     is_question: bool = False
     """Whether the note is a question, which keeps its end where it is cut."""
+    age: str = ""
+    """The part of the standing that does not stand alone on a line."""
     lasts: int = 0
     """For how many microseconds this stays true; 0: until something changes."""
 
@@ -114,7 +116,9 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     asked = ask_of(context, card) if card.part == NEEDS_YOU else None
     is_question = asked is not None and not agent_text.is_permission(asked)
     is_quiet = card.part in _QUIET
-    return CardContent(card.name, standing, note, (mark,) * has_mark, is_quiet, first, is_question, lasts)
+    return CardContent(
+        card.name, standing, note, (mark,) * has_mark, is_quiet, first, is_question, age(since, now), lasts
+    )
 
 
 def _of_standstill(context: Context, card: Card) -> list[int]:
@@ -124,8 +128,11 @@ def _of_standstill(context: Context, card: Card) -> list[int]:
 
 
 def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> tuple[Part, ...]:
-    """Return what blocks a pending task, how urgent it is, when it is due, and whose it is."""
+    """Return what blocks a pending task, that it is next, how urgent it is, when it is due, and whose it is."""
     parts: list[Part] = []
+    task = context.state.next_task
+    if task is not None and task.uid == card.uid:
+        parts.append(("next", "$primary"))
     if card.held:
         state = look("held")
         parts.append((f"{state.mark(ascii_only=context.ascii_only)} {state.word}", state.color))
@@ -153,7 +160,7 @@ def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = F
 def _unmarked_lines(content: CardContent, room: int, most: int, ascii_only: bool) -> list[list[Part]]:
     text, color = content.note
     first, is_small = bool(text) and content.note_first, most <= _FEW_LINES
-    standing = _joined(content.standing, room, ascii_only)[: 1 if is_small else _STANDING_LINES]
+    standing = _joined(content.standing, room, ascii_only, content.age)[: 1 if is_small else _STANDING_LINES]
     most_of_name = min(most, 2 if is_small else _NAME_LINES)
     name = _name(content, room, most_of_name, ascii_only)
     is_full = len(name) == most > 1 and len(standing) == 1 and not first
@@ -199,8 +206,10 @@ def _width(parts: Sequence[Part]) -> int:
     return sum(cell_len(text) for text, _ in parts)
 
 
-def _joined(parts: Sequence[Part], room: int, ascii_only: bool) -> list[list[Part]]:
-    """Return the parts on lines of `room` cells, with dots between those of a line."""
+def _joined(parts: Sequence[Part], room: int, ascii_only: bool, age_part: str) -> list[list[Part]]:
+    """Return the parts on lines of `room` cells, with dots between those of a line; an age takes the part before it
+    along to its line.
+    """
     lines: list[list[Part]] = []
     used = 0
     for text, style in parts:
@@ -209,8 +218,11 @@ def _joined(parts: Sequence[Part], room: int, ascii_only: bool) -> list[list[Par
             lines[-1] += [(dot(ascii_only), "$muted"), (shown, style)]
             used += 3 + cell_len(shown)
         else:
-            lines.append([(shown, style)])
-            used = cell_len(shown)
+            before = lines[-1].pop() if text == age_part and lines and len(lines[-1]) > 1 else None
+            if before is not None:
+                lines[-1].pop()
+            lines.append([*([before, (dot(ascii_only), "$muted")] if before is not None else []), (shown, style)])
+            used = _width(lines[-1])
     return lines
 
 

@@ -117,7 +117,7 @@ class InboxRows(RowDrawing[InboxLine]):
             return self._folded(row, look_)
         text, indent, right = self.text(row, look_.width), self._indent(), self._right(row, look_.width)
         tall = self.heights.get(row.uid, 1)
-        room = self._room(look_.width)
+        room = self._room(row, look_.width)
         shown, style = self._shown_line(text, tall, line, room if line < text.title else self._room_below(look_.width))
         answers = self._answers_beside(row, room) if tall == 1 < len(text.lines) and not look_.cursor else ""
         if tall == 1 and (answers or text.title > 1) and isinstance(row, Ask) and not agent_text.is_permission(row):
@@ -145,7 +145,7 @@ class InboxRows(RowDrawing[InboxLine]):
         """Return the text of a row in lines for a width."""
         known = self._texts.get(row.uid)
         if known is None or known[0] != width:
-            known = self._texts[row.uid] = width, self._laid_out(row, self._room(width), self._room_below(width))
+            known = self._texts[row.uid] = width, self._laid_out(row, self._room(row, width), self._room_below(width))
         return known[1]
 
     def _laid_out(self, row: InboxLine, room: int, below: int) -> RowText:
@@ -206,9 +206,9 @@ class InboxRows(RowDrawing[InboxLine]):
 
     # Columns
 
-    def _room(self, width: int) -> int:
-        """Return how many cells the text has."""
-        return max(_LEAST, width - self._indent() - self._right_width(width))
+    def _room(self, row: InboxLine, width: int) -> int:
+        """Return how many cells the text of a row has."""
+        return max(_LEAST, width - self._indent() - self._right_width(row, width))
 
     def _room_below(self, width: int) -> int:
         return max(_LEAST, width - self._indent() - 2)
@@ -220,20 +220,25 @@ class InboxRows(RowDrawing[InboxLine]):
     def _who_width(self, width: int) -> int:
         return min(self._columns.who, _WHO if width >= _WIDE else _SHORT_WHO)
 
-    def _right_width(self, width: int) -> int:
-        where = self._columns.where + 2 if self._columns.where else 0
-        return 2 + where + self._who_width(width) + 2 + self._columns.standing + 1
+    def _beside(self, row: InboxLine, width: int) -> str:
+        """Return project and agent; a row without them leaves their cells to its text."""
+        project = self.context.state.projects.of_ask(row) if isinstance(row, Ask) else ""
+        where = f"{fit(project, self._columns.where)}  " if project else ""
+        who = self._who(row)
+        if not where and not who:
+            return ""
+        return f"{where}{fit_ends(who, self._who_width(width), ascii_only=self.context.ascii_only)}  "
+
+    def _right_width(self, row: InboxLine, width: int) -> int:
+        return 2 + cell_len(self._beside(row, width)) + self._columns.standing + 1
 
     def _right(self, row: Ask | InboxItem, width: int) -> str:
         """Return project, agent and age."""
-        now, ascii_only = self.context.clock.now(), self.context.ascii_only
+        now = self.context.clock.now()
         since = row.opened_at if isinstance(row, Ask) else row.at
         if not isinstance(row, Ask) or row.state == "open":
             self.lasts(age_lasts(since, now))
-        project = self.context.state.projects.of_ask(row) if isinstance(row, Ask) else ""
-        where = f"{fit(project, self._columns.where)}  " if self._columns.where else ""
-        who = fit_ends(self._who(row), self._who_width(width), ascii_only=ascii_only)
-        return f"  {where}{who}  {self.standing(row):>{self._columns.standing}} "
+        return f"  {self._beside(row, width)}{self.standing(row):>{self._columns.standing}} "
 
     def _flag(self, row: Ask | InboxItem) -> str:
         """Return the mark of a row that has come since the human looked."""

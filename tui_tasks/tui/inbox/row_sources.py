@@ -206,7 +206,8 @@ class StuckAgents(RowSource[AgentView]):
         for need in needs:
             if need.word != "gone":
                 entry = need.row
-                yield InboxItem(need, self.KIND, entry.member, need.word, entry.reason, entry.number, need.agent)
+                about = entry.trouble, entry.number, need.agent
+                yield InboxItem(need, self.KIND, entry.member, need.word, *about, brief=entry.reason)
 
     @override
     def more(self, row: AgentView) -> list[Part]:

@@ -47,7 +47,8 @@ _MAX_WORDS: Final = 200
 class AgentEntry(msgspec.Struct, frozen=True):
     """What an agent does: a word for its state, its task, and its last word.
 
-    `reason` is why one in trouble is so, `since` from when on. `asks` is the mark of a question, and its task, of one
+    `reason` is why one in trouble is so, `since` from when on; `prompt`, in quotes, what one was asked for that has
+    failed without a task. `asks` is the mark of a question, and its task, of one
     that works on meanwhile. `act` is performed by a click on it.
     """
 
@@ -63,6 +64,12 @@ class AgentEntry(msgspec.Struct, frozen=True):
     reason: str = ""
     since: int | None = None
     asks: str = ""
+    prompt: str = ""
+
+    @property
+    def trouble(self) -> str:
+        """Why it is in trouble, behind its prompt if it has one: `"Fix the docs": failed: overloaded`."""
+        return f"{self.prompt}: {self.reason}" if self.prompt else self.reason
 
     @property
     def is_trouble(self) -> bool:
@@ -188,7 +195,9 @@ class AgentEntries:
         if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.put_away_at):
             why, _ = agent_text.matter(member, self.context, shown)
             about = one_line(member.failed_task.name, _MAX_NAME) if member.failed_task is not None else shown
-            return self._entry(member, shown, shown, reason=f"{about}{': ' * bool(why)}{one_line(why)}")
+            entry = self._entry(member, shown, shown, reason=f"{about}{': ' * bool(why)}{one_line(why)}")
+            prompt = _quoted(one_line(asked_for(member.session), _MAX_NAME)) if member.failed_task is None else ""
+            return msgspec.structs.replace(entry, prompt=prompt)
         if shown != "idle" or member.session is None:
             return None
         if agent_states.is_starting(member.session):

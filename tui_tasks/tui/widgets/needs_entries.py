@@ -130,7 +130,7 @@ class NeedsEntries:
     def _agent(self, need: Need) -> Entry:
         who = agent_text.who(need.agent, WHO)
         if need.word != "gone":
-            return self._entry(need, need.row.number, need.row.reason, who)
+            return self._entry(need, need.row.number, need.row.trouble, who, need.row.reason)
         task = self._line(need.task)
         name = one_line(task.name, _NAME) if task is not None else ""
         text = f"gone: {name}{', its claim lapsed' if need.row.has_lapsed else ''}"

@@ -51,7 +51,7 @@ _ASIDE: Final = 8
 _WIDE_ASIDE: Final = 10
 _AGE: Final = 5
 # In cells, of several things in the last row: the least of each with its number, the least of its words that are cut,
-# the most that are read of them. What parts two.
+# the most that are read of them. What parts two, with the place of the mark of what is new.
 _LEAST_OF_ONE: Final = 16
 _SOME_WORDS: Final = 20
 _MOST_BESIDE: Final = 300
@@ -127,15 +127,15 @@ class NeedsText(TextDrawing):
             self.acts += [self._act(entry.need)] * len(lines)
         if rest:
             beside, hidden = self._side_by_side(rest, words, width - 2, columns)
-            more = [(f"  +{_number(hidden, needs)}", "$muted")] if hidden else []
-            drawn.append([(self._flag(rest), "$changed"), *beside, *more])
+            more = [(f" {self._flag(hidden)}", "$changed"), (f"+{_number(hidden, needs)}", "$muted")] if hidden else []
+            drawn.append([*beside, *more])
             self.acts.append(self._act(rest[0]))
         return drawn
 
     def _side_by_side(
         self, needs: Sequence[Need], words: NeedsEntries, width: int, columns: _Columns
     ) -> tuple[list[Part], Sequence[Need]]:
-        """Return `✗ S4  smtp: 535 authentication failed   ◷ S3 due 19:50`, and those that it hides: as many as have
+        """Return ` ✗ S4  smtp: 535 authentication failed  •◷ S3 due 19:50`, and those that it hides: as many as have
         room for some words each, the first of each kind before others.
         """
         ascii_only = self.context.ascii_only
@@ -155,7 +155,8 @@ class NeedsText(TextDrawing):
         for entry, head, text, most in zip(entries, heads, texts, cells, strict=True):
             cut = safe_question if entry.is_question else safe_line
             parts += [
-                (f"{_BETWEEN * bool(parts)}{entry.mark}", entry.color),
+                (f"{_BETWEEN[1:] * bool(parts)}{self._flag([entry.need])}", "$changed"),
+                (entry.mark, entry.color),
                 (head.removeprefix(entry.mark), "$muted"),
                 (cut(text, most, ascii_only=ascii_only), ""),
             ]
