@@ -199,3 +199,21 @@ def test_no_name_of_the_repositorys_choice_gets_into_a_log_that_leads_elsewhere(
         merging.commit_rest(work_tree, seen, "task/1", "The rest", ME)
     merging.take_back(place.root, merged(place))
     assert "evil" not in profile.read_text()
+
+
+def test_a_repository_within_a_folder_of_the_work_is_put_away_with_it(place: Place, tmp_path: Path) -> None:
+    commit(place.tree, "A folder", src__x="x\n")
+    git(place.tree, "init", "-q", "src")
+    kept_commit = commit(place.tree / "src", "Within", y_txt="y\n")
+    kept = put_away(place, "u1", tmp_path / "trash", lambda *put: removed_worktrees.remove(place.root, *put))
+    removed_worktrees.bring_back(place.root, kept)
+    assert git(place.tree / "src", "rev-parse", "HEAD") == kept_commit
+
+
+def test_a_repository_to_which_a_link_leads_stays_where_it_is(place: Place, tmp_path: Path) -> None:
+    commit(place.tree, "A folder", src__x="x\n")
+    (place.tree / "src").rename(tmp_path / "elsewhere")
+    git(tmp_path, "init", "-q", "elsewhere")
+    (place.tree / "src").symlink_to(tmp_path / "elsewhere")
+    put_away(place, "u1", tmp_path / "trash", lambda *put: removed_worktrees.remove(place.root, *put))
+    assert (tmp_path / "elsewhere" / ".git").is_dir()

@@ -44,6 +44,7 @@ class TreeIndex(NamedTuple):
         tree: the hash of the tree.
         nested: the folders of repositories within, which are in no tree of it.
         links: the paths of submodules, which are in the tree as HEAD has them.
+        folders: the folders of the files that HEAD has.
     """
 
     work_tree: WorkTree
@@ -51,6 +52,7 @@ class TreeIndex(NamedTuple):
     tree: str
     nested: list[bytes]
     links: set[bytes]
+    folders: set[bytes]
 
     def left_out(self) -> list[bytes]:
         """Return the paths of what no commit can have: ignored files, files of submodules, repositories within.
@@ -59,7 +61,15 @@ class TreeIndex(NamedTuple):
             GitFailed: git failed.
         """
         words = ("--others", "--ignored", "--exclude-standard", "--directory")
-        return [*self._names(*words), *self.nested, *self.links]
+        # git does not say of a folder with files of its own that it is a repository, too.
+        within = [one + b"/.git" for one in sorted(self.folders) if self._is_repository(os.fsdecode(one))]
+        return [*self._names(*words), *self.nested, *self.links, *within]
+
+    def _is_repository(self, folder: str) -> bool:
+        """Return whether a folder has a repository of its own; one that a link leads to has none."""
+        top = os.path.realpath(self.work_tree.folder)
+        there = f"{top}/{folder}"
+        return os.path.lexists(f"{there}/.git") and os.path.realpath(there) == there
 
     def has_changed(self) -> bool:
         """Return whether a file is another one than in the index, or in none of both.
@@ -90,7 +100,8 @@ def indexed(work_tree: WorkTree) -> Iterator[TreeIndex]:
         work_tree.run("read-tree", work_tree.head or "HEAD", variables=variables)
         listed = _listed(work_tree, variables)
         _check_size(work_tree.folder, listed.others)
-        gone = _beyond_links(work_tree.folder, listed.tracked)
+        folders = _folders(listed.tracked)
+        gone = _beyond_links(work_tree.folder, listed.tracked, folders)
         # What is gone comes first: a file may stand where its folder was.
         changed = [*listed.changed.difference(gone), *(one for one in listed.others if not one.endswith(b"/"))]
         for paths, words in ((gone, ("--force-remove",)), (changed, ("--add", "--remove"))):
@@ -100,7 +111,8 @@ def indexed(work_tree: WorkTree) -> Iterator[TreeIndex]:
         tree = work_tree.head_tree or ""
         if gone or changed:
             tree = work_tree.run("write-tree", variables=variables).text
-        yield TreeIndex(work_tree, variables, tree, [one for one in listed.others if one.endswith(b"/")], listed.links)
+        nested = [one for one in listed.others if one.endswith(b"/")]
+        yield TreeIndex(work_tree, variables, tree, nested, listed.links, folders)
 
 
 class _Listed(NamedTuple):
@@ -161,12 +173,17 @@ def blobs(folder: Path, tree: str) -> dict[bytes, bytes]:
     return by_path
 
 
-def _beyond_links(folder: Path, paths: Sequence[bytes]) -> list[bytes]:
-    """Return the paths that lead through a symbolic link: git reads what that leads to, but their files are gone."""
+def _folders(paths: Sequence[bytes]) -> set[bytes]:
+    """Return the folders in which files are, without the top one."""
     folders: set[bytes] = set()
     for path in paths:
         while (path := path.rpartition(b"/")[0]) and path not in folders:
             folders.add(path)
+    return folders
+
+
+def _beyond_links(folder: Path, paths: Sequence[bytes], folders: Collection[bytes]) -> list[bytes]:
+    """Return the paths that lead through a symbolic link: git reads what that leads to, but their files are gone."""
     links = tuple(one + b"/" for one in folders if (folder / os.fsdecode(one)).is_symlink())
     return [path for path in paths if path.startswith(links)] if links else []
 
