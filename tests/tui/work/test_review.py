@@ -69,6 +69,13 @@ async def merge(app, pilot, plan):
     await review(app, pilot, plan)
     await settle(pilot, "y", "enter", "enter")
     await until(pilot, lambda: "Merged into main. u takes it out of main again, and asks before." in said(app))
+    pause(app)
+
+
+def pause(app):
+    """Let a while pass, after which a key is not typed on for the form that has closed."""
+    now = app.key_queue.clock()
+    app.key_queue.clock = lambda: now + 10
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -380,10 +387,22 @@ async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(pla
         await until(pilot, lambda: app.screen.unopened == 0)
         await settle(pilot, "y", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
+        pause(app)
         await settle(pilot, "u", "y")
         await until(pilot, lambda: "Taken out of main again" in said(app))
         await review(app, pilot, plan)
         assert app.screen.unopened == 0
+
+
+async def test_a_key_that_is_typed_on_after_a_merge_does_nothing(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y", "enter", "enter")
+        await until(pilot, lambda: "Merged into main" in said(app))
+        await settle(pilot, "d")
+        assert said(app) == "The form is closed: y opens it again. What you typed was dropped."
 
 
 async def test_an_agent_that_has_ended_cannot_be_said_to_continue(plan, place, make_app):

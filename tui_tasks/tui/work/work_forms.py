@@ -151,6 +151,12 @@ class _FootForm(Dialog[R | None], Generic[R]):
         """End with what was chosen."""
         raise NotImplementedError
 
+    def end(self, result: R, action: str) -> None:
+        """End with a result; what is typed on at once is for this form, which the key of `action` opens."""
+        self.dismiss(result)
+        key = self.context.keymap.key_of(action)
+        self.context.expect_more(action, f"The form is closed: {key} opens it again")
+
     def action_leave(self) -> None:
         """Leave without a result."""
         text = self.words.value
@@ -240,9 +246,7 @@ class StartForm(_FootForm[StartAnswer]):
             self._is_typed_on = False
             self.context.say(f"You typed on while this form opened. Enter again starts {safe_line(program, 30)}.")
         elif self._installed[program]:
-            self.dismiss(self._answer)
-            start = self.context.keymap.key_of("work_start")
-            self.context.expect_more("work_start", f"The form is closed: {start} opens it again")
+            self.end(self._answer, "work_start")
         else:
             self._say_not_installed(program)
 
@@ -359,4 +363,5 @@ class AcceptForm(_FootForm[AcceptAnswer]):
             self._has_asked = True
             self.context.say(f"Enter again merges {count(self._unopened, 'file')} that you have not opened.")
         else:
-            self.dismiss(AcceptAnswer(method, message, self.query_one("#after", ChoiceLine).value == _GOES_ON.value))
+            goes_on = self.query_one("#after", ChoiceLine).value == _GOES_ON.value
+            self.end(AcceptAnswer(method, message, goes_on), "work_accept")
