@@ -41,6 +41,10 @@ class Program:
         self.said: list[Any] = []
         self.was_ended = False
 
+    @property
+    def takes_input(self) -> bool:
+        return None not in self.said
+
     def send(self, data: bytes) -> None:
         self.said += [json.loads(line) for line in data.splitlines()]
 

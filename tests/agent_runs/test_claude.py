@@ -226,6 +226,14 @@ def test_a_message_at_the_end_of_a_turn_begins_another_unless_a_cap_is_reached(s
     assert [one.text for one in messages.waiting(store.db, "claude-1")] == ["once more"]
 
 
+def test_a_message_after_the_programs_input_was_closed_waits(play):
+    play.hear({"type": "result", "subtype": "success", "is_error": False, "result": "done"})
+    assert play.program.said[-1] is None
+    play.write("too late")
+    play.look()
+    assert [one.text for one in messages.waiting(play.store.db, play.agent)] == ["too late"]
+
+
 def test_what_the_program_has_been_told_is_not_taken_back(play, monkeypatch):
     told = []
 

@@ -292,6 +292,8 @@ class AgentConversation:
                 return  # no turn follows that would read it
             if self._is_turn_over and self._is_paused and not message.ends_turn:
                 return
+            if self._command is None or not (self._command.takes_input or message.ends_turn):
+                return  # the program would not get it: it waits
             if self._is_turn_over and (reason := limit_reached(self._driver.usage, self._limits)) is not None:
                 self._stop_result = ("error", reason)
                 return

@@ -106,11 +106,17 @@ class RunProcess:
             if not self._keeps_input:
                 stream.close()
 
+    @property
+    def takes_input(self) -> bool:
+        """Whether the command's standard input is open for `send`."""
+        stream = self._process.stdin
+        return self._keeps_input and stream is not None and not stream.closed
+
     def send(self, data: bytes) -> None:
         """Queue data for the command's standard input. After `close_input` it is discarded."""
         stream = self._process.stdin
         assert stream is not None
-        if stream.closed or not self._keeps_input:
+        if not self.takes_input:
             return
         self._text = memoryview(bytes(self._text) + data)
         if self._selector is not None and stream not in self._selector.get_map():
