@@ -19,6 +19,7 @@ from tui_tasks.postgres.team_server import SERVER_SCHEMA, prepare
 
 HUMANS = {
     *("task.accepted", "task.declined", "ask.answered", "agent.paused", "agent.resumed", "message.sent", "message"),
+    "message.withdrawn",
     *("terminal.used", "settings.recorded", "list.auto", "journal.compacted"),
     *("check.defined", "check.waived", "check.finished", "check.stale"),
     *("work.started", "work.commented", "work.merged", "work.conflict", "work.discarded", "work.restored"),

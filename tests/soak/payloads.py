@@ -137,7 +137,7 @@ GLANCE = (
         Step("\r", "Esc Back"),
         Step("e", "Description"),
         Step("\x1b", "[1 List]"),
-        Step("a", "Inbox   "),
+        Step("a", "Esc Back"),
         Step("\x1b", "[1 List]"),
         Step("A", " Agents "),
         Step("j", "Enter shows them"),

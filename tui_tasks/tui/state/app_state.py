@@ -9,6 +9,7 @@ from typing import Final
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.read import ask_queries, auto_queries, check_queries, job_lines, overview, work_counts, work_queries
 from tui_tasks.core.read.agents import activity, agent_states, agent_views
 from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
@@ -326,12 +327,15 @@ class AppState:
 
     def counts_of(self, home: TaskList) -> dict[str, int]:
         """Return how many tasks of a list have each status, without those that need the human: these are counted as
-        `needs_you`, or as `FAILED_OTHERWISE` where a check or an agent has failed.
+        `needs_you`, or as `FAILED_OTHERWISE` where a check or an agent has failed. While the database cannot be read,
+        each counts with its status.
         """
         from tui_tasks.core.read.pages import board_pages  # an empty list goes without
 
-        asked = board_pages.asked(self._db, home.id, self.needing)
-        otherwise = len(self.failed_otherwise(home.id))
+        try:
+            asked, otherwise = board_pages.asked(self._db, home.id, self.needing), len(self.failed_otherwise(home.id))
+        except READ_ERRORS:
+            asked, otherwise = {}, 0
         counts = {status: getattr(home, status) - asked.get(status, 0) for status in vocab.STATUSES}
         return counts | {board_pages.NEEDS_YOU: sum(asked.values()) - otherwise, FAILED_OTHERWISE: otherwise}
 
