@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.postgres.conftest import cluster, database, machine, opened_on, own_cluster, server_url
+from tests.postgres.conftest import cluster, database, machine, opened_on, own_cluster, server_url, with_tables
 from tests.postgres.machines import names
 from tests.tui.driving import lines, opened, press, said, settle, shown, until, write
 from tui_tasks import clock
@@ -14,7 +14,7 @@ from tui_tasks.state.open_store import catch_up
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.state.database_link import DatabaseLink
 
-__all__ = ["cluster", "database", "machine", "opened_on", "own_cluster", "server_url"]
+__all__ = ["cluster", "database", "machine", "opened_on", "own_cluster", "server_url", "with_tables"]
 
 
 @pytest.fixture
