@@ -348,7 +348,7 @@ async def test_the_last_row_says_what_has_none_of_its_own_the_first_of_each_kind
     app = make_app(plan.path)
     async with opened(app, (120, 20)):
         failed = "✗ #3 Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30"
-        assert above(app).splitlines()[-1] == f"•? #5  Which port?   ? #5 Which host?   {failed}"
+        assert above(app).splitlines()[-1] == f"•? #5  Which port?  •? #5 Which host?  •{failed}"
         assert counts_line(app).startswith(" ? 4 questions   ✗ 1 failed   ▲ 1 gone ")
 
 
