@@ -128,7 +128,7 @@ async def test_what_has_no_row_of_its_own_shares_the_last_and_each_kind_has_one(
     async with opened(app, (80, 24)) as pilot:
         await until(pilot, lambda: "14 asks" in counts_line(app))
         needs = above(app).splitlines()[2:]
-        assert needs[-1] == "•? #5  Question 0?   ? #5 Question 1?   ? #5 Question 2?   ? #5 Question 3?  +8"
+        assert needs[-1] == "•? #5  Question 0?  •? #5 Question 1?  •? #5 Question 2?  •? #5 Question 3? •+8"
         assert needs[-2].startswith("•✗ #3 ")
         assert len(needs) == 4 and all(line.startswith("•? #") for line in needs[:2])
         await pilot.click("#needs", offset=(3, 3))
