@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -130,6 +131,26 @@ def test_a_worktree_that_has_changed_since_it_was_put_away_is_not_removed(
     put_away(place, "u1", tmp_path / "trash", change)
     assert place.tree.is_dir()
     assert git(place.root, "branch", "--list", "task/1")
+
+
+def test_a_lock_that_a_killed_git_has_left_keeps_no_worktree_and_no_branch_for_good(
+    place: Place, tmp_path: Path
+) -> None:
+    def locked(ref: str, step: Callable[[], Kept | None]) -> Kept | None:
+        lock = place.root / ".git" / f"{ref}.lock"
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        lock.touch()
+        with pytest.raises(Conflict, match="try again in 10 s"):
+            step()
+        os.utime(lock, (0, 0))
+        return step()
+
+    kept = locked("refs/tui-tasks/kept/u1", lambda: put_away(place, "u1", tmp_path / "trash"))
+    assert kept is not None
+    locked("refs/heads/task/1", lambda: removed_worktrees.remove(place.root, kept))
+    assert not place.tree.exists() and git(place.root, "branch", "--list", "task/1") == ""
+    removed_worktrees.bring_back(place.root, kept)
+    assert git(place.tree, "branch", "--show-current") == "task/1"
 
 
 def test_a_branch_that_somebody_moved_stays(place: Place, tmp_path: Path) -> None:

@@ -32,16 +32,16 @@ def clear_leftovers(root: Path, merge: Merge, *, undo: bool = False, lock_second
     source, target = (merge.new, merge.old) if undo else (merge.old, merge.new)
     folder = checked_out_at(root, merge.base)
     with git_isolation.opened(folder or root) as work_tree:
-        _clear_lock(work_tree.common / f"refs/heads/{merge.base}.lock", lock_seconds)
+        clear_lock(work_tree.common / f"refs/heads/{merge.base}.lock", lock_seconds)
         now = commit_of(root, f"refs/heads/{merge.base}")
         if folder is not None and now in (source, target):
             for name in ("index.lock", "HEAD.lock", "ORIG_HEAD.lock"):
-                _clear_lock(work_tree.directory / name, lock_seconds)
+                clear_lock(work_tree.directory / name, lock_seconds)
             _repair(work_tree, source, target, now)
     return now == target
 
 
-def _clear_lock(path: Path, seconds: float) -> None:
+def clear_lock(path: Path, seconds: float = STALE_LOCK_SECONDS) -> None:
     """Remove a lock file that a killed git has left.
 
     Raises:

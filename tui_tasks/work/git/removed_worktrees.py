@@ -19,6 +19,7 @@ from tui_tasks.runner import git, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.runner.git_trees import TreeIndex
+from tui_tasks.work.git.merge_leftovers import clear_lock
 from tui_tasks.work.git.worktrees import REFS, Entry, commit_of, drop, entries, opened
 
 
@@ -77,7 +78,8 @@ def put_away(files: TreeIndex, uid: str, trash: Path, *, remove_branch: str | No
         parents += ["-p", removed]
     commit = _commit(folder, files.tree, parents, f"The files of {folder.name} when it was removed")
     ref = f"{REFS}/kept/{uid}"
-    git.run(folder, "update-ref", "--no-deref", ref, commit)
+    if (failed := _failed_update(folder, ref, commit)) is not None:
+        raise failed
     _move_left_out(files, trash)
     return Kept(str(folder), ref, head, branch, files.tree, str(trash), remove_branch if removed else None, removed)
 
@@ -101,10 +103,25 @@ def remove(root: Path, kept: Kept, files: TreeIndex | None = None) -> None:
     elsewhere = (one for one in known if os.path.realpath(one.path) != os.path.realpath(folder))
     if not any(one.branch == branch and one.path.is_dir() for one in elsewhere):
         # With the old value: a branch that has moved stays.
-        words = ("update-ref", "--no-deref", "-d", ref := f"refs/heads/{branch}", kept.branch_commit)
-        done = git.run(root, *words, statuses=(0, 1, 128))
-        if done.status and commit_of(root, ref) == kept.branch_commit:
-            raise GitFailed(git.failure(root, words, done.error))
+        failed = _failed_update(root, ref := f"refs/heads/{branch}", kept.branch_commit, options=("-d",))
+        if failed is not None and commit_of(root, ref) == kept.branch_commit:
+            raise failed
+
+
+def _failed_update(folder: Path, ref: str, *values: str, options: tuple[str, ...] = ()) -> GitFailed | None:
+    """Change a ref, for which a killed git may have left a lock; return why it could not be changed.
+
+    Raises:
+        Conflict: the lock is new.
+        GitFailed: git timed out.
+    """
+    words = ("update-ref", "--no-deref", *options, ref, *values)
+    done = git.run(folder, *words, statuses=(0, 1, 128))
+    if done.status:
+        common = git.run(folder, "rev-parse", "--path-format=absolute", "--git-common-dir").text
+        clear_lock(Path(common, f"{ref}.lock"))
+        done = git.run(folder, *words, statuses=(0, 1, 128))
+    return GitFailed(git.failure(folder, words, done.error)) if done.status else None
 
 
 def _is_at(known: list[Entry], folder: Path) -> str | None:
@@ -128,10 +145,9 @@ def bring_back(root: Path, kept: Kept, *, filters: Collection[str] = ()) -> None
     if kept.removed_branch is not None and kept.branch_commit is not None:
         ref = f"refs/heads/{kept.removed_branch}"
         # As a branch that is not there: one that is stays as it is.
-        words = ("update-ref", "--no-deref", ref, kept.branch_commit, "0" * len(kept.branch_commit))
-        done = git.run(root, *words, statuses=(0, 1, 128))
-        if done.status and commit_of(root, ref) is None:
-            raise GitFailed(git.failure(root, words, done.error))
+        failed = _failed_update(root, ref, kept.branch_commit, "0" * len(kept.branch_commit))
+        if failed is not None and commit_of(root, ref) is None:
+            raise failed
     if not (folder / ".git").exists():
         _attach(root, folder, kept, known)
     with opened(root, folder, filters) as work_tree:
