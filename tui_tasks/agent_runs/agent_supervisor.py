@@ -297,7 +297,7 @@ class AgentConversation:
             if self._is_turn_over and (reason := limit_reached(self._driver.usage, self._limits)) is not None:
                 self._stop_result = ("error", reason)
                 return
-            # Written first: what the program has been told cannot be taken back.
+            # The delivery is recorded before the program gets the message: the human cannot take back what it has read.
             if self._store.commit(DeliverMessages(agent, until=message.seq), actor=agent, now=clock.now()):
                 self._send_message(message)
 

@@ -208,6 +208,7 @@ def test_what_would_be_allowed_says_for_how_long_and_where_it_is_kept_as_a_perso
         _of_bash("make:*") | {"more": 1},
         _of_bash("make:*") | {"behavior": "deny"},
         _of_bash(":*"),
+        _of_bash("*"),
         _of_bash(""),
         {"type": "addRules", "rules": [{"toolName": "Bash, in one", "ruleContent": "x"}], "destination": "session"},
         {"type": "addRules", "rules": [], "destination": "session"},

@@ -318,11 +318,10 @@ def pause_text(why: str) -> str:
 
 
 def collect(store: Store, agent: str, now: int) -> tuple[HumanMessage, ...]:
-    """Return the messages that wait for a session's agent, for a reply of ours, such as one over MCP. They are recorded
-    as delivered, so that its hooks no longer deliver them.
+    """Return the messages that wait for a session's agent, to put into our own reply to it, such as one over MCP.
 
-    Messages that a hook is delivering at the moment, and those that end the turn, which only hooks can do, are left to
-    hooks, and so are all sent after them.
+    They are recorded as delivered, so that no hook delivers them again. A message that a hook delivers right now is
+    left to it. So is one that ends the turn, as only a hook can do that, and so are all that were sent after these.
 
     Raises:
         StorageFailed: nothing could be recorded; the messages still wait.

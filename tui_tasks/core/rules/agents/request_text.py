@@ -146,7 +146,7 @@ def _rule_words(tool: Any, content: Any) -> str | None:
         return None
     if content is None:
         return f"every use of {tool}"
-    if content in ("", ":*"):
+    if content in ("", "*", ":*"):  # such a rule may allow everything: it is shown as it is
         return None
     if not isinstance(content, str):
         return None
