@@ -1,6 +1,8 @@
 """Where some suites have their databases: files; with TUI_TASKS_TESTS_ON_SERVER=1 on a private PostgreSQL cluster.
 
-A server holds no NUL character, and dates entries by its own clock: here tests go on by the clock that they set.
+A server holds no NUL character, and dates entries by its own clock: here tests go on by the clock that they set. Where a
+server does not answer for 2 s, a channel serves a read without what it would have to write first: here it waits for
+longer, as a test's machine may be busy.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def url_of(path: str) -> str:
 
 def _new_url() -> str:
     url: str = _cluster().conninfo(_databases.enter_context(_cluster().database()))
-    return url
+    return f"{url}&connect_timeout=60&tcp_user_timeout=60000"
 
 
 def path_of(path: str) -> str:
@@ -46,6 +48,7 @@ def path_of(path: str) -> str:
     from tui_tasks.postgres.journal_client import server_id
 
     _use_own_clocks()
+    _wait_longer()
     if path == ":memory:":
         path = str(Path(_folder()) / f"{next(_numbers)}.db")
     url = _new_url()
@@ -70,3 +73,10 @@ def _use_own_clocks() -> None:
             yield None
 
     Replica.state_transaction = without_time  # type: ignore[method-assign]
+
+
+@cache
+def _wait_longer() -> None:
+    from tui_tasks.postgres import team_server
+
+    team_server._SESSION = "-c idle_in_transaction_session_timeout=60s -c lock_timeout=60s"  # type: ignore[misc]
