@@ -1,7 +1,7 @@
 """Where some suites have their databases: files; with TUI_TASKS_TESTS_ON_SERVER=1 on a private PostgreSQL cluster.
 
-A server holds no NUL character, and dates entries by its own clock: here tests go on by the clock that they set. Where a
-server does not answer for 2 s, a channel serves a read without what it would have to write first: here it waits for
+A server holds no NUL character, and dates entries by its own clock: here tests go on by the clock that they set. Where
+a server does not answer for 2 s, a channel serves a read without what it would have to write first: here it waits for
 longer, as a test's machine may be busy.
 """
 
