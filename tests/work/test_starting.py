@@ -21,7 +21,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import agent_terminals, auto_lists, starting, work_outcomes
+from tui_tasks.work import agent_terminals, agent_worktrees, auto_lists, starting, work_outcomes
 from tui_tasks.work.agent_terminals import last_lines
 from tui_tasks.work.auto_lists import parse_auto
 from tui_tasks.work.git import reviewing, worktrees
@@ -249,6 +249,15 @@ def test_a_dirty_checkout_is_told_and_its_changes_stay_out(store, repo, configur
     started = starter.start(task, ROBOT)
     assert started.notes == (f"The uncommitted changes of {repo} are not in the worktree",)
     assert last_lines(store.path, started.work, 9)[0] == "one"
+
+
+def test_caches_of_tools_in_a_checkout_are_no_changes_of_it(repo):
+    for name in ("__pycache__", ".mypy_cache"):
+        (repo / name).mkdir()
+        (repo / name / "a").write_text("x")
+    assert not agent_worktrees.find_repository(repo).has_changes
+    (repo / "b.py").write_text("")
+    assert agent_worktrees.find_repository(repo).has_changes
 
 
 def test_in_the_checkout_itself_nothing_is_made(store, repo, configure, starter, task):

@@ -21,6 +21,7 @@ from tui_tasks import regular_files
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.runner import git, git_isolation
+from tui_tasks.runner.checks.input_files import LEFTOVERS
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_isolation import NoWorkTree, WorkTree
 from tui_tasks.settings import work_settings
@@ -291,10 +292,17 @@ def _why_no_identity(work_tree: WorkTree) -> str:
 
 
 def _has_changes(work_tree: WorkTree) -> bool:
+    """Return whether a checkout has changes; caches that tools left are none, though git does not ignore them."""
     try:
-        return bool(work_tree.read("status", "--porcelain", "-z", timeout=30, max_bytes=1024 * 1024))
+        printed = work_tree.read("status", "--porcelain", "-z", timeout=30, max_bytes=1024 * 1024)
     except GitFailed:
         return True
+    return not all(map(_is_leftover, os.fsdecode(printed).split("\0")[:-1]))
+
+
+def _is_leftover(entry: str) -> bool:
+    """Return whether an entry of `git status` is an untracked cache of a tool."""
+    return entry.startswith("?? ") and any(map(LEFTOVERS.fullmatch, entry[3:].split("/")))
 
 
 def _has_lfs(attributes: Path) -> bool:

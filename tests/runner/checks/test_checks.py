@@ -266,7 +266,7 @@ def test_the_environment_of_a_check_is_the_humans_and_another_makes_stale_what_h
         uid = add(talk)
         talk.ok("tasklist:set_task_done", uid=uid)
         told = becomes(talk, uid, "passed")["output"].splitlines()
-        assert {"WANTED=w", "HOME=/srv/checks", "PYTHONNOUSERSITE=1"} <= set(told)
+        assert {"WANTED=w", "HOME=/srv/checks", "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1"} <= set(told)
         tree.configure(config.format(home="/srv/others"))
         assert becomes(talk, uid, "stale")
 

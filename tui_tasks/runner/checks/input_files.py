@@ -20,7 +20,7 @@ from typing import IO, Final
 from tui_tasks.regular_files import open_regular
 
 # Folders and files that tools leave beside sources; they are no inputs unless a pattern names them.
-_LEFTOVERS: Final = re.compile(r"\.git|\.hg|\.svn|__pycache__|\..+_cache|\.hypothesis")
+LEFTOVERS: Final = re.compile(r"\.git|\.hg|\.svn|__pycache__|\..+_cache|\.hypothesis")
 _CHUNK: Final = 1024 * 1024
 # A file changed within this many nanoseconds before it was read can change again without a new time stamp.
 _RECENT_NS: Final = 100_000_000
@@ -200,7 +200,7 @@ class InputHasher:
                 linked.append((path, (*above, inode)))
 
     def _is_wanted(self, name: str) -> bool:
-        return not _LEFTOVERS.fullmatch(name) or any(name in pattern.split("/") for pattern in self._patterns)
+        return not LEFTOVERS.fullmatch(name) or any(name in pattern.split("/") for pattern in self._patterns)
 
     def _input_digests(self) -> Iterator[tuple[str, bytes]]:
         for relative, _, entries in self._walk():
