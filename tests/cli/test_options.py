@@ -52,6 +52,25 @@ def test_an_option_that_means_nothing_to_a_command_is_wrong_usage_after_it(line:
     assert f"`tui-tasks {line.split()[0]} --help`" in said
 
 
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("serve --as ada", "--agent"),
+        ("serve --agnt ada", "--agent"),
+        ("jobs new daily prompt --cron x", "--when"),
+        ("add x --lst=foo", "--list"),
+        ("edit 3 --due fri", "due:fri"),
+        ("serve --cheese", ""),
+        ("show 1 --agent bob", ""),
+    ],
+)
+def test_an_unknown_option_names_the_one_that_it_may_have_meant(line: str, meant: str, capsys) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(line.split())
+    said = capsys.readouterr().err
+    assert f"did you mean {meant}?" in said if meant else "did you mean" not in said
+
+
 def test_every_shared_option_may_stand_before_any_command(tmp_path, capsys) -> None:
     db = str(tmp_path / "x.db")
     before = ["--db", db, "--no-scheduler", "--ascii", "--project", ""]

@@ -113,6 +113,37 @@ def print_refusal(refused: Exception, what: str = "tui-tasks") -> None:
         print(f"  {safe_line(problem['message'])}", file=sys.stderr)
 
 
+_OTHER_OPTIONS: Final = {
+    "--as": "--agent",
+    "--name": "--agent",
+    "--user": "--agent",
+    "--database": "--db",
+    "--file": "--db",
+    "--cron": "--when",
+    "--schedule": "--when",
+}
+"""Words of other programs for options."""
+_IN_WORDS: Final = {"--priority": "!high", "--prio": "!high", "--tag": "#tag", "--tags": "#tag", "--due": "due:fri"}
+"""What stands among the words of a task or a filter, where other programs have options."""
+
+
+def _meant(parser: argparse.ArgumentParser, options: argparse.Namespace, words: Sequence[str]) -> str:
+    """Return what an unknown option may have meant among those of the command; empty if nothing is near."""
+    option = next((word.partition("=")[0] for word in words if word.startswith("--")), "")
+    known: list[str] = []
+    for name in (options.command.name, getattr(options, "action", None)):
+        parsers = (each.choices for each in parser._actions if isinstance(each.choices, dict))
+        parser = next((each[name] for each in parsers if name in each), parser)
+        known = [option for action in parser._actions for option in action.option_strings]
+    if not option or (meant := _OTHER_OPTIONS.get(option)) in known:
+        return meant if option and meant else ""
+    if option in _IN_WORDS and options.command.name in ("add", "edit", "ls"):
+        return _IN_WORDS[option]
+    from difflib import get_close_matches  # only wrong usage needs it
+
+    return next(iter(get_close_matches(option, known, 1, 0.75)), "")
+
+
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """Return the parsed options and words. Wrong usage ends the process with status 2, as argparse does."""
     options, more = parser.parse_known_args(arguments)
@@ -126,8 +157,9 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
         from tui_tasks.text.safe import safe_line
 
         called = f"tui-tasks {options.command.name}".rstrip()
-        unknown = safe_line(" ".join(more), 60)
-        parser.exit(USAGE, f"{called}: unrecognized arguments: {unknown}; `{called} --help` lists what it takes\n")
+        unknown, meant = safe_line(" ".join(more), 60), _meant(parser, options, more)
+        hint = f": did you mean {meant}?" if meant else ";"
+        parser.exit(USAGE, f"{called}: unrecognized arguments: {unknown}{hint} `{called} --help` lists what it takes\n")
     _take_bounds(parser, options)
     for name, given in vars(options).items():
         texts = given if isinstance(given, list) else [given]
@@ -206,12 +238,17 @@ def _record_refusal(options: argparse.Namespace, tool: str, refused: ReservedNam
 
 def is_first_use(options: argparse.Namespace) -> bool:
     """Say that there are no tasks yet, and return True, if no database is named and the default one is missing."""
-    from tui_tasks.settings import paths
-
-    if options.db or os.environ.get("TUI_TASKS_DB") or not _is_missing(paths.database(None)):
+    if not lacks_default_database(options):
         return False
     print("no tasks yet: tui-tasks add 'TITLE' makes the first", file=sys.stderr)
     return True
+
+
+def lacks_default_database(options: argparse.Namespace) -> bool:
+    """Return whether no database is named and the default one is missing."""
+    from tui_tasks.settings import paths
+
+    return not options.db and not os.environ.get("TUI_TASKS_DB") and _is_missing(paths.database(None))
 
 
 def _is_missing(path: str) -> bool:

@@ -81,6 +81,19 @@ def test_the_configured_checks_are_listed_of_all_lists_or_of_one(shell: Shell, t
     )
 
 
+def test_the_configured_checks_are_listed_before_there_is_a_database(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = shell.path.parent / "none"
+    monkeypatch.setenv("XDG_DATA_HOME", str(missing))
+    monkeypatch.delenv("TUI_TASKS_DB", raising=False)
+    assert program.main(["check"]) == 0
+    assert capsys.readouterr().out.startswith("lint  true")
+    assert program.main(["check", "1"]) == 1
+    assert "no database at" in capsys.readouterr().err
+    assert not missing.exists()
+
+
 def test_what_is_reported_is_told_from_what_is_proven_and_a_run_says_how_it_ended(shell: Shell, tmp_path: Path) -> None:
     shell("done", "1")
     assert "· unproven" in shell("ls")[1]

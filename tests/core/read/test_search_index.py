@@ -24,6 +24,7 @@ STEPS = st.lists(
         st.tuples(st.just("add"), TEXTS, TEXTS),
         st.tuples(st.just("edit"), st.integers(0, 9), TEXTS),
         st.tuples(st.just("describe"), st.integers(0, 9), TEXTS),
+        st.tuples(st.just("tag"), st.integers(0, 9), WORDS),
         st.tuples(st.just("delete"), st.integers(0, 9)),
         st.tuples(st.just("log"), st.integers(0, 9)),
         st.tuples(st.just("catch up"), st.integers(1, 4)),
@@ -50,6 +51,7 @@ def _do(store: Store, home: str, made: list[str], step: tuple) -> None:
         operation = {
             "edit": lambda: EditTask(uid, {"name": "x" + rest[1]}),
             "describe": lambda: EditTask(uid, {"description": rest[1]}),
+            "tag": lambda: EditTask(uid, {"tags": ("t", rest[1])}),
             "delete": lambda: DeleteTask(uid),
             "log": lambda: LogTask(uid, "aaa"),
         }[what]()
@@ -114,6 +116,23 @@ def test_a_word_of_three_letters_is_found_by_the_index_and_a_shorter_one_is_not(
         )
         assert search_index.narrowed(store.db, ["17"]) is None
         assert search_index.narrowed(store.db, ["number"], 19) is None
+
+
+def test_an_index_without_tags_is_made_anew(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.db")
+    _filled(path, 5)
+    with Store(path) as store:
+        store.db.sql("CREATE VIRTUAL TABLE search USING fts5(said)")
+        store.db.sql("CREATE TABLE search_progress (id INTEGER, seq INTEGER NOT NULL)")
+        home = task_queries.find_list(store.db, "task")
+        assert home is not None
+        uid = next(task.uid for task in task_queries.tasks(store.db, home.id))
+        store.commit(EditTask(uid, {"tags": ("later",)}), actor="a", now=NOW)
+        while search_index.catch_up(store.db):
+            pass
+        assert search_index.narrowed(store.db, ["later"]) is not None
+        assert _found(store, home.id, Filter((Term("word", "later"),)), "later")["list"] == [uid]
+        assert not store.db.sql("SELECT name FROM sqlite_master WHERE name = 'search_progress'").fetchall()
 
 
 def test_what_is_written_after_is_found_though_the_index_is_behind(tmp_path: Path, monkeypatch) -> None:

@@ -87,6 +87,8 @@ async def test_the_key_of_all_marks_the_rows_between_two_marks_before_it_marks_a
         assert len(app.pane.row_list.marks) == 9
         await settle(pilot, "V", "v", "v")
         assert said(app) == "No task is marked."
+        await settle(pilot, "v", "escape")
+        assert said(app) == "No task is marked." and not app.pane.row_list.marks
 
 
 async def test_a_range_whose_first_row_has_gone_marks_nothing(app, plan, agent):

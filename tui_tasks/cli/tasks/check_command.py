@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.cli import streams
 from tui_tasks.cli.command_table import RIGHTS
-from tui_tasks.cli.options import REFUSED, USAGE, hosts_scheduler, open_store, require_database, session_of
+from tui_tasks.cli.options import (
+    REFUSED,
+    USAGE,
+    hosts_scheduler,
+    lacks_default_database,
+    open_store,
+    require_database,
+    session_of,
+)
 from tui_tasks.cli.streams import print_json
 from tui_tasks.core.vocab import SHELL
 
@@ -53,10 +61,14 @@ def run(name: str, options: argparse.Namespace) -> int:
     if not wanted[0] <= len(words) <= wanted[1]:
         print("tui-tasks check: say TASK [NAME], give TASK NAME, take TASK NAME or default TASK", file=sys.stderr)
         return USAGE
-    require_database(options)
+    # The list is that of the settings, so it needs no database.
+    is_empty = verb == "list" and lacks_default_database(options)
+    if not is_empty:
+        require_database(options)
+    from tui_tasks.core.store import Store
     from tui_tasks.dialects.command_tools import SHELL as TOOLS
 
-    with open_store(options) as store:
+    with Store(":memory:") if is_empty else open_store(options) as store:
         session = session_of(options, store, TOOLS)
         session.look_at_checks()
         if verb == "list":

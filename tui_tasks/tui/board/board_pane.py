@@ -404,7 +404,7 @@ class BoardPane(TaskPane):
             self.focus_rows()
             self.take_way_back()
         elif self.row_list.marks:
-            self.row_list.clear_marks()
+            self.mark_actions.unmark_all()
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
         else:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from textual.containers import Horizontal
 from textual.message import Message
 
-from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.dialects.requests.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.painting.line_painter import FrameLine
@@ -82,8 +81,6 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
         self._words: FilterWords | None = None
         self._parsed: Parsed = Parsed()
         self._count = ""
-        # The last word that was looked for among the tags, and the tag.
-        self._looked_for = ("", "")
         self._count_line = FrameLine(context, right=self._count_or_mistake)
 
     def _count_or_mistake(self, width: int) -> Sequence[Part]:
@@ -101,21 +98,7 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
             return ""
         if is_searching:
             return "Looking further..."
-        tag = self._tag_instead()
-        return nothing_matches(self.context, self.text.strip()) + (f" Try #{tag}." if tag else "")
-
-    def _tag_instead(self) -> str:
-        """Return the tag of tasks that is the only word of the filter; empty if there is none."""
-        words = [term.value for term in self._parsed.terms if term.field == "word" and not term.negated]
-        if self._language is not OF_TASKS or not words or len(self._parsed.terms) > 1:
-            return ""
-        if words[0] != self._looked_for[0]:
-            from tui_tasks.core.read.pages import list_pages  # few filters match nothing
-
-            tagged = Filter((Term("tag", words[0]),))
-            uids, _ = list_pages.uids_on(self.context.db, self.context.state.list_id, list_pages.FIRST, tagged, 1)
-            self._looked_for = words[0], safe_line(words[0], 40) if uids else ""
-        return self._looked_for[1]
+        return nothing_matches(self.context, self.text.strip())
 
     @property
     def names_list(self) -> bool:

@@ -100,7 +100,7 @@ class ListPane(TaskPane):
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
-        self._drawing = TaskRows(context)
+        self._drawing = TaskRows(context, lambda: self.only)
         self.row_list = VirtualList(context, self._drawing, id="tasks")
         self._drawing.no_match = lambda: self.filter_bar.no_match(is_searching=self.row_list.is_searching)
         self.detail = Detail(context, id="detail")
@@ -317,7 +317,7 @@ class ListPane(TaskPane):
             self.focus_rows()
             self.take_way_back()
         elif self.row_list.marks:
-            self.row_list.clear_marks()
+            self.mark_actions.unmark_all()
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
         else:

@@ -14,7 +14,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import auto_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine, TaskPage
-from tui_tasks.core.read.pages.task_filter import ALL, Filter
+from tui_tasks.core.read.pages.task_filter import ALL, Filter, tags_found
 from tui_tasks.core.read.tasks.task_queries import aged_from
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.default_paths import DEMO_FOLDER
@@ -23,7 +23,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, count
 from tui_tasks.tui import layout
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.list.row_columns import RowFacts, laid_out
+from tui_tasks.tui.list.row_columns import RowFacts, laid_out, tag_parts
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
@@ -55,6 +55,8 @@ _LEAST_BAR = 6
 _AROUND = 8
 # Other lists are counted up to this number.
 _MAX_OTHERS = 99
+# In cells: the room from which a row keeps the tags that the filter finds.
+_LEAST_FOUND = 50
 # Columns of the terminal from which the detail stands beside the list; in cells, its least width, and the width with
 # which the list shows all columns.
 _BESIDE = 180
@@ -74,8 +76,10 @@ def side_width(shown: TaskList | None, size: Size) -> int:
 class TaskRows(RowDrawing[TaskLine]):
     """Draws tasks, one in each line."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, only: Callable[[], Filter]) -> None:
+        """`only` returns the filter of the list: tags that it finds stay in a narrow row."""
         super().__init__(context)
+        self._only = only
         self._emptied = EmptiedNote(context)
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
@@ -89,7 +93,8 @@ class TaskRows(RowDrawing[TaskLine]):
         room = look_.width - cell_len(number) - 7
         checked = note(self.context, row)
         tick = "$muted" if shown == "done" and not is_proven(checked) else status.color
-        facts = self._facts(row, f"{style} underline".strip() if look_.drop else style, checked)
+        found = tags_found(self._only(), row.tags) if room >= _LEAST_FOUND else []
+        facts = self._facts(row, f"{style} underline".strip() if look_.drop else style, checked, found)
         return (
             look_.cursor_sign(),
             (f" {number} ", "$muted"),
@@ -100,8 +105,8 @@ class TaskRows(RowDrawing[TaskLine]):
             (" ", ""),
         )
 
-    def _facts(self, row: TaskLine, style: str, checked: Part | None) -> RowFacts:
-        """Return what there is to show of a task; `checked`: what its checks have proven."""
+    def _facts(self, row: TaskLine, style: str, checked: Part | None, found: Sequence[str]) -> RowFacts:
+        """Return what there is to show of a task; `checked`: what its checks have proven, `found`: tags to keep."""
         context, state = self.context, self.context.state.status_of(row)
         due: Part | None = None
         for part, lasts in field_parts(context, row):
@@ -124,8 +129,8 @@ class TaskRows(RowDrawing[TaskLine]):
             title=(row.name, style),
             note=said or checked or self._next(row),
             is_reason=why is not None,
-            marks=(urgency,) if urgency is not None else (),
-            tags=row.tags,
+            marks=(*((urgency,) if urgency is not None else ()), *tag_parts(found, ascii_only=context.ascii_only)),
+            tags=tuple(tag for tag in row.tags if tag not in found),
             due=due,
             late=late_mark(context, row),
             is_question=ask is not None and not agent_text.is_permission(ask),

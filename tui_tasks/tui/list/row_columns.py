@@ -6,7 +6,7 @@ The places of columns follow from the width alone, so that those of several rows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -51,7 +51,7 @@ class RowFacts(msgspec.Struct, frozen=True):
     is_reason: bool = False
     """Whether the note says why it needs the human; it then outlives all other columns."""
     marks: tuple[Part, ...] = ()
-    """The priority."""
+    """The priority, and tags that a filter finds."""
     tags: tuple[str, ...] = ()
     due: Part | None = None
     late: Part | None = None
@@ -62,6 +62,11 @@ class RowFacts(msgspec.Struct, frozen=True):
     """Whether the note is a question, which is cut in the middle."""
     proof: Part | None = None
     """Whether it is proven, beside another note: shown where everything else has room."""
+
+
+def tag_parts(tags: Sequence[str], *, ascii_only: bool) -> list[Part]:
+    """Return tags that a row shows as marks."""
+    return [(f"#{safe_line(tag, _TAG, ascii_only=ascii_only)}", "$muted") for tag in tags]
 
 
 def laid_out(facts: RowFacts, room: int, *, ascii_only: bool = False) -> list[Part]:
@@ -93,7 +98,7 @@ class _Row:
         self._whole = {"title": cell_len(safe_line(facts.title[0], room, ascii_only=ascii_only))}
         if facts.note:
             self._whole["note"] = cell_len(facts.note[0])
-        self._tags = [f"#{safe_line(tag, _TAG, ascii_only=ascii_only)}" for tag in facts.tags]
+        self._tags = [tag for tag, _ in tag_parts(facts.tags, ascii_only=ascii_only)]
         self._columns: dict[str, int] = {}
         self._choose()
         self._widen()

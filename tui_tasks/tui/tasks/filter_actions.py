@@ -75,6 +75,11 @@ class MarkActions(Controller):
         self._mark(uids)
         return None
 
+    def unmark_all(self) -> None:
+        """Take all marks away, and say so."""
+        self._pane.row_list.clear_marks()
+        self._context.say("No task is marked.")
+
     async def _search(self, uids: list[str], start: str, list_id: int, only: Filter) -> None:
         """Search for matches from a rank on, in steps; then mark all of them at once."""
         context = self._context
@@ -92,8 +97,7 @@ class MarkActions(Controller):
     def _mark(self, uids: list[str]) -> None:
         rows = self._pane.row_list
         if rows.marks and not set(uids) - set(rows.marks):
-            rows.clear_marks()
-            self._context.say("No task is marked.")
+            self.unmark_all()
             return
         rows.mark(uids, on=True)
         limit = f", the first {MAX_MARKED:,}" if len(uids) == MAX_MARKED else ""

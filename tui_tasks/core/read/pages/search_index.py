@@ -29,17 +29,20 @@ MAX_BEHIND: Final = 5_000
 MAX_FOUND: Final = 5_000
 
 _MAKE: Final = (
-    "CREATE VIRTUAL TABLE search USING fts5"
+    # An index of earlier versions has no tags.
+    "DROP TABLE IF EXISTS search",
+    "DROP TABLE IF EXISTS search_progress",
+    "CREATE VIRTUAL TABLE search_words USING fts5"
     "(said, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 1')",
     # Its progress: the index has the tasks up to this id (NULL: all), as of the journal's entry `seq`.
-    "CREATE TABLE search_progress (id INTEGER, seq INTEGER NOT NULL)",
-    "INSERT INTO search_progress VALUES (0, 0)",
+    "CREATE TABLE search_words_reached (id INTEGER, seq INTEGER NOT NULL)",
+    "INSERT INTO search_words_reached VALUES (0, 0)",
 )
-_BY_ID: Final = "SELECT id, name, description FROM task WHERE id > ? ORDER BY id LIMIT ?"
+_BY_ID: Final = "SELECT id, name, description, tags FROM task WHERE id > ? ORDER BY id LIMIT ?"
 _WRITTEN: Final = (
     "FROM journal JOIN task ON task.uid = journal.uid WHERE journal.seq > ? AND journal.seq <= ? "
     "AND journal.entity = 'task' AND json_valid(journal.new) AND (json_type(journal.new, '$.name') IS NOT NULL "
-    "OR json_type(journal.new, '$.description') IS NOT NULL)"
+    "OR json_type(journal.new, '$.description') IS NOT NULL OR json_type(journal.new, '$.tags') IS NOT NULL)"
 )
 
 
@@ -59,14 +62,14 @@ def catch_up(db: Database, most: int = STEP) -> bool:
                 db.sql(statement)
             _start_over(db)
         elif _is_cut_off(db):
-            db.sql("INSERT INTO search (search) VALUES ('delete-all')")
+            db.sql("INSERT INTO search_words (search_words) VALUES ('delete-all')")
             _start_over(db)
         _index_some(db, most)
     return _is_behind(db)
 
 
 def narrowed(db: Database, words: Iterable[str], most: int = MAX_FOUND) -> Any:
-    """Return a condition that all tasks with all the words in their name or description meet, and few others.
+    """Return a condition that all tasks with all the words in their name, description or tags meet, and few others.
 
     None if it would not help: the words are short, more than `most` tasks may have them, or there is no index, or it is
     far behind. The caller must still check the tasks that are found.
@@ -78,7 +81,8 @@ def narrowed(db: Database, words: Iterable[str], most: int = MAX_FOUND) -> Any:
     seq, newest = progress[1], journal.newest(db)
     if newest - seq > MAX_BEHIND:
         return None
-    numbers = [row[0] for row in db.sql("SELECT rowid FROM search WHERE search MATCH ? LIMIT ?", (wanted, most + 1))]
+    found = db.sql("SELECT rowid FROM search_words WHERE search_words MATCH ? LIMIT ?", (wanted, most + 1))
+    numbers = [number for (number,) in found]
     if len(numbers) > most:
         return None
     numbers += [row[0] for row in db.sql(f"SELECT DISTINCT task.id {_WRITTEN}", (seq, newest))]
@@ -107,9 +111,9 @@ def _query(words: Iterable[str]) -> str:
 
 
 def _progress(db: Database) -> tuple[int | None, int] | None:
-    if db.sql("SELECT 1 FROM sqlite_master WHERE name = 'search_progress'").fetchone() is None:
+    if db.sql("SELECT 1 FROM sqlite_master WHERE name = 'search_words_reached'").fetchone() is None:
         return None
-    progress: tuple[int | None, int] = db.sql("SELECT id, seq FROM search_progress").fetchone()
+    progress: tuple[int | None, int] = db.sql("SELECT id, seq FROM search_words_reached").fetchone()
     return progress
 
 
@@ -128,7 +132,7 @@ def _is_cut_off(db: Database) -> bool:
 
 
 def _start_over(db: Database) -> None:
-    db.sql("UPDATE search_progress SET id = 0, seq = ?", (journal.newest(db),))
+    db.sql("UPDATE search_words_reached SET id = 0, seq = ?", (journal.newest(db),))
 
 
 def _index_some(db: Database, most: int) -> None:
@@ -140,8 +144,11 @@ def _index_some(db: Database, most: int) -> None:
         upto = rows[-1][0] if len(rows) == most else None
     else:
         until = min(seq + most, journal.newest(db))
-        rows = db.sql(f"SELECT DISTINCT task.id, task.name, task.description {_WRITTEN}", (seq, until)).fetchall()
+        rows = db.sql(
+            f"SELECT DISTINCT task.id, task.name, task.description, task.tags {_WRITTEN}", (seq, until)
+        ).fetchall()
         seq = until
-    for number, name, description in rows:
-        db.sql("INSERT OR REPLACE INTO search (rowid, said) VALUES (?, ?)", (number, _folded(f"{name}\n{description}")))
-    db.sql("UPDATE search_progress SET id = ?, seq = ?", (upto, seq))
+    for number, *texts in rows:
+        said = _folded("\n".join(texts))
+        db.sql("INSERT OR REPLACE INTO search_words (rowid, said) VALUES (?, ?)", (number, said))
+    db.sql("UPDATE search_words_reached SET id = ?, seq = ?", (upto, seq))

@@ -19,6 +19,8 @@ from tui_tasks.core.schema.task_fields import FIELDS, NONE
 from tui_tasks.text.glyphs import look
 
 _COLUMNS: Final = columns(TaskRow)
+# Signs of the JSON in which tags are stored: no word with one of them finds a tag.
+_JSON: Final = frozenset('"[],\\')
 # How many letters begin a word of a status or a date.
 _LETTERS: Final = 3
 # What rows say of due dates, with the value by which a filter finds them.
@@ -71,7 +73,7 @@ DATED: Final = Term("due", NONE, negated=True)
 
 
 def words(db: Database, only: Filter) -> list[str]:
-    """Return the words that every matching task has in its name or description, or that `only.shown` finds it by."""
+    """Return the words that each match has in its name, description or tags, or that `only.shown` finds it by."""
     found = [term.value for term in only.terms if term.field == "word" and not term.negated]
     if only.shown is None or not found:
         return found
@@ -128,7 +130,15 @@ def _condition(term: Term, only: Filter) -> Any:
         number = vocab.PRIORITY_WORDS[term.value]
         return TaskRow.priority >= number if number == vocab.LOW else TaskRow.priority == number
     found = contains(TaskRow.name, term.value) | contains(TaskRow.description, term.value)
+    if not _JSON & set(term.value):
+        found |= contains(TaskRow.tags, term.value)
     return found if only.shown is None else found | _in_row(term.value, only.now, only.shown(term.value))
+
+
+def tags_found(only: Filter, tags: Sequence[str]) -> list[str]:
+    """Return those tags by which a word of a filter finds a task."""
+    searched = [term.value.casefold() for term in only.terms if term.field == "word" and not term.negated]
+    return [tag for tag in tags if any(word in tag.casefold() for word in searched)]
 
 
 def says(phrase: str, word: str) -> bool:
