@@ -327,6 +327,8 @@ def test_keys_and_tokens_are_kept_nowhere(secret: str, claude: Player, store: St
     claude.play(of("PermissionRequest", tool_name="Bash", tool_input={"command": f"curl {secret}"}))
     claude.play(of("PostToolUseFailure", tool_name="Bash", error=f"no {secret}"))
     claude.play(of("Stop", last_assistant_message=f"used {secret}"))
+    claude.play(of("PreToolUse", tool_name="Bash", tool_input={"command": f"curl {secret}"}))
+    assert "[redacted]" in str(claude.seen().activity.tool_target)
     store.db.sql("PRAGMA wal_checkpoint(TRUNCATE)")
     kept = json.dumps(
         [store.db.sql(f"SELECT * FROM {table}").fetchall() for table in ("session", "ask", "task", "log", "activity")]
@@ -346,3 +348,5 @@ def test_words_are_kept_as_the_human_wants(keep: Any, prompt: str, claude: Playe
     (ask,) = ask_queries.open_asks(store.db)
     assert ("rm" in ask.question, "ls" in ask.question) == (keep == "all", keep != "none")
     assert claude.state() == ("waiting", "permission: Bash", None)
+    claude.play(of("PreToolUse", tool_name="Bash", tool_input={"command": "ls\nrm"}))
+    assert claude.seen().activity.tool_target == {"all": "ls\nrm", "titles": "ls", "none": None}[keep]

@@ -59,7 +59,7 @@ def test_recorded_payloads_give_the_right_states_at_every_step(file: Path, store
             " ".join(
                 [seen.state]
                 + ([f"({seen.waiting_for})"] if seen.waiting_for else [])
-                + ([f"[{seen.activity.tool}]"] if seen.activity.tool else [])
+                + ([f"[{' '.join(filter(None, (at.tool, at.tool_target)))}]"] if (at := seen.activity).tool else [])
             )
             for seen in session_queries.everyone(store.db)
         ]
@@ -464,3 +464,22 @@ def test_any_payloads_in_any_order_are_taken_in_and_replay_to_the_same(played) -
         for seen in session_queries.everyone(store.db):
             assert seen.state in ("working", "waiting", "idle", "interrupted", "failed", "gone")
             assert (seen.state == "waiting") == bool(session_queries.open_asks_of(store.db, seen.session.uid))
+
+
+@pytest.mark.parametrize(
+    ("given", "target"),
+    [
+        ({"file_path": "/somewhere/src/auth.py", "old_string": "a"}, "src/auth.py"),
+        ({"file_path": "/somewhere-else/auth.py"}, "/somewhere-else/auth.py"),
+        ({"pattern": "def ", "path": "/somewhere/src"}, "def "),
+        ({"command": "*** Begin Patch\n*** Update File: src/auth.py\n@@\n-a\n+b\n"}, "src/auth.py"),
+        ({"command": ["bash", "-lc", "ls"], "file_path": 7, "query": " "}, None),
+        ("text", None),
+        ({"command": "x" * 1_000}, f"{'x' * 299}…"),
+    ],
+)
+def test_the_input_of_a_tool_says_what_it_works_on(given: object, target: str | None, claude: Player) -> None:
+    claude.play(of("PreToolUse", tool_name="Any", tool_input=given, cwd="/somewhere"))
+    assert claude.seen().activity.tool_target == target
+    claude.play(of("PostToolUse", tool_name="Any", tool_input=given, cwd="/somewhere"))
+    assert claude.seen().activity.tool_target is None

@@ -22,6 +22,12 @@ from tui_tasks.hooks.replies import answer_pipes
 HOOK = "01795383480399000-1"
 """The name under which the hook of `asks_permission` waits."""
 COMMAND = {"command": "rm -rf build/\nmake all", "description": "Clean the build"}
+EDIT = {
+    "tool_name": "Edit",
+    "tool_use_id": "u",
+    "tool_input": {"file_path": "/home/me/code/web/login.test.ts"},
+    "cwd": "/home/me/code/web",
+}
 RULE = {
     "type": "addRules",
     "rules": [{"toolName": "Bash", "ruleContent": "make:*"}],
@@ -70,7 +76,7 @@ def with_sessions(plan: Plan) -> Plan:
         sessions.tell("claude", "e", "SessionEnd", at(19, 15), reason="other")
         sessions.tell("claude", "d", "StopFailure", at(20, 13), error_message="overloaded (529)", error="overloaded")
         sessions.tell("codex", "c", "Stop", at(20, 3), last_assistant_message="All tests pass.")
-        sessions.tell("claude", "b", "PreToolUse", at(20, 15, 33), tool_name="Edit", tool_use_id="u")
+        sessions.tell("claude", "b", "PreToolUse", at(20, 15, 33), **EDIT)
         asks_permission(sessions, "a", at(20, 11, 40))
     return plan
 

@@ -19,6 +19,7 @@ from tui_tasks.core.operations.sessions import (
     TaskListItem,
     TaskListReported,
     ToolEnded,
+    ToolStarted,
 )
 from tui_tasks.settings.config import SessionSettings
 
@@ -147,6 +148,8 @@ def _shortened(event: SessionEvent, *, titles: bool) -> SessionEvent:
         )
     if isinstance(event, ToolEnded) and event.error is not None:
         return msgspec.structs.replace(event, error=short(event.error))
+    if isinstance(event, ToolStarted) and event.target is not None:
+        return msgspec.structs.replace(event, target=short(event.target) or None)
     if isinstance(event, TaskListReported):
         return msgspec.structs.replace(event, items=tuple(_short_item(item, short) for item in event.items))
     if (message := getattr(event, "message", None)) is not None:

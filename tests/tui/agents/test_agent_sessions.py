@@ -84,7 +84,7 @@ async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
         assert states == ["asking", "waiting", "waiting", "failed", "working", "idle", "finished"]
         assert "rm -rf build/" in row_of(app, rows[2].name)
         assert "overloaded" in row_of(app, rows[3].name)
-        assert "Edit 9s" in row_of(app, rows[4].name)
+        assert "Edit login.test.ts 9s" in row_of(app, rows[4].name)
         if size[0] >= 60:
             ask = "questions" if size[0] >= 100 else "asks"
             assert re.match(rf" \? 3 {ask} +✗ 2 failed +▲ 0 stuck ", counts_line(app))

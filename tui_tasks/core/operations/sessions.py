@@ -35,10 +35,14 @@ class Working(SessionEvent, frozen=True):
 
 
 class ToolStarted(SessionEvent, frozen=True):
-    """A tool is about to run; `call` is the program's id of the call."""
+    """A tool is about to run; `call` is the program's id of the call, `target` what the tool works on.
+
+    A target is a file, a command or a search; None where the tool's input names none.
+    """
 
     tool: str
     call: str | None = None
+    target: str | None = None
 
 
 class ToolEnded(SessionEvent, frozen=True):

@@ -111,6 +111,7 @@ class ActivityRow(Model):
     busy = Flag(default=0)  # it works although nobody has prompted it since its turn ended
     tool = TextField(null=True)
     tool_since = BigIntegerField(null=True)
+    tool_target = TextField(null=True)  # what the tool works on: a file, a command, a search
     call = TextField(null=True)  # the program's own id of the tool's call
     turn = TextField(null=True)  # the program's own id of the turn that its last prompt began
     background = JsonField(default="[]")  # the ids of running subagents

@@ -137,7 +137,7 @@ CREATE INDEX session_live ON session (id) WHERE state <> 'gone';
 CREATE TABLE activity (
     uid TEXT NOT NULL PRIMARY KEY, last_seen INTEGER NOT NULL, busy INTEGER NOT NULL, tool TEXT, tool_since INTEGER,
     call TEXT, turn TEXT, background TEXT NOT NULL, request TEXT, news TEXT NOT NULL
-, tool_times TEXT NOT NULL DEFAULT '{}', pulse TEXT NOT NULL DEFAULT '[]', worked_at INTEGER, failure TEXT, record TEXT NOT NULL DEFAULT '{}', stopped_at INTEGER, no_task TEXT) WITHOUT ROWID;
+, tool_times TEXT NOT NULL DEFAULT '{}', pulse TEXT NOT NULL DEFAULT '[]', worked_at INTEGER, failure TEXT, record TEXT NOT NULL DEFAULT '{}', stopped_at INTEGER, no_task TEXT, tool_target TEXT) WITHOUT ROWID;
 CREATE TABLE session_name (
     program TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, part TEXT NOT NULL,
     PRIMARY KEY (program, session)

@@ -28,7 +28,6 @@ from tui_tasks.core.operations.sessions import (
     TaskListReported,
     ToolEnded,
     ToolsEnded,
-    ToolStarted,
     TurnEnded,
     TurnFailed,
     TurnInterrupted,
@@ -49,6 +48,7 @@ from tui_tasks.hooks.programs.fields import (
     table,
     tables,
     text,
+    tool_started,
     whole_list,
 )
 from tui_tasks.hooks.session_records import Ending, Part, Record
@@ -66,7 +66,7 @@ def read(payload: dict[str, Any]) -> SessionReport | None:
 
 
 def _tool_began(payload: dict[str, Any]) -> list[SessionEvent]:
-    return [ToolStarted(text(payload, "tool_name") or "?", text(payload, "tool_use_id")), *_listed(payload)]
+    return [tool_started(payload), *_listed(payload)]
 
 
 def _tool_ended(payload: dict[str, Any]) -> list[SessionEvent]:

@@ -27,7 +27,6 @@ from tui_tasks.core.operations.sessions import (
     SubagentStarted,
     TaskListReported,
     ToolEnded,
-    ToolStarted,
     TurnEnded,
     TurnInterrupted,
 )
@@ -48,6 +47,7 @@ from tui_tasks.hooks.programs.fields import (
     table,
     tables,
     text,
+    tool_started,
     whole_list,
 )
 from tui_tasks.hooks.replies import message_folders
@@ -69,13 +69,10 @@ def read(payload: dict[str, Any]) -> SessionReport | None:
 
 
 def _tool_began(payload: dict[str, Any]) -> list[SessionEvent]:
-    tool = text(payload, "tool_name") or "?"
-    began = ToolStarted(tool, text(payload, "tool_use_id"))
-    return (
-        [began, TaskListReported(whole_list(payload.get("tool_input"), "plan", "step"))]
-        if tool == "update_plan"
-        else [began]
-    )
+    began = tool_started(payload)
+    if began.tool != "update_plan":
+        return [began]
+    return [began, TaskListReported(whole_list(payload.get("tool_input"), "plan", "step"))]
 
 
 def _tool_ended(payload: dict[str, Any]) -> list[SessionEvent]:

@@ -4,6 +4,7 @@ parts of a program's own record of a session, for people.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal
 
@@ -15,6 +16,7 @@ from tui_tasks.core.operations.sessions import (
     SessionReport,
     SessionStarted,
     TaskListItem,
+    ToolStarted,
     Working,
 )
 from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
@@ -50,6 +52,46 @@ def tables(payload: Any, name: str) -> Iterator[dict[str, Any]]:
     value = payload.get(name) if isinstance(payload, dict) else None
     if isinstance(value, list):
         yield from (one for one in value if isinstance(one, dict))
+
+
+# The fields of a tool's input that name what the tool works on, the most telling first.
+_TARGETS: Final = (
+    "file_path",
+    "filePath",
+    "notebook_path",
+    "absolute_path",
+    "command",
+    "pattern",
+    "query",
+    "url",
+    "path",
+    "description",
+)
+# More than is stored of it, so that no secret is cut before it is redacted.
+_MAX_TARGET: Final = 2_000
+_PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)", re.MULTILINE)
+
+
+def tool_target(given: Any, cwd: str | None) -> str | None:
+    """Return what a tool works on, by its input: a file, a command, a search; None if the input names none.
+
+    A file in the session's folder `cwd` is named by its path from there; of a patch, the first file is.
+    """
+    named = next(filter(None, (text(given, name) for name in _TARGETS)), None)
+    if named is None:
+        return None
+    if (patched := _PATCHED.search(named, 0, _MAX_TARGET)) is not None:
+        named = patched[1]
+    return (named.removeprefix(f"{cwd.rstrip('/')}/") if cwd else named)[:_MAX_TARGET]
+
+
+def tool_started(payload: dict[str, Any]) -> ToolStarted:
+    """Return the event of the hook before a tool."""
+    return ToolStarted(
+        text(payload, "tool_name") or "?",
+        text(payload, "tool_use_id"),
+        tool_target(payload.get("tool_input"), text(payload, "cwd")),
+    )
 
 
 def number(payload: Any, name: str) -> float | None:

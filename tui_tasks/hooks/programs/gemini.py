@@ -17,7 +17,6 @@ from tui_tasks.core.operations.sessions import (
     SessionReport,
     TaskListReported,
     ToolEnded,
-    ToolStarted,
     TurnEnded,
     UsageReported,
     Working,
@@ -35,6 +34,7 @@ from tui_tasks.hooks.programs.fields import (
     table,
     tables,
     text,
+    tool_started,
     whole_list,
 )
 from tui_tasks.hooks.session_records import Ending, Part, Record
@@ -50,10 +50,10 @@ def read(payload: dict[str, Any]) -> SessionReport | None:
 
 
 def _tool_began(payload: dict[str, Any]) -> list[SessionEvent]:
-    tool = text(payload, "tool_name") or "?"
-    if tool != "write_todos":
-        return [ToolStarted(tool)]
-    return [ToolStarted(tool), TaskListReported(whole_list(payload.get("tool_input"), "todos", "description"))]
+    began = tool_started(payload)
+    if began.tool != "write_todos":
+        return [began]
+    return [began, TaskListReported(whole_list(payload.get("tool_input"), "todos", "description"))]
 
 
 def _tool_ended(payload: dict[str, Any]) -> list[SessionEvent]:

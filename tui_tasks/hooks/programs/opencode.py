@@ -28,7 +28,18 @@ from tui_tasks.core.operations.sessions import (
     WentIdle,
     Working,
 )
-from tui_tasks.hooks.programs.fields import Item, as_given, diff, is_own_prompt, number, table, tables, text, whole_list
+from tui_tasks.hooks.programs.fields import (
+    Item,
+    as_given,
+    diff,
+    is_own_prompt,
+    number,
+    table,
+    tables,
+    text,
+    tool_target,
+    whole_list,
+)
 
 # Events that occur while the agent waits for a person, and do not show whether it still does.
 _BESIDE: Final = ("session.status", "session.updated", "session.diff", "message.", "todo.", "file.", "lsp.")
@@ -90,7 +101,8 @@ def _hook(given: dict[str, Any], made: dict[str, Any], cwd: str | None) -> Sessi
     events: list[SessionEvent] = []
     if tool is not None:
         # The arguments are in the output, where a plugin may change them, only before the tool runs.
-        events = [ToolEnded(tool, call)] if "args" in given else [ToolStarted(tool, call)]
+        target = tool_target(made.get("args"), cwd)
+        events = [ToolEnded(tool, call)] if "args" in given else [ToolStarted(tool, call, target)]
     elif message:
         events = _prompted(made)
     elif (words := text(made, "text")) is not None:

@@ -180,7 +180,9 @@ class AgentNote(TextDrawing):
             lines.append([(" said last  ", "$muted"), (safe_line(session.last_message, room), "")])
         if member.tool is not None and member.tool_since is not None:
             self.lasts(age_lasts(member.tool_since, now))
-            lines.append([(" tool       ", "$muted"), (f"{safe_line(member.tool, 40)}, {self._for(member)}", "")])
+            lines.append(
+                [(" tool       ", "$muted"), (f"{safe_line(member.tool_use, room - 12)}, {self._for(member)}", "")]
+            )
         return lines
 
     def _for(self, member: AgentView) -> str:

@@ -29,6 +29,8 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.state.context import Context
 
 ENDED: Final = ("gone", "finished")
+MAX_TOOL_USE: Final = 48
+"""The cells of a tool and what it works on, beside other words."""
 """The states of agents that are no longer there."""
 
 
@@ -288,7 +290,7 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
         return member.near, "$state-overdue"
     if member.tool is not None:
         since = f" {age(member.tool_since, now)}" if member.tool_since is not None else ""
-        return f"{member.tool}{since}", ""
+        return f"{safe_line(member.tool_use, MAX_TOOL_USE)}{since}", ""
     if state == "working" and (said := _said_since(member)):
         return f'"{said}"', ""
     if state == "working" and (prompt := asked_for(session)):

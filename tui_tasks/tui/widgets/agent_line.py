@@ -169,7 +169,7 @@ class AgentEntries:
         session, word, task = member.session, member.word, member.task
         if session is not None:
             said = session.last_message or (asked_for(session) if task is None else "")
-            return one_line(member.tool) if member.tool is not None else _quoted(said)
+            return one_line(member.tool_use, agent_text.MAX_TOOL_USE) if member.tool is not None else _quoted(said)
         if task is not None and (word is None or word.task != task.uid):
             return _quoted(task_records.last_said(self.context.db, task.uid, member.name))
         return _quoted(word.text) if word is not None and word.kind in ("logged", "asked", "ran") else ""

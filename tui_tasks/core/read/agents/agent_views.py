@@ -69,7 +69,7 @@ class AgentView(msgspec.Struct, frozen=True, gc=False):
     its task. `lapsed`: its claims that lapsed, with nothing heard of it since. `left_undone`: it went while it waited
     for an answer, or others have changed since the task that it had not ended. `failed_work`: that on which the human
     started it, where that has failed and is not seen yet; `failed_task` its task. `to_review`: the task of its work
-    that waits for review.
+    that waits for review. `tool_target`: what the running tool works on.
     """
 
     name: str
@@ -100,6 +100,12 @@ class AgentView(msgspec.Struct, frozen=True, gc=False):
     failed_task: TaskLine | None = None
     to_review: TaskLine | None = None
     between: str = ""
+    tool_target: str | None = None
+
+    @property
+    def tool_use(self) -> str:
+        """Return the running tool with what it works on; empty without one."""
+        return " ".join(filter(None, (self.tool, self.tool_target)))
 
     @property
     def is_plain(self) -> bool:
@@ -342,6 +348,7 @@ class _Found:
             task=task,
             tool=seen.activity.tool if seen is not None else None,
             tool_since=seen.activity.tool_since if seen is not None else None,
+            tool_target=seen.activity.tool_target if seen is not None else None,
             paused=name in self._paused,
             message=self._paused.get(name, ""),
             stuck=stuck,

@@ -78,6 +78,7 @@ class SessionActivity(msgspec.Struct, gc=False):
     busy: bool = False
     tool: str | None = None
     tool_since: int | None = None
+    tool_target: str | None = None  # what the tool works on: a file, a command, a search
     call: str | None = None
     turn: str | None = None
     background: list[str] = []

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 MAX_WORDS: Final = 20_000
 """Characters that are kept of a prompt or of an agent's last words."""
 MAX_ERROR: Final = 2_000
+MAX_TARGET: Final = 300
 _REPLACED: Final = "its process has begun another session"
 
 
@@ -218,7 +219,8 @@ class ReportHandler:
 
     def tool_started(self, event: ToolStarted) -> None:
         """A tool of the session has begun."""
-        session_rows.begin_tool(self._activity, _cut(event.tool), event.call, self._at)
+        target = None if event.target is None else _cut(event.target, MAX_TARGET)
+        session_rows.begin_tool(self._activity, _cut(event.tool), event.call, target, self._at)
         self._activity.busy = not self._is_in_turn
         self._works()
 

@@ -219,9 +219,9 @@ def count_pulse(activity: SessionActivity, at: int) -> None:
     activity.pulse, activity.last_seen = pulse[-PULSE_MINUTES:], at
 
 
-def begin_tool(activity: SessionActivity, tool: str, call: str | None, at: int) -> None:
-    """Record that a tool started at `at`; `call` is the program's id of this use."""
-    activity.tool, activity.tool_since, activity.call = tool, at, call
+def begin_tool(activity: SessionActivity, tool: str, call: str | None, target: str | None, at: int) -> None:
+    """Record that a tool started at `at`; `call` is the program's id of this use, `target` what the tool works on."""
+    activity.tool, activity.tool_since, activity.call, activity.tool_target = tool, at, call, target
 
 
 def end_tool(activity: SessionActivity, at: int) -> None:
@@ -234,7 +234,7 @@ def end_tool(activity: SessionActivity, at: int) -> None:
 
 def forget_tool(activity: SessionActivity) -> None:
     """Record that no tool runs. The duration of the last one is unknown."""
-    activity.tool = activity.tool_since = activity.call = None
+    activity.tool = activity.tool_since = activity.call = activity.tool_target = None
 
 
 def is_running(activity: SessionActivity, tool: str, call: str | None) -> bool:
