@@ -41,15 +41,17 @@ class Checks:
     def waiting(self) -> list[CheckRun]:
         return check_queries.runs_in(self.store.db, "waiting")
 
-    def begin(self) -> CheckRun:
-        """Begin the run that waits."""
+    def begin(self, tree: str | None = None) -> CheckRun:
+        """Begin the run that waits; `tree`: that of its worktree."""
         (run,) = self.waiting()
         assert self.commit(ClaimCheck(run.uid, self._beat(run.uid, supervised=False), 4)) != [None]
-        (begun,) = self.commit(BeginCheck(run.uid, self._beat(run.uid), self.inputs, "c0ffee", "d1ff"))
+        (begun,) = self.commit(BeginCheck(run.uid, self._beat(run.uid), self.inputs, "c0ffee", "d1ff", tree))
         return begun
 
-    def end(self, run: CheckRun, outcome: str = "passed", exit_code: int = 0, output: str = "") -> CheckRun:
-        return self.commit(EndCheck(run.uid, outcome, self.inputs, exit_code, output))[0]
+    def end(
+        self, run: CheckRun, outcome: str = "passed", exit_code: int = 0, output: str = "", tree: str | None = None
+    ) -> CheckRun:
+        return self.commit(EndCheck(run.uid, outcome, self.inputs, exit_code, output, tree))[0]
 
     def run(self, outcome: str = "passed", **how) -> CheckRun:
         """Let the run that waits begin and end."""

@@ -105,18 +105,24 @@ async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_a
         assert app.screen.ask is not None
 
 
-async def test_r_runs_its_checks_again_and_it_waits_no_more(plan, failed, make_app, checks):
+async def test_a_row_whose_checks_run_again_stays_until_they_have_ended(plan, failed, make_app, checks):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await open_failed(pilot)
         await settle(pilot, "r")
         assert [run.requested_by for run in checks.waiting()] == ["human"]
-        assert "are being run" in said(app)
-        assert app.screen.item.kind == "task", "the one that has failed"
-        checks.run("failed")
+        assert app.screen.item.row.uid == failed and "tests runs again" in shown(app)
+        assert "r Run again" not in lines(app)[-1] and "s Done anyway" in lines(app)[-1]
+        checks.run("failed", output="AssertionError: no")
         app.link.catch_up()
-        await settle(pilot, "tab", "tab")
-        assert app.screen.item.row.uid == failed
+        await settle(pilot)
+        assert app.screen.item.row.uid == failed and "tests failed: AssertionError: no." in said(app)
+        await settle(pilot, "r")
+        checks.run()
+        app.link.catch_up()
+        await settle(pilot)
+        assert "tests passed." in said(app)
+        assert app.screen.item.kind == "task", "the one that has failed"
 
 
 async def test_m_writes_to_the_agent_that_reported_it(plan, failed, make_app, checks):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from tests.checks import Checks
 from tests.started import DEADLINE
 from tests.tui.driving import SIZES, agents_line, counts_line, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
@@ -23,6 +24,7 @@ from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.runner import git_trees
 from tui_tasks.settings.config import Config
 from tui_tasks.text.times import HOUR
 from tui_tasks.tui.asks import answer_keys
@@ -854,6 +856,32 @@ async def test_r_runs_the_checks_of_the_task_and_a_task_without_checks_says_so(p
         assert said(app) == "The checks of “Old cookie banner” are being run."
         (run,) = check_queries.runs_in(app.link.db, "waiting")
         assert run.cwd == str(place.tree)
+
+
+@pytest.mark.parametrize(
+    ("output", "leaves", "says"),
+    [
+        ("AssertionError: no", "", "tests failed: AssertionError: no."),
+        ("", "left", "tests passed while files changed. r runs"),
+    ],
+)
+async def test_the_first_r_says_how_the_checks_ended_and_whether_files_changed_meanwhile(
+    plan, place, make_app, output, leaves, says
+):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    with Store(plan.path) as store:
+        checks = Checks(store, lambda: NOW, NamedCheck("tests", "1", cwd=str(place.root)))
+        store.commit(GiveChecks(plan[9], ("tests",)), actor="human", now=NOW)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await review(app, pilot, plan)
+            await settle(pilot, "r")
+            run = checks.begin(git_trees.tree_of(place.tree))
+            if leaves:
+                (place.tree / leaves).write_text("x")
+            outcome = "failed" if output else "passed"
+            checks.end(run, outcome, output=output, tree=git_trees.tree_of(place.tree))
+            await until(pilot, lambda: says in said(app))
 
 
 async def test_files_take_the_lines_that_they_need_and_the_diff_the_others(plan, place, make_app):

@@ -27,12 +27,12 @@ from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, NumberKeys, Reading
 from tui_tasks.tui.asks.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.asks.ask_detail import AskDetail
 from tui_tasks.tui.asks.ask_views import AskedTasks, AskView, AskViews, Given, UnsentAnswers
-from tui_tasks.tui.inbox.failure_rows import FailedJobs, FailedTasks
+from tui_tasks.tui.inbox.failure_rows import FailedChecks, FailedJobs, FailedTasks
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLines, RowSource
 from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
-from tui_tasks.tui.inbox.row_sources import FailedChecks, LeftTasks, StuckAgents, WorkToReview
+from tui_tasks.tui.inbox.row_sources import LeftTasks, StuckAgents, WorkToReview
 from tui_tasks.tui.inbox.rows_and_detail import DetailHeading, PageKeys, RowsAndDetail, RowsRead
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.styles import Part

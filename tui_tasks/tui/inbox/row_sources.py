@@ -1,6 +1,5 @@
-"""What waits in the inbox beside questions and held tasks, each kind with its source.
+"""What waits in the inbox beside questions, held tasks and failures, each kind with its source.
 
-- Failed checks: who reported a task done, which check failed, and what to do.
 - Agents in trouble: unfinished tasks whose agent is gone, and agents that do not go on or have failed.
 - Work to review: what its agent says of it, its files, and what there is to merge.
 """
@@ -8,124 +7,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from typing_extensions import override
 
-from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import DatabaseRefused, Refusal
-from tui_tasks.core.operations.jobs import RequestChecks, WaiveChecks
-from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read import check_queries, work_counts, work_queries
+from tui_tasks.core.read import work_counts, work_queries
 from tui_tasks.core.read.agents import stuck_signs
 from tui_tasks.core.read.agents.agent_views import AgentView
-from tui_tasks.core.read.check_queries import FailedTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.text.output_lines import check_failure
-from tui_tasks.text.safe import TEXT_CHARS, safe_line
+from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import give_back
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
-from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks import task_text
-from tui_tasks.tui.widgets.open_needs import AGENTS, CHECKS, REVIEW, Need
+from tui_tasks.tui.widgets.open_needs import AGENTS, REVIEW, Need
 from tui_tasks.tui.work import work_actions
 from tui_tasks.tui.work.review_rows import file_summary
 
-OUTPUT_LINES: Final = 200
-"""The most lines of a check's output that are shown."""
 # The most failures of an agent that are shown.
 _MAX_FAILURES: Final = 8
 _FAILED: Final = "$state-failed"
-
-
-class FailedChecks(RowSource[FailedTask]):
-    """Lists tasks with a failed check; runs the checks again, or sets the task's status."""
-
-    KIND = "failed"
-    KINDS = (CHECKS,)
-    ONE = "failed check"
-    OPEN = "failed_open"
-    FOOT = ("failed_run", "failed_done", "agent_message", "failed_open")
-
-    @override
-    def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
-        known = check_queries.definitions(self.context.db)
-        for need in needs:
-            row = check_queries.failed_task(self.context.db, need.task or "", known)
-            why = _why_failed(row)
-            title, number = f"{row.task.name}: {why}", f"#{row.task.number}"
-            who = "" if row.who in vocab.RESERVED_AGENTS else row.who
-            yield InboxItem(need, self.KIND, row, "failed", title, number, who, row.list_name, brief=why)
-
-    @override
-    def version(self, row: FailedTask) -> Hashable:
-        """Return what the status key changes and why: an agent that renames the task keeps nobody from it."""
-        return row.task.status, row.at
-
-    @override
-    def name(self, row: FailedTask) -> str:
-        return row.task.name
-
-    @override
-    def lines(self, row: FailedTask, room: int, is_named: bool) -> list[Drawn]:
-        """Return title, who reported it, its checks with the output of failed ones, and the description."""
-        what = "reported it done" if row.task.status == "done" else "is kept from setting it done"
-        when = self.ago(row.at)
-        who = f"{agent_text.who(row.who, 40)} {what}, in {row.list_name}; checked {when}"
-        lines = [] if is_named else block(f"#{row.task.number} {row.task.name}", room, "bold")
-        lines += block(who, room, "$muted")
-        lines += [[], *task_text.lines(self.context, row.task, room, OUTPUT_LINES)]
-        return lines + ([[], *block(row.task.description, room)] if row.task.description else [])
-
-    async def do_failed_run(self) -> None:
-        """Run the checks of the task again, but those that have passed."""
-        row = self.row
-        if row is not None:
-            await self.context.link.commit(RequestChecks(row.uid, unproven_alone=True))
-            self.context.say(f"The checks of “{safe_line(row.task.name, 40)}” are being run.")
-
-    async def do_failed_done(self) -> None:
-        """Ask for the status: done though its check has failed, which the log keeps, or pending."""
-        row = self.row_that_was_read()
-        if row is None:
-            return
-        name = f"“{safe_line(row.task.name, 40)}”"
-        choices = [Choice("d", "done, though its check failed"), Choice("p", "pending, without an agent")]
-        key = await self.context.ask(Menu(self.context, f"Status of {name}", choices))
-        if key == "p":
-            await self.context.link.commit(EditTask(row.uid, {"status": "pending", "agent": None}))
-            self.context.say(f"{name} is pending again.")
-        elif key == "d":
-            is_done = row.task.status == "done"
-            await self.context.link.commit(WaiveChecks(row.uid) if is_done else EditTask(row.uid, {"status": "done"}))
-            self.context.say(f"{name} is done, though its check failed.")
-
-    def do_failed_open(self) -> None:
-        """Show the task in full."""
-        row = self.row
-        if row is not None:
-            self.open_task(row.uid)
-
-
-def _why_failed(row: FailedTask) -> str:
-    """Return the names of the failed checks, and why the first one failed: `tests, lint failed: assert 403 == 200`."""
-    names = ", ".join(safe_line(check.name, 16) for check in row.checks)
-    run = row.checks[0].run if row.checks else None
-    why = safe_line(check_failure(run.output or ""), TEXT_CHARS) if run is not None else ""
-    if not why and run is not None and run.exit_code is not None:
-        why = f"exit {run.exit_code}"
-    return f"{names} failed{': ' * bool(why)}{why}"
 
 
 class LeftTasks(RowSource[TaskLine]):

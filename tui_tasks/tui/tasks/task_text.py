@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 from tui_tasks.core import vocab
@@ -104,6 +104,24 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
             rest = output[-most:][len(first) :] if len(output) + len(first) > most else output
             drawn += [[(f"   {line}", style if names_error(line) else "$muted")] for line in rest]
     return drawn
+
+
+_ENDED: Final = {"passed": "passed", "stale": "passed", "failed": "failed", "interrupted": "was interrupted"}
+
+
+def ended_text(checks: Iterable[Check]) -> str:
+    """Return how the runs of checks ended: `tests failed: assert 403 == 200, types passed while files changed`."""
+    from tui_tasks.text.output_lines import check_failure  # the first paint goes without
+
+    ends = []
+    for check in checks:
+        state = check.run.state if check.run is not None else ""
+        words = (
+            f"{safe_line(check.name, 20)} {_ENDED.get(state, state)}{' while files changed' * (check.state == 'stale')}"
+        )
+        why = check_failure(check.run.output or "") if check.run is not None and state == "failed" else ""
+        ends.append(f"{words}{': ' * bool(why)}{safe_line(why, _NOTE_CHARS)}")
+    return ", ".join(ends)
 
 
 def choices(context: Context, task: Task) -> Iterator[tuple[str, str, str, tuple[Operation, ...]]]:

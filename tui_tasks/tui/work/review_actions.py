@@ -344,8 +344,9 @@ class ReviewActions(Controller):
         if facts.places > 1:
             # The checks of a task run in its newest work unless a tree is named.
             run = ProveTree(work.task_uid, work.repository, work.worktree, review.tree)
-        await self._context.link.commit(run)
+        self._screen.await_checks()
         self._context.say(f"The checks of “{safe_line(facts.task.name, 40)}” are being run.")
+        await self._context.link.commit(run)
 
     # Ends
 

@@ -33,6 +33,7 @@ from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.open_needs import ALL, REVIEW
@@ -120,6 +121,8 @@ class ReviewScreen(Overlay):
         # What a key has begun that needs the work, which is read.
         self._when_read: Callable[[object], Coroutine[None, None, None]] | None = None
         self._files_high = 0
+        # The ended runs of the checks when the human asked for others; None: how those ended is said.
+        self._runs_before: set[str] | None = None
 
     def compose(self) -> ComposeResult:
         """Compose head, files, what there is to know of the work, and diff."""
@@ -235,6 +238,22 @@ class ReviewScreen(Overlay):
         if self.version != before:
             self.side.forget()
         self._draw()
+        self._say_how_checks_ended()
+
+    def await_checks(self) -> None:
+        """Say how the runs of the checks end that are asked for now."""
+        checks = self.facts.checks
+        self._runs_before = {one.run.uid for one in checks if one.run is not None and one.state != "running"}
+
+    def _say_how_checks_ended(self) -> None:
+        checks, before = self.facts.checks, self._runs_before
+        ended = [one for one in checks if before is not None and one.run is not None and one.run.uid not in before]
+        if not ended or any(one.state == "running" for one in checks):
+            return
+        self._runs_before = None
+        key = self.context.keymap.key_of("work_run")
+        again = f" {key} runs it again." if any(one.state == "stale" for one in ended) else ""
+        self.context.say(f"{task_text.ended_text(ended)}.{again}")
 
     def _facts_with(self, work: Work, read: WorkFacts) -> WorkFacts:
         """Return what is known of a work as it is now, with what was read of it."""

@@ -264,10 +264,10 @@ def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
         )
         if check.state == "stale" and check.run is not None:
             key = context.keymap.key_of("work_run")
-            changed = "Files that git does not ignore changed while it ran." if check.run.state == "stale" else ""
-            failed = "It failed on earlier files." if check.run.state == "failed" else ""
-            lines += block(f"{changed or failed} {key} runs it again.".lstrip(), max(8, room - 4), "$muted", indent=5)
-        if check.state == "failed" and check.run is not None and check.run.output:
+            passed = "It passed, but files that git does not ignore changed while it ran."
+            how = {"stale": passed, "failed": "It failed on earlier files."}.get(check.run.state, "")
+            lines += block(f"{how} {key} runs it again.".lstrip(), max(8, room - 4), "$muted", indent=5)
+        if check.run is not None and check.run.state == "failed" and check.run.output:
             output = check.run.output.rstrip()
             place, reason, rest = said_once(output)
             for text, style in ((place, ""), (reason, shown.color), ("\n".join(rest)[-_OUTPUT_CHARS:], "")):
