@@ -73,7 +73,7 @@ def look(state: str) -> Look:
 
 _GONE: Final = Look("·", "offline", ".", "$muted")
 _WORKING: Final = _ACTIVE._replace(word="working")
-_AGENT_IDLE: Final = _GONE._replace(word="idle", color="$state-pending")
+_AGENT_IDLE: Final = _PENDING._replace(word="idle", letter="o")
 AGENT_LOOKS: Final = {
     "stuck": LOOKS["stuck"],
     "left": LOOKS["left"],
@@ -152,7 +152,7 @@ PROOF_LOOKS: Final = {
     "failed": Look("✗", "check failed", "x", "$state-failed"),
     "running": Look("◐", "being checked", "r", "$state-in-progress"),
     "stale": Look("~", "stale", "~", "$state-overdue"),
-    "unproven": Look("·", "unproven", ".", "$muted"),
+    "unproven": Look("○", "unproven", "o", "$muted"),
 }
 """The look of what is verified of a task, by its word on the channel."""
 

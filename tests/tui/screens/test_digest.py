@@ -63,7 +63,7 @@ async def test_each_thing_is_told_whole_and_apart_from_what_matters_less(
         said = " ".join(" ".join(told[at : at + 3]).replace(" now ", " ").split())
         assert 'reported done, but check "tests" failed: assert 403 == 200' in said and "…" not in "".join(told)
         kinds = "\n".join(row[2:].rstrip() for row in told).strip().split("\n\n")
-        assert [kind[0] for kind in kinds] == ["?", "✗", "·"]
+        assert [kind[0] for kind in kinds] == ["?", "✗", "○"]
         assert told[at][2:].startswith("✗ check failed ")
 
 
@@ -100,11 +100,11 @@ async def test_the_line_below_the_title_counts_the_rows_of_the_digest(
         assert {row.line.part for row in pilot.app.screen.listed.rows} == {
             "needs_you", "failed", "not_proven", "proven"
         }  # fmt: skip
-        assert not re.search("[?✗·✓]", lines(pilot.app)[0])
+        assert not re.search("[?✗○✓]", lines(pilot.app)[0])
         counts = counts_line(pilot.app) if size[0] >= 60 else lines(pilot.app)[1]
         asked = "questions" if size[0] >= 100 else "asks"
         assert re.match(rf" \? 2 {asked} +✗ 1 failed +▲ 0 stuck", counts)
-        assert ("· 3 unproven   ✓ 1 proven" in counts) is (size[0] >= 60)
+        assert ("○ 3 unproven   ✓ 1 proven" in counts) is (size[0] >= 60)
 
 
 async def test_a_row_of_several_tasks_counts_as_that_many(make_app: MakeApp, plan: Plan) -> None:

@@ -52,7 +52,7 @@ MANY = (
         (
             160,
             f" ✗ claude-5 failed   ? claude-2 waiting #7   ? claude-3 waiting   ◐ claude-1 #5 {TESTS}"
-            "   ◐ claude-4 Edit src/auth.py   · claude-6 idle",
+            "   ◐ claude-4 Edit src/auth.py   ○ claude-6 idle",
         ),
     ],
 )
@@ -64,7 +64,7 @@ def test_an_agent_that_works_on_after_a_question_shows_both():
     asking = entry("working", "claude-1", "#5", TESTS, "?#4")
     assert line(80, asking) == f" ◐ claude-1 #5 {TESTS} ?#4"
     assert line(80, MANY[1], asking, entry("idle", "watcher")) == (
-        f" ? claude-2 waiting #7  ◐ claude-1 #5 {TESTS} ?#4  · watcher idle"
+        f" ? claude-2 waiting #7  ◐ claude-1 #5 {TESTS} ?#4  ○ watcher idle"
     )
     assert line(30, asking) == ' ◐ claude-1 #5 "running…" ?#4'
 
