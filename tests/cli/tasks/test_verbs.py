@@ -483,15 +483,15 @@ def test_undo_and_redo_say_what_each_of_them_did(shell: Session, capsys) -> None
     said("lists new", "creation of list sprint", "list sprint: made")
     task_changes.set_status(shell, ["5"], "in_progress", "", as_json=False)
     task_changes.set_status(shell, ["5"], "done", "bought", as_json=False)
-    said("done", "#5 milk + eggs: done -> in progress, note", "#5 milk + eggs: in progress -> done, note")
+    said("done", "#5 milk + eggs: in progress again, note", "#5 milk + eggs: in progress -> done, note")
     task_changes.edit(shell, "5", "milk #food @bob", task_changes.Edit(), as_json=False)
     said(
         "edit",
-        "#5 milk + eggs: tags, title milk -> milk + eggs, agent bob -> none",
+        "#5 milk + eggs: tags, title milk + eggs again, agent none again",
         "#5 milk: tags, title milk + eggs -> milk, agent none -> bob",
     )
     task_changes.set_status(shell, ["1", "2"], "skipped", "", as_json=False)
-    said("skip", "2 tasks skipped -> pending: #1 one, #2 two", "2 tasks pending -> skipped: #1 one, #2 two")
+    said("skip", "2 tasks pending again: #1 one, #2 two", "2 tasks pending -> skipped: #1 one, #2 two")
     task_changes.delete(shell, ["1", "2", "3", "4"], as_json=False)
     named = ": #1 one, #2 two, #3 three and 1 more"
     said("rm", f"deletion of 4 tasks{named}", f"4 tasks deleted{named}")

@@ -367,6 +367,10 @@ def test_a_claim_that_ran_out_is_told_of_who_held_it_though_another_agent_has_th
         history.step("add", "a", 0, "pending")
         history.step("claim", "a", 0, "")
         store.commit(LapseClaims(), actor="system", now=history.now + 60 * SECOND)
+        (line,) = digest(store.db, 0, history.now + 61 * SECOND, {}).parts["failed"]
+        left = {line.uid: LeftTask("a", history.now, has_lapsed=True)}
+        (gone,) = digest(store.db, 0, history.now + 61 * SECOND, left).parts["failed"]
+        assert (line.counted_as, gone.counted_as, gone.text) == ("", "gone", "is gone, its claim lapsed")
         store.commit(ClaimNext("b", 30 * SECOND), actor="b", now=history.now + 61 * SECOND)
         (line,) = digest(store.db, 0, history.now + 62 * SECOND, {}).parts["failed"]
         assert (line.name, line.who, line.text) == ("task 0", "a", "its claim lapsed; the task is in progress now")

@@ -169,7 +169,7 @@ def _of_bash(content: str | None, where: str = "localSettings") -> dict[str, Any
 @pytest.mark.parametrize(
     ("suggestion", "shown"),
     [
-        (_of_bash("make:*"), 'always "make ..." in this project (settings.local.json)'),
+        (_of_bash("make:*"), 'always "make ..." in its project (settings.local.json)'),
         (_of_bash("make all", "session"), 'just "make all" until its session ends'),
         (
             _of_bash("git * x", "userSettings"),
@@ -178,7 +178,7 @@ def _of_bash(content: str | None, where: str = "localSettings") -> dict[str, Any
         (_of_bash(None, "session"), "every use of Bash until its session ends"),
         (
             _of_bash('x" until its session ends: y'),
-            'always just "x\\" until its session ends: y" in this project (settings.local.json)',
+            'always just "x\\" until its session ends: y" in its project (settings.local.json)',
         ),
         (_of_bash("a\nb\u200b", "session"), 'just "a\\nb<U+200B>" until its session ends'),
         (
@@ -198,7 +198,7 @@ def test_what_would_be_allowed_says_for_how_long_and_where_it_is_kept_as_a_perso
     options = request_options(asked)
     assert options[1] == always_text(suggestion), "the answer stays as the hook knows it"
     ask = Ask(1, "u", "claude-1", "", options, None, 0, None, "open", None, None, {"suggestions": [suggestion]})
-    assert spoken_options(ask, options) == ["Allow", f"Allow, and {shown}", "Deny"]
+    assert spoken_options(ask, options) == ["Allow", f"Allow once; {shown}", "Deny"]
 
 
 @pytest.mark.parametrize(

@@ -270,7 +270,7 @@ async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(
         await go_to(pilot, _waits_for_permission(app))
         text = shown(app)
         assert lines(app)[-1].startswith(" y Allow  x Deny  a Choose ")
-        always = 'Allow, and always "make ..." in this project (settings.local.json)'
+        always = 'Allow once; always "make ..." in its project (settings.local.json)'
         assert f"y Allow   {always}   x Deny   a choose…" in text
         assert text.count("Allow Bash?") == 1
 
@@ -307,7 +307,7 @@ async def test_seven_agents_have_lines_beside_a_permission_that_stands_there_who
         await go_to(pilot, name)
         assert len(app.screen.window.rows_on_screen) == 7
         drawn = [line.strip() for line in lines(app)]
-        assert 'y Allow   Allow, and always "make ..." in this project (settings.local.json)' in drawn
+        assert 'y Allow   Allow once; always "make ..." in its project (settings.local.json)' in drawn
         assert "x Deny   a choose…" in drawn
         for part in ("│ rm -rf build/⏎", "│ make all", "description: Clean the build"):
             assert part in drawn

@@ -730,7 +730,7 @@ async def test_undo_says_once_that_an_answer_stays_before_it_takes_back_the_chan
         assert "Undo “#8 Backup restore drill: pending → skipped”, now?" in shown(app)
         await settle(pilot, "y")
         await until(pilot, lambda: status(app, plan[8]) == "pending")
-        assert said(app).startswith("Undone: #8 Backup restore drill: skipped → pending.")
+        assert said(app).startswith("Undone: #8 Backup restore drill: pending again.")
         await settle(pilot, "ctrl+r")
         assert said(app).startswith("Redone: #8 Backup restore drill: ")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from textual.app import App
 
 from tests.tui.driving import by_agent, lines, opened, press, said, settle, write
 from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.widgets.foot_line import FootLine
 
 
@@ -68,7 +70,7 @@ async def test_undo_and_redo_of_a_job_say_what_has_changed(jobs, make_app):
     async with opened(app) as pilot:
         await settle(pilot, "4", "g", "j", "t")
         await press(app, pilot, "u")
-        assert said(app) == "Undone: S2 Login audit: off → on. ^r does it again."
+        assert said(app) == "Undone: S2 Login audit: on again. ^r does it again."
         await press(app, pilot, "ctrl+r")
         assert said(app) == "Redone: S2 Login audit: on → off. u undoes it."
 
@@ -79,7 +81,7 @@ async def test_the_undo_of_a_change_from_before_the_screen_opened_says_so_with_i
     async with opened(app) as pilot:
         await press(app, pilot, "u")
         assert said(app) == (
-            "Undone from 20:13, before this screen opened: #8 Backup restore drill: done → pending. ^r does it again."
+            "Undone from 20:13, before this screen opened: #8 Backup restore drill: pending again. ^r does it again."
         )
 
 
@@ -104,3 +106,7 @@ async def test_a_run_without_output_leaves_what_was_copied_before(jobs, make_app
         await settle(pilot, "4", "g", "j", "enter", "Y")
         assert said(app) == "This run has no output to copy."
         assert app.clipboard == "mine"
+
+
+def test_a_message_about_a_write_that_ends_after_the_screen_goes_nowhere():
+    Frame(App(), ascii_only=False).say("Deleted “Inventory GA usage”.")

@@ -327,7 +327,7 @@ async def test_a_list_is_renamed_and_the_old_name_comes_back_with_u(app, plan):
         assert " Launch   9 tasks" in shown(app)
         await press(app, pilot, "u")
         assert " Plan   9 tasks" in shown(app)
-        assert "Undone: list Plan: name Launch → Plan" in said(app)
+        assert "Undone: list Plan: name Plan again" in said(app)
 
 
 async def test_a_deleted_list_gives_way_to_another_and_comes_back_with_u(app, plan, agent):

@@ -259,7 +259,9 @@ async def test_all_charts_are_on_a_large_screen_and_the_first_are_whole_on_a_sma
         await settle(pilot, "S")
         await until(pilot, lambda: "runs by hour" in shown(app))
         assert app.screen.query_one("#stats-scroll").max_scroll_y == 0
-        assert "open tasks at the end of each half day" in shown(app)
+        assert "open tasks: start, then half days" in shown(app)
+        assert "16 → 0 now" in shown(app)
+        assert re.search("^ 16 █ ", shown(app), re.MULTILINE), "the chart begins where its text does"
         assert "00  01  02" in shown(app) and "113 kept runs of the last 7 days, ✗ 3 failed" in shown(app)
         assert any(re.fullmatch(r" +failed 2 +1", line.rstrip()) for line in lines(app)), "what is counted comes first"
         await pilot.resize_terminal(80, 24)

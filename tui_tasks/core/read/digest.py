@@ -292,7 +292,7 @@ def _with_its_end(line: DigestLine, left: Mapping[str, LeftTask]) -> DigestLine:
     one = left.get(line.task) if line.kind == "claim" and line.task is not None else None
     if one is None or one.agent != line.who or not (one.is_gone or one.is_quiet):
         return line
-    return replace(line, text=f"{'is gone' if one.is_gone else 'is quiet'}, {line.text}")
+    return replace(line, text=f"{'is gone' if one.is_gone else 'is quiet'}, {line.text}", is_gone=one.is_gone)
 
 
 def _happened(db: Database, after: int, since: int, now: int, needing: Sequence[DigestLine]) -> list[DigestLine]:

@@ -189,12 +189,16 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     state: str = ""
     """Of a line about a failure, what it is now, of `STATES`."""
     recovery: Recovery | None = None
+    is_gone: bool = False
+    """Whether it is about a lapsed claim of an agent that is gone."""
 
     @property
     def counted_as(self) -> str:
         """Return the word under which every screen counts it; empty where it needs nobody."""
         if self.part == "failed" and self.state == FAILED:
             return "failed"
+        if self.is_gone:
+            return _COUNTED_AS["left"]
         return _COUNTED_AS[self.kind] if self.part == "needs_you" else ""
 
     @property

@@ -58,6 +58,8 @@ class Frame:
     def say(self, text: str) -> None:
         """Show the human a message of one line for a moment. It is made safe here."""
         said = safe_line(text)
+        if not self._app.screen_stack:
+            return  # It has ended.
         try:
             self._app.screen.query_one(FootLine).say(said)
         except NoMatches:

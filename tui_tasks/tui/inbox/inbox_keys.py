@@ -69,7 +69,9 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
         return *pick, send, hint("ask_reply"), *last
     can_edit = view.is_permission and (view.ask.request or {}).get("program") == "claude"
     more = [*(["ask_always"] if view.always else []), *(["ask_edit"] if can_edit else [])]
-    answers = [hint(key, answer_word(view, key)) for key in answer_keys(view)]
+    # The options of a permission have the same answers.
+    keys = () if view.is_permission and pick else answer_keys(view)
+    answers = [hint(key, answer_word(view, key)) for key in keys]
     return *pick, *answers[:1], *map(hint, more), *answers[1:], hint("ask_reply"), *last
 
 

@@ -423,6 +423,8 @@ class Timeline(TextDrawing):
             rows += [(number, job, times)] if times or job_text.is_overdue(job.job, now) else []
         if due_then:
             due_then.append(rows.pop()[:2])
+        # What is due soonest is shown, in the order of the jobs above.
+        rows.sort(key=lambda row: row[0])
         most = width - _BEHIND - _HOURS * cells
         label = min(
             most, _NUMBER + 2 + max((cell_len(safe_line(job.job.name, _NAME)) for _, job, _ in rows), default=0)

@@ -76,7 +76,7 @@ def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]
 
 
 def _look(line: DigestLine) -> Look:
-    if line.part == "needs_you" and line.kind in ("stuck", "left"):
+    if line.is_gone or (line.part == "needs_you" and line.kind in ("stuck", "left")):
         return _STUCK._replace(word=line.counted_as)
     if line.part == "needs_you" and line.kind == "check":
         return _LOOKS["check_failed"]

@@ -23,7 +23,7 @@ from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.schema import due_dates, task_fields
-from tui_tasks.text.times import HOUR, duration
+from tui_tasks.text.times import HOUR
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.painting.styles import Part
@@ -64,7 +64,9 @@ class DigestScreen(Overlay):
         super().__init__(context)
         looked, least = context.state.seen.looked.at, context.clock.now() - LEAST
         self._since = min(looked, least) if since is None else since
-        self._since_words = "since you left" if since is not None else "since you looked" if looked < least else "last"
+        self._since_words = "since" if looked >= least else "since you looked at"
+        if since is not None:
+            self._since_words = "since you left at"
         self._digest: Digest | None = None
         self._open: str | None = None
         self._came_back_to: str | None = None
@@ -93,17 +95,12 @@ class DigestScreen(Overlay):
         self.hint(*map(self.hint_of, ("digest_open", "asks", "back", "help")))
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` While you were away   last 8h, since 12:15`: the span that it covers."""
+        """` While you were away   since 12:15`: the span that it covers."""
         digest, is_small = self._digest, width < NARROW
         parts: list[Part] = [(" Away" if is_small else " While you were away", "bold")]
         if digest is None:
             return parts
-        clock = self.context.clock
-        since, words = clock.time_of(self._since), self._since_words
-        covers = f"{words} at {since}"
-        if words == "last":
-            covers = f"last {duration(clock.now() - self._since, 1)}"
-            covers += f", since {since}" if is_small or width >= WIDE else ""
+        covers = f"{self._since_words} {self.context.clock.time_of(self._since)}"
         cut = ", older ones were compacted away" if digest.is_cut and not is_small else ""
         return [*parts, (f"   {covers}{cut}", "$muted")]
 

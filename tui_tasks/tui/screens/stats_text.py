@@ -235,16 +235,17 @@ def _scaled(values: Sequence[int], tall: int, bar: int, gap: int, ascii_only: bo
 
 
 def _burn_down(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
-    # A bar for each half of a day.
-    values = figures.tally.open(figures.now_open)[1::2]
+    # A bar for the start, and one for each half of a day.
+    values = [figures.tally.open_at_start(figures.now_open), *figures.tally.open(figures.now_open)[1::2]]
     top = max(values, default=0)
     if not top:
         return _titled("no task was open")
     margin = len(str(top)) + 2
     wide = max(1, min(2, (width - margin) // (2 * len(values))))
-    lines = _titled("open tasks at the end of each half day")
+    lines = _titled("open tasks: start, then half days")
     lines += [[(label, "$muted"), (row, "~primary")] for label, row in _scaled(values, tall, wide, wide, ascii_only)]
-    return [*lines, [(" " * margin + _weekdays(figures, QUARTERS * wide), "$muted")]]
+    days = _weekdays(figures, QUARTERS * wide)
+    return [*lines, [(" " * (margin + 2 * wide) + days, "$muted")]]
 
 
 def _done(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:

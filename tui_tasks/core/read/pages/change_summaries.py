@@ -166,8 +166,8 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
 def description(db: Database, change: int, *, undone: bool, on_screen: bool = False) -> str:
     """Return a change in words: `#6 Milk: pending -> done`, `2 tasks deleted: #1 Milk, #2 Eggs`.
 
-    `undone`: an undo has just reverted it, so the values before it hold now, and an arrow points to those; `deletion of
-    #6 Milk` says that the task is there again. `on_screen`: as the screen writes it: `S2 Login audit: off → on`.
+    `undone`: an undo has just reverted it, so the values before it hold now: `#6 Milk: pending again`; `deletion of #6
+    Milk` says that the task is there again. `on_screen`: as the screen writes it: `S2 Login audit: off → on`.
     """
     arrow = "→" if on_screen else "->"
     # By what each entry is about, as a task may have several: its status and the reason for that.
@@ -228,13 +228,14 @@ def _words_of(entry: Entry, arrow: str, *, undone: bool) -> list[str]:
         return [_WORDS[entry.kind]]
     words = []
     for name, values in entry.changes.items():
-        before, after = (_value(value) for value in (reversed(values) if undone else values))
         if name in _UNSAID:
             continue
+        before, after = map(_value, values)
         called = "title" if (entry.entity, name) == ("task", "name") else name.replace("_", " ")
         what = "" if name in _PLAIN_VALUES else f"{called} "
         has_values = name in _WITH_VALUES or isinstance(values[0], bool)
-        words.append(f"{what}{before} {arrow} {after}" if has_values else what.rstrip())
+        change = f"{before} again" if undone else f"{before} {arrow} {after}"
+        words.append(f"{what}{change}" if has_values else what.rstrip())
     return words or ["changed"]
 
 

@@ -109,8 +109,8 @@ def spoken_options(ask: Ask, options: Sequence[str], *, ascii_only: bool = False
 # For how long, and where, each destination of a rule keeps it: the words before the rule, and those after it.
 _DESTINATIONS: Final = {
     "session": ("", " until its session ends"),
-    "localSettings": ("always ", " in this project (settings.local.json)"),
-    "projectSettings": ("always ", " in this project, for everyone (settings.json)"),
+    "localSettings": ("always ", " in its project (settings.local.json)"),
+    "projectSettings": ("always ", " in its project, for everyone (settings.json)"),
     "userSettings": ("always ", " in all your projects (~/.claude/settings.json)"),
 }
 _MODES: Final = {
@@ -120,8 +120,8 @@ _MODES: Final = {
 
 
 def always_words(suggestion: Any) -> str | None:
-    """Return `Allow, and always "make ..." in this project (settings.local.json)`: what a suggestion allows beside
-    what is asked, for how long, and where it is kept. No two read the same; None where a part of it has no words.
+    """Return `Allow once; always "make ..." in its project (settings.local.json)`: what a suggestion allows
+    beside what is asked, for how long, and where it is kept. No two read the same; None where a part has no words.
     """
     if not isinstance(suggestion, dict) or _suggestion(suggestion) == _plain(suggestion):
         return None
@@ -137,7 +137,7 @@ def always_words(suggestion: Any) -> str | None:
         parts = ["work in " + ", ".join(map(_plain_json, suggestion["directories"]))]
     if not parts or None in parts:
         return None
-    return f"{ALLOW}, and {span}{', '.join(part for part in parts if part is not None)}{place}"
+    return f"{ALLOW} once; {span}{', '.join(part for part in parts if part is not None)}{place}"
 
 
 def _rule_words(tool: Any, content: Any) -> str | None:
