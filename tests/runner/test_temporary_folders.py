@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.started import Started
-from tui_tasks.runner import temporary_folders
+from tui_tasks.runner import processes
 
 HOLDS = """
 import sys
-from tui_tasks.runner.temporary_folders import temporary_folder
+from tui_tasks.runner.processes import temporary_folder
 with temporary_folder("git"), temporary_folder("index"):
     print("made", flush=True)
     sys.stdin.read()
@@ -47,11 +47,11 @@ def other(folder: Path):
 
 
 def test_folders_of_a_killed_process_are_removed_and_those_of_a_living_one_stay(folder, other):
-    temporary_folders.remove_left(folder, NOW)
+    processes.remove_left(folder, NOW)
     assert len(list(folder.iterdir())) == 2
     other.send_signal(signal.SIGKILL)
     other.wait()
-    temporary_folders.remove_left(folder, NOW)
+    processes.remove_left(folder, NOW)
     assert list(folder.iterdir()) == []
 
 
@@ -59,7 +59,7 @@ def test_the_next_process_that_makes_a_folder_removes_them(folder, other, monkey
     other.send_signal(signal.SIGKILL)
     other.wait()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    with temporary_folders.temporary_folder("git") as made:
+    with processes.temporary_folder("git") as made:
         assert list(folder.iterdir()) == [made]
     assert list(folder.iterdir()) == []
 
@@ -70,8 +70,8 @@ def test_folders_of_an_unknown_process_are_removed_after_a_day_and_what_is_named
         path.mkdir()
         os.utime(path, (NOW, NOW))
     (folder / "tui-tasks-index-00000000-1-1-abcdefgh").symlink_to(folder / "tui-tasks-run-1")
-    temporary_folders.remove_left(folder, NOW + temporary_folders.UNKNOWN_SECONDS)
+    processes.remove_left(folder, NOW + processes.UNKNOWN_SECONDS)
     assert unknown.is_dir() and unnamed.is_dir()
-    temporary_folders.remove_left(folder, NOW + temporary_folders.UNKNOWN_SECONDS + 1)
+    processes.remove_left(folder, NOW + processes.UNKNOWN_SECONDS + 1)
     assert not unknown.exists() and not unnamed.exists()
     assert len(list(folder.iterdir())) == 3

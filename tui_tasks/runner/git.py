@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tui_tasks.runner.temporary_folders import temporary_folder
+from tui_tasks.runner.processes import temporary_folder
 
 _OFF: Final = (
     *("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.pager=cat"),

@@ -23,7 +23,7 @@ from tui_tasks import regular_files
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git
 from tui_tasks.runner.git import Finished, GitFailed, Setting
-from tui_tasks.runner.temporary_folders import temporary_folder
+from tui_tasks.runner.processes import temporary_folder
 
 # How a repository stores its objects and files, and where its large files are.
 _KEPT: Final = re.compile(

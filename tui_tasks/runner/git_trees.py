@@ -20,7 +20,7 @@ from tui_tasks.runner import git, git_isolation
 from tui_tasks.runner.checks.input_files import MAX_FILE_BYTES, InputHasher
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_isolation import WorkTree
-from tui_tasks.runner.temporary_folders import temporary_folder
+from tui_tasks.runner.processes import temporary_folder
 
 MAX_UNTRACKED_BYTES: Final = 256 * 1024 * 1024
 _GITLINK: Final = b"160000"

@@ -1,4 +1,5 @@
-"""Processes: identifies them despite reused pids, and ends everything that a run has started.
+"""Processes: identifies them despite reused pids, and ends everything that a run has started. Their temporary folders
+have their name: what a killed process has left, the next one removes.
 
 What is specific to Linux (`/proc`, subreapers) stays here. Without `/proc`, psutil gives the same facts. Without psutil
 no process has an identity, and only its heartbeats show whether it is alive.
@@ -8,9 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
+import hashlib
 import os
+import re
+import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -304,3 +310,46 @@ def _namespace(machine: str = "") -> str:
     except OSError:
         text = ""
     return f"{text}@{machine}" if machine else text
+
+
+UNKNOWN_SECONDS: Final = 24 * 60 * 60
+"""After so long a folder is removed whose process is not known: one of a former boot, of a container, or unnamed."""
+_FOLDER_NAME: Final = re.compile(
+    r"tui-tasks-(?:git|index|push|gh)-(?:(?P<system>[0-9a-f]{8})-(?P<pid>\d+)-(?P<born>[\d.]*)-)?\w{8}"
+)
+
+
+@contextlib.contextmanager
+def temporary_folder(purpose: str) -> Iterator[Path]:
+    """Yield a private folder that is removed afterwards; `purpose` is one of those in `_FOLDER_NAME`."""
+    _remove_left_once(os.getpid(), Path(tempfile.gettempdir()))
+    one = identity()
+    with tempfile.TemporaryDirectory(prefix=f"tui-tasks-{purpose}-{_system(one)}-{one.pid}-{one.born}-") as made:
+        yield Path(made)
+
+
+@functools.cache
+def _remove_left_once(pid: int, folder: Path) -> None:
+    remove_left(folder, time.time())
+
+
+def remove_left(folder: Path, now: float) -> None:
+    """Remove the folders of this user whose process has ended; `now` is in seconds since the epoch."""
+    here = identity()
+    for entry in os.scandir(folder):
+        match = _FOLDER_NAME.fullmatch(entry.name)
+        with contextlib.suppress(OSError):
+            if match is None or entry.is_symlink() or entry.stat().st_uid != os.getuid():
+                continue
+            lives = None
+            if match["system"] == _system(here):
+                owner = ProcessIdentity(here.boot, here.namespace, int(match["pid"]), match["born"])
+                lives = is_alive(owner)
+            is_old = now - entry.stat().st_mtime > UNKNOWN_SECONDS
+            if lives is False or (lives is None and is_old):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _system(one: ProcessIdentity) -> str:
+    """Return an id of the boot and the pid namespace of a process."""
+    return hashlib.sha256(f"{one.boot} {one.namespace}".encode()).hexdigest()[:8]

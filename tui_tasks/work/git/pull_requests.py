@@ -16,7 +16,7 @@ from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.runner.temporary_folders import temporary_folder
+from tui_tasks.runner.processes import temporary_folder
 
 GH: Final = "gh"
 REMOTE: Final = "origin"
