@@ -17,7 +17,7 @@ from tui_tasks.core.read import check_queries
 from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy, recorded, recording
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.checks.check_profiles import CheckProfiles
+from tui_tasks.runner.runner_settings import CheckProfiles
 
 if TYPE_CHECKING:
     from tui_tasks.core.operations import Operation
