@@ -239,7 +239,7 @@ def test_a_channel_of_one_list_hears_of_its_own_messages_alone(store, clock, wri
     assert [event.get("text") for event in mine.events()] == ["to me"]
 
 
-def test_what_an_agent_says_after_a_message_is_its_answer(talk, write, store):
+def test_a_message_says_whether_its_agent_has_spoken_since_it_was_delivered(talk, write, store):
     uid = add(talk)
     talk.ok("tasklist:log_task_progress", uid=uid, message="before")
     write("well?")
@@ -249,7 +249,7 @@ def test_what_an_agent_says_after_a_message_is_its_answer(talk, write, store):
     talk.ok("tasklist:set_task_done", uid=uid)
     assert state_of(store) == ["delivered"]
     talk.ok("tasklist:log_task_progress", uid=uid, message="done, see there")
-    assert state_of(store) == ["answered"]
+    assert state_of(store) == ["it spoke since"]
 
 
 def test_messages_are_replayed_from_the_journal_and_no_undo_takes_them_back(talk, write, store, clock):

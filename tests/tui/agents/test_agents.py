@@ -283,12 +283,12 @@ async def test_a_hundred_agents_are_gone_through_by_pages(plan, make_app):
         assert app.screen.agent_here() == "claude-1"
 
 
-@pytest.mark.parametrize("state", ["waiting", "delivered", "answered"])
+@pytest.mark.parametrize("state", ["waiting", "delivered", "it spoke since"])
 async def test_the_note_tells_what_has_become_of_a_message(plan, make_app, state):
     by_agent(with_agents(plan), "human", SendMessage("claude-1", "hello [b]there"), now=at(20, 15, 10))
     if state != "waiting":
         by_agent(plan, "claude-1", DeliverMessages("claude-1"), now=at(20, 15, 11))
-    if state == "answered":
+    if state == "it spoke since":
         by_agent(plan, "claude-1", LogTask(plan[5], "yes?"), now=at(20, 15, 12))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -87,6 +87,16 @@ async def test_agents_counts_one_that_left_its_task_once_and_first(plan, left, m
         assert "▲ 1 gone" in counts_line(app) or (size[0] < 60 and "? 2  ✗ 1  ▲ 1" in lines(app)[0])
 
 
+async def test_an_agent_that_is_gone_is_not_paused_and_the_screen_says_what_refuses_it_later(plan, left, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert app.screen.agent_here() == "claude-1" and "P Pause" not in lines(app)[-1]
+        await settle(pilot, "P")
+        assert said(app).startswith("claude-1 is gone: nothing to pause.")
+        assert "`tui-tasks agents pause claude-1`" in said(app)
+
+
 async def test_the_digest_lists_a_task_that_was_left(plan, left, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:

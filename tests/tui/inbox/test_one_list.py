@@ -153,8 +153,9 @@ async def test_an_agent_that_is_gone_with_a_lapsed_claim_stands_above_in_the_inb
         (row,) = in_list(app)
         assert re.search(r"▲ #8  Backup restore drill: alpha is gone, its claim lapsed +alpha +6m", row)
         await until(pilot, lambda: "\n alpha is gone, changed " in shown(app))
-        await settle(pilot, "s", "enter")
-        assert "is pending already, and free for any agent" in said(app) and "undoes" not in said(app)
+        assert "Give back" not in lines(app)[-1]
+        await settle(pilot, "s")
+        assert said(app).startswith("Nothing to give back: #8 ") and app.screen_stack[-1] is app.screen
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])

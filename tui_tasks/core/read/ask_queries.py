@@ -186,8 +186,8 @@ def answered_last(db: Database) -> Ask | None:
 
 
 # The kinds of entry by which an agent says something; a session of an agent program ends its turn with words.
-_ANSWERS: Final = frozenset({"task.logged", "ask.opened", "session.idle"})
-# How many entries after a delivery are searched for the answer.
+_WORDS: Final = frozenset({"task.logged", "ask.opened", "session.idle"})
+# How many entries after a delivery are searched for its words.
 _LOOKED_AT: Final = 200
 
 _MESSAGE_COLUMNS = tuple(columns(M).values())
@@ -232,7 +232,7 @@ _AGENT = Statement(lambda: AgentRow.select(*columns(AgentRow).values()).where(Ag
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):
-    """A message and its state: waiting, delivered, or answered (the agent has said something since)."""
+    """A message and its state: `waiting`, `delivered`, or `it spoke since`: about the message or anything else."""
 
     message: HumanMessage
     state: str
@@ -285,7 +285,7 @@ def _state(db: Database, message: HumanMessage) -> str:
     if message.delivered_seq is None:
         return "waiting"
     later: list[Any] = db.all(_SINCE, agent=message.agent, seq=message.delivered_seq, limit=_LOOKED_AT)
-    return "answered" if any(kind in _ANSWERS for (kind,) in later) else "delivered"
+    return "it spoke since" if any(kind in _WORDS for (kind,) in later) else "delivered"
 
 
 def agent(db: Database, name: str) -> Agent | None:

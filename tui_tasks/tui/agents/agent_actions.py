@@ -46,11 +46,19 @@ _STATUS: Final = {"p": "pending", "d": "done", "f": "failed"}
 
 async def give_back(context: Context, task: TaskLine) -> None:
     """Ask for the status of a task that its agent does not go on with; bring one back that was deleted."""
+    name = f"#{task.number} “{safe_line(task.name, 40)}”"
     if task.deleted:
         change = change_summaries.deletion_of(context.db, task.uid)
         await take_back(context, [change] if change is not None else [])
+    elif is_free(task):
+        context.say(f"Nothing to give back: {name} is pending already, and free for any agent.")
     else:
-        await ask_status(context, task.uid, f"#{task.number} “{safe_line(task.name, 40)}”")
+        await ask_status(context, task.uid, name)
+
+
+def is_free(task: TaskLine) -> bool:
+    """Return whether a task is pending without an agent, as after a lapsed claim: nobody has it to give back."""
+    return task.status == "pending" and task.agent is None and not task.deleted
 
 
 async def ask_status(context: Context, uid: str, name: str) -> None:
@@ -209,6 +217,10 @@ class AgentActions(Controller):
             return "No agent is under the cursor."
         if action.id in ("agent_peek", "agent_record") and name is not None:
             return self._why_no_peek(name, action.id)
+        if action.id == "agent_pause" and name is not None and not self.can_be_paused:
+            shown = agent_text.who(name, 30)
+            command = f"`tui-tasks agents pause {safe_line(name, 40)}`"
+            return f"{shown} is gone: nothing to pause. If it comes back, {command} has its calls refused."
         # A message is typed first, and then asks by itself.
         if name is not None and action.writes and action.id != "agent_message" and not self._has_stood():
             return why_not_yet(name)
@@ -232,6 +244,13 @@ class AgentActions(Controller):
         name = self._agent_here()
         agent = ask_queries.agent(self._context.db, name) if name is not None else None
         return agent is not None and agent.paused
+
+    @property
+    def can_be_paused(self) -> bool:
+        """Whether the agent is there or makes single calls, or is paused and can be resumed."""
+        name = self._agent_here()
+        member = next((one for one in self._context.state.members if one.name == name), None)
+        return self.is_paused or (member is not None and (member.is_there or member.calls_alone))
 
     def _why_no_peek(self, agent: str, action: str) -> str | None:
         from tui_tasks.hooks import session_records  # for those who look at an agent alone

@@ -19,7 +19,7 @@ from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_actions import give_back, take_back, why_not_yet
+from tui_tasks.tui.agents.agent_actions import give_back, is_free, take_back, why_not_yet
 from tui_tasks.tui.asks.answer_keys import READ_FIRST, answer_keys, answer_word, no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs.dialogs import LineDialog
@@ -68,7 +68,7 @@ class AgentRowActions(Controller):
                 key = self._context.keymap.key_of("palette")
                 end = f" {key} discard ends it." if self._live_work() is not None else ""
                 return f"{name} has no hooks: it hears nothing.{end}"
-        if action.id == "agent_give_back" and self._task_to_give_back() is None:
+        if action.id == "agent_give_back" and (self.task_here is None or is_free(self.task_here)):
             return f"{name} has no task to give back."
         return why_not_yet(member.name) if action.writes and not self._screen.has_stood() else None
 
@@ -76,7 +76,7 @@ class AgentRowActions(Controller):
         member = self._screen.member
         if member is None:
             return "No agent is under the cursor."
-        name, task = agent_text.who(member.name, 30), self._task_to_give_back()
+        name, task = agent_text.who(member.name, 30), self.task_here
         if action == "work_end" and self._live_work() is None:
             return f"{name} is at no work that was started here."
         if action == "work_start" and (task is None or task.deleted):
@@ -96,7 +96,7 @@ class AgentRowActions(Controller):
 
     async def do_work_start(self) -> None:
         """Start another agent on the agent's task, or on the one at which it failed."""
-        if (task := self._task_to_give_back()) is not None:
+        if (task := self.task_here) is not None:
             await work_actions.start(self._context, [task.uid], lambda: self._screen.is_active)
 
     async def do_work_end(self) -> None:
@@ -128,10 +128,12 @@ class AgentRowActions(Controller):
 
     async def do_agent_give_back(self) -> None:
         """Ask for the status of the agent's current task, or of the one at which it failed."""
-        if (task := self._task_to_give_back()) is not None:
+        if (task := self.task_here) is not None:
             await give_back(self._context, task)
 
-    def _task_to_give_back(self) -> TaskLine | None:
+    @property
+    def task_here(self) -> TaskLine | None:
+        """The task of the agent under the cursor, or the one at which it failed."""
         member = self._screen.member
         return member.failed_task or member.task if member is not None else None
 
@@ -304,14 +306,16 @@ def agent_hints(screen: AgentsScreen) -> Sequence[Hint]:
     if screen.small:
         return *hints, *map(hint, ("seen", "back", "agent_message", "help"))
     is_stuck = member is not None and (member.stuck is not None or member.name in screen.order.have_left)
-    has_task = member is not None and (member.failed_task is not None or (member.task is not None and is_stuck))
-    back = ("agent_give_back",) if has_task else ()
+    task = member.failed_task or (member.task if is_stuck else None) if member is not None else None
+    back = ("agent_give_back",) if task is not None and not is_free(task) else ()
     hears = member is not None and member.session is not None and agent_text.has_hooks(member.session)
     has_turn = member is not None and hears and member.state not in ("gone", *NO_TURN)
     stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
     # One that has ended reads nothing.
     has_ended = member is not None and member.failed_work is not None
-    pause = [] if has_ended else [hint("agent_pause", "Resume" if screen.agent_actions.is_paused else "")]
+    actions = screen.agent_actions
+    can_pause = actions.can_be_paused and not has_ended
+    pause = [hint("agent_pause", "Resume" if actions.is_paused else "")] if can_pause else []
     is_ours = member is not None and work_queries.of_agent(screen.context.db, member.name) is not None
     peek = ("agent_peek",) if is_ours else ()
     log = hint("agent_log", "Review" if screen.to_review is not None else "Terminal" if is_ours else "")

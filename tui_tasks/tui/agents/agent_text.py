@@ -311,7 +311,7 @@ _SENT_COLORS: Final = {
     "waiting": "$state-needs-you",
     _NOT_READ: "$state-overdue",
     "delivered": "$muted",
-    "answered": "$state-done",
+    "it spoke since": "$state-done",
 }
 
 

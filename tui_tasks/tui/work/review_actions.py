@@ -70,8 +70,8 @@ async def discard(context: Context, work: Work) -> str | None:
     task = task_queries.any_task(context.db, work.task_uid)
     number = f" on #{task.number}" if task is not None else ""
     named = f"the work of {agent_text.who(work.agent, 30)}{number}"
-    if not await confirm(context, f"Discard {named}? Branch and files are kept.", "discard it"):
-        context.say("Not discarded.")
+    if not await confirm(context, f"Discard {named}? Branch and files are kept.", "discard it", "keep it"):
+        context.say(f"Not discarded: {named} stays as it is.")
         return None
     await decide(context, lambda acceptance: acceptance.discard(work))
     return f"Discarded {named}. Its files are kept: {context.keymap.key_of('undo')} brings it back at once."
