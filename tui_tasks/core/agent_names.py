@@ -27,12 +27,12 @@ _ASCII: Final = str.maketrans("I1|0", "lllo")
 _LEET: Final = str.maketrans("345@$7", "easast")
 # Letters that resemble another one without looking the same, for reserved names alone.
 _NEAR: Final = str.maketrans({"\u043f": "n", "\u03c0": "n", "\u03b7": "n", "\u014b": "n", "\u0438": "u"})
-_TURNED: Final = re.compile(
+_TURNED: Final = (
     r"LATIN (?:SMALL|CAPITAL|LETTER SMALL CAPITAL)(?: LETTER)?"
     r"(?: (?:SIDEWAYS|TURNED|REVERSED|INVERTED|DIAERESIZED|OPEN))+ ([A-Z])(?: WITH .+)?"
 )
 # Unicode names of Latin letters: `LATIN LETTER SMALL CAPITAL H`, `NEGATIVE SQUARED LATIN CAPITAL LETTER H`.
-_LATIN: Final = re.compile(
+_LATIN: Final = (
     r"(?:(?:NEGATIVE |CROSSED )?(?:CIRCLED |SQUARED )?LATIN (?:SMALL|CAPITAL|LETTER SMALL CAPITAL)(?: LETTER)?"
     r"(?: SCRIPT)?|REGIONAL INDICATOR SYMBOL LETTER) ([A-Z])( WITH .+)?"
 )
@@ -119,7 +119,7 @@ def _looks_like(char: str) -> str:
         return char
     if unicodedata.category(char) == "Pd":
         return "-"
-    match = _LATIN.fullmatch(unicodedata.name(char, ""))
+    match = re.fullmatch(_LATIN, unicodedata.name(char, ""))
     if match and not match[2]:
         return match[1].lower()
     capitals = map(_confusables().get, map(ord, char.upper()))
@@ -156,7 +156,7 @@ def reserved(name: str) -> str | None:
 
 def _nearly(char: str) -> str:
     """Return the letter that this one resembles, or that was turned or mirrored to make it, or the character."""
-    match = None if char.isascii() else _TURNED.fullmatch(unicodedata.name(char, ""))
+    match = None if char.isascii() else re.fullmatch(_TURNED, unicodedata.name(char, ""))
     return match[1].lower() if match else char.translate(_NEAR)
 
 

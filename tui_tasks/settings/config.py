@@ -37,7 +37,7 @@ Topic = Annotated[str, Meta(pattern=r"^[-_A-Za-z0-9]{0,64}$")]
 TOKENS: Final = ("TUI_TASKS_NTFY_TOKEN", "NTFY_TOKEN")
 """The environment variables for the token; the first one that is set is used."""
 # Without TLS, anybody on the way can read messages and token; within this machine nobody is on the way.
-_SERVER: Final = re.compile(r"https://[^/\s@]+(/\S*)?|http://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?/?")
+_SERVER: Final = r"https://[^/\s@]+(/\S*)?|http://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?/?"
 
 
 class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -90,7 +90,7 @@ class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         Raises:
             ValueError: the address is invalid, or not https.
         """
-        if not _SERVER.fullmatch(self.server):
+        if not re.fullmatch(_SERVER, self.server):
             raise ValueError("server is an address that begins with https:// (http:// on this machine alone)")
         if self.topic and self.replies == self.topic:
             raise ValueError("reply_topic is another than topic")
@@ -157,7 +157,7 @@ class SettingsProblem(msgspec.Struct, frozen=True):
 
 
 # TOML refuses a table below a value.
-_PROGRAM_AND_TABLES: Final = re.compile(r"^\s*program\s*=(?s:.*)^\s*\[work\.program\.", re.M)
+_PROGRAM_AND_TABLES: Final = r"(?m)^\s*program\s*=(?s:.*)^\s*\[work\.program\."
 
 
 def load(path: Path) -> tuple[Config, list[SettingsProblem]]:
@@ -181,7 +181,7 @@ def load(path: Path) -> tuple[Config, list[SettingsProblem]]:
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         message = f"not TOML: {error}"
-        if _PROGRAM_AND_TABLES.search(text):
+        if re.search(_PROGRAM_AND_TABLES, text):
             message += "; beside [work.program.NAME], write `default = ...` in [work.program], not `program = ...`"
         return Config(), [SettingsProblem(path, int(line[1]) if line else None, message)]
     return _checked(path, text, held)
@@ -282,8 +282,8 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-_TABLE: Final = re.compile(r"\s*\[\[\s*rule\s*\]\]")
-_ANY_TABLE: Final = re.compile(r"\s*\[")
+_TABLE: Final = r"\s*\[\[\s*rule\s*\]\]"
+_ANY_TABLE: Final = r"\s*\["
 
 
 def add(path: Path, rule: AnswerRule) -> None:
@@ -335,13 +335,13 @@ def remove(path: Path, number: int, rules: Sequence[AnswerRule]) -> AnswerRule:
         raise NotFound("rule", f"{number}: `tui-tasks rules` lists them")
     text = regular_files.read_text(path, paths.MAX_SETTINGS_BYTES)
     lines = text.splitlines(keepends=True)
-    heads = [at for at, line in enumerate(lines) if _TABLE.match(line)]
+    heads = [at for at, line in enumerate(lines) if re.match(_TABLE, line)]
     wanted = _parsed(path, text)
     del wanted["rule"][number - 1]
     wanted = {name: value for name, value in wanted.items() if value or name != "rule"}
     if len(heads) == len(rules):
         begin = heads[number - 1]
-        following = (at for at in range(begin + 1, len(lines)) if _ANY_TABLE.match(lines[at]))
+        following = (at for at in range(begin + 1, len(lines)) if re.match(_ANY_TABLE, lines[at]))
         del lines[begin : next(following, len(lines))]
     if len(heads) != len(rules) or _parsed(path, "".join(lines)) != wanted:
         raise Conflict(f"the table of rule {number} is not found in {path}: remove it in an editor")

@@ -16,8 +16,8 @@ Argv = Annotated[tuple[Annotated[str, Meta(pattern=r"^[^\x00]*$")], ...], Meta(m
 DEFAULT_WORKTREE: Final = "{data}/worktrees/{repo}/{number}-{slug}"
 DEFAULT_BRANCH: Final = "task/{number}-{slug}"
 PROMPT: Final = "{prompt}"
-_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_FIELD: Final = re.compile(r"\{(\w*)\}")
+_NAME: Final = r"[a-z][a-z0-9_]{0,31}"
+_FIELD: Final = r"\{(\w*)\}"
 _MAX_SLUG: Final = 40
 
 
@@ -101,7 +101,7 @@ class WorkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             if path.startswith("/") or ".." in path.split("/"):
                 raise ValueError(f"copy takes paths within the checkout, not {path}")
         for name, program in self.programs.items():
-            if not _NAME.fullmatch(name):
+            if not re.fullmatch(_NAME, name):
                 raise ValueError(f"program.{name}: a name has lower-case letters, digits and _, up to 32")
             if name not in PROGRAM_NAMES and not any(PROMPT in word for word in program.command):
                 raise ValueError(f"program.{name}: the command has no {PROMPT}")
@@ -132,7 +132,7 @@ def read(table: dict[str, Any]) -> WorkSettings:
 
 def expand(template: str, **values: object) -> str:
     """Return a template with its fields replaced."""
-    return _FIELD.sub(lambda match: str(values[match[1]]), template)
+    return re.sub(_FIELD, lambda match: str(values[match[1]]), template)
 
 
 def slug(name: str) -> str:
@@ -143,6 +143,6 @@ def slug(name: str) -> str:
 
 
 def _check_template(name: str, template: str, known: set[str]) -> None:
-    for field in _FIELD.findall(template):
+    for field in re.findall(_FIELD, template):
         if field not in known:
             raise ValueError(f"{name}: no {{{field}}}; use one of {', '.join(f'{{{one}}}' for one in sorted(known))}")

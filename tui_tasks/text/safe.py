@@ -53,10 +53,8 @@ NON_JOINER: Final = "\u200c"
 _BLANK: Final = "\u2800"
 _REGIONAL_A = 0x1F1E6
 # In doubt a sentence begins earlier: without its beginning it can say the opposite. `Mr.`, `e.g.` and letters end none.
-_SENTENCE_END: Final = re.compile(
-    r"(?<![ (.][A-Za-z])(?<![ (][A-Z][a-z])(?<![ (]Mrs)(?<![ (]etc)[.!?] (?:· |(?![a-z]))|[。！？]"
-)
-_QUESTION_END: Final = re.compile(r"[?](?= |$)|？")
+_SENTENCE_END: Final = r"(?<![ (.][A-Za-z])(?<![ (][A-Z][a-z])(?<![ (]Mrs)(?<![ (]etc)[.!?] (?:· |(?![a-z]))|[。！？]"
+_QUESTION_END: Final = r"[?](?= |$)|？"
 # In cells: the least room in which a question is cut in the middle, and the least before its last sentence.
 _LEAST_QUESTION: Final = 16
 _LEAST_LEAD: Final = 8
@@ -287,11 +285,11 @@ def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> s
     can say the opposite. A text without a question is cut at its end.
     """
     line = safe_line(text, ascii_only=ascii_only)
-    ends = [match.end() for match in _QUESTION_END.finditer(line)]
+    ends = [match.end() for match in _pattern(_QUESTION_END).finditer(line)]
     if cell_len(line) <= limit_cells or not ends:
         return safe_line(line, limit_cells, ascii_only=ascii_only)
     asked, dots = line[: ends[-1]], "~" if ascii_only else "…"
-    begin = max((match.end() for match in _SENTENCE_END.finditer(asked[:-1])), default=0)
+    begin = max((match.end() for match in _pattern(_SENTENCE_END).finditer(asked[:-1])), default=0)
     if limit_cells < _LEAST_QUESTION:
         return safe_line(line[begin:], limit_cells, ascii_only=ascii_only)
     question = asked[begin:] + f" {dots}" * (len(asked) < len(line))

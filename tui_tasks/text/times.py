@@ -131,7 +131,7 @@ def short_count(number: int) -> str:
 
 
 _UNITS: Final = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
-_DAY_OR_TIME: Final = re.compile(r"(today|yesterday)?\s*(\d{1,2}:\d\d)?")
+_DAY_OR_TIME: Final = r"(today|yesterday)?\s*(\d{1,2}:\d\d)?"
 _ACCEPTED_FORMS: Final = "an age (90m, 8h, 2d), a time (18:00), `yesterday 18:00`, or a date with or without a time"
 
 
@@ -158,7 +158,7 @@ def past(text: str, now: int, zone: tzinfo | None = None) -> int:
 def _instant(words: str, now: int, zone: tzinfo | None) -> int | None:
     if age := re.fullmatch(r"(\d{1,6})\s*([smhdw])(?: ago)?", words):
         return now - int(age[1]) * _UNITS[age[2]]
-    if words and (meant := _DAY_OR_TIME.fullmatch(words)):
+    if words and (meant := re.fullmatch(_DAY_OR_TIME, words)):
         today = datetime.fromtimestamp(now / SECOND, zone).date()
         clock = time.fromisoformat(f"{meant[2] or '00:00':0>5}")
         at = datetime.combine(today - timedelta(meant[1] == "yesterday"), clock, zone)

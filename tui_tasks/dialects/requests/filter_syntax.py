@@ -37,9 +37,9 @@ SIGNS: Final = {"#": "tag", "!": "prio", "@": "who"}
 NAMES: Final = {"priority": "prio", "agent": "who"}
 _SUGGESTED: Final = {short: name for name, short in NAMES.items()}
 
-_TOKEN = re.compile(r'-?(?:[a-z]+:|[#@])?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+')
+_TOKEN = r'-?(?:[a-z]+:|[#@])?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+'
 # A word with a colon that may name a field; an address such as http://x is plain text.
-_FIELD = re.compile(r"([a-z]+):(?!//)")
+_FIELD = r"([a-z]+):(?!//)"
 
 
 _NUMBER: Final = "number: takes a task's number, such as 12"
@@ -92,7 +92,7 @@ def parse(text: str, *, typing: bool = False, language: Language = OF_TASKS) -> 
     """Parse a filter. While `typing`, the last word may be incomplete."""
     terms: list[Term] = []
     problems: dict[str, None] = {}
-    for token in _TOKEN.finditer(text):
+    for token in re.finditer(_TOKEN, text):
         term = _term(token[0], typing and token.end() == len(text), language)
         if isinstance(term, Term):
             terms.append(term)
@@ -102,7 +102,7 @@ def parse(text: str, *, typing: bool = False, language: Language = OF_TASKS) -> 
 
 def _unknown_field(token: str, language: Language) -> str:
     """Return the message on a word that looks like an unknown field; it is searched as plain text all the same."""
-    match = _FIELD.match(token.removeprefix("-"))
+    match = re.match(_FIELD, token.removeprefix("-"))
     if match is None or NAMES.get(match[1], match[1]) in language.fields:
         return ""
     return f"no filter word {match[0]!r}; use one of {', '.join(f'{name}:' for name in _names(language))}"
@@ -247,7 +247,7 @@ def quoted(value: str) -> str:
 
 def _last_word(text: str) -> str:
     """Return the word that is being typed; open quotes include spaces."""
-    for token in _TOKEN.finditer(text):
+    for token in re.finditer(_TOKEN, text):
         if token.end() == len(text):
             return token[0]
     return ""

@@ -49,7 +49,7 @@ from tui_tasks.tui.widgets.agent_line import agent_line
 from tui_tasks.tui.widgets.counts_line import counts_line
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
-from tui_tasks.tui.widgets.screen_bases import Overlay, Pane
+from tui_tasks.tui.widgets.screen_bases import DIALOG_STYLES, Overlay, Pane
 from tui_tasks.tui.widgets.screen_head import pane_tabs
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 
@@ -252,6 +252,8 @@ class TaskApp(Actor, ResilientApp):
         """Start watching for others' changes; called after the first paint."""
         self.link.watch()
         self._painted()
+        # Opening the first dialog then neither parses all styles nor applies them to all widgets again.
+        self.stylesheet.add_source(DIALOG_STYLES.read_text(), read_from=(str(DIALOG_STYLES), ""))
         if self.link.db.seconds_behind() is not None:
             self.set_interval(1.0, self.frame.redraw)
         if self.link.read_only and self.link.as_of is None:

@@ -28,9 +28,9 @@ from tui_tasks import regular_files
 from tui_tasks.tui.painting.styles import COLORS, PARTS, REQUIRED, STATES, complete
 
 _MAX_BYTES: Final = 64 * 1024
-NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-_STYLE = re.compile(r"((^| +)(not +)?(none|bold|b|dim|d|italic|i|underline|u|reverse|r|strike))+")
-_COLOR_VALUE = re.compile(r"(?P<color>\S+(?:\([^)]*\))?)(?: +\d{1,3}%)?")
+NAME: Final = r"[a-z0-9][a-z0-9-]{0,39}"
+_STYLE = r"((^| +)(not +)?(none|bold|b|dim|d|italic|i|underline|u|reverse|r|strike))+"
+_COLOR_VALUE = r"(?P<color>\S+(?:\([^)]*\))?)(?: +\d{1,3}%)?"
 
 
 class ThemeProblem(msgspec.Struct, frozen=True):
@@ -75,21 +75,22 @@ class _Reader:
 
     def __init__(self, path: str, text: str, problems: list[ThemeProblem]) -> None:
         self.path = path
-        self.lines = _lines_of_keys(text)
+        self._text = text
         self.problems = problems
         self.ansi = False
 
     def wrong(self, table: str, key: str, message: str) -> None:
         """Add a problem at the line of `key`, else of its table, else line 1."""
+        lines = _lines_of_keys(self._text)
         places = ((table, key), (table, ""), ("", table)) if table else (("", key), (key, ""))
-        line = next((self.lines[place] for place in places if place in self.lines), 1)
+        line = next((lines[place] for place in places if place in lines), 1)
         self.problems.append(ThemeProblem(self.path, line, message))
 
     def theme(self, stem: str, document: dict[str, Any]) -> Theme | None:
         """Return the theme; None when something required is missing."""
         self.unknown("", document, ("name", "dark", "ansi", "colors", "states", "parts", "variables"))
         name = document.get("name", stem)
-        if not isinstance(name, str) or not NAME.fullmatch(name):
+        if not isinstance(name, str) or not re.fullmatch(NAME, name):
             self.wrong("", "name", "a name has small letters, digits and hyphens, 40 at most")
             return None
         self.ansi = self.flag(document, "ansi", False)
@@ -179,9 +180,9 @@ def _color_fault(value: str, ansi: bool) -> str:
 def _variable_fault(key: str, value: str, usual: str) -> str:
     """Return why `value` cannot replace the `usual` one in Textual's CSS; empty when it can."""
     if key.endswith("-style") or "-style-" in key:
-        fits = _STYLE.fullmatch(value)
+        fits = re.fullmatch(_STYLE, value)
         return "" if fits else "a text style: none, bold, dim, italic, underline, reverse or strike"
-    shape = _COLOR_VALUE.fullmatch(value)
+    shape = re.fullmatch(_COLOR_VALUE, value)
     # If Textual's own value has none of these words, its CSS may not accept them.
     if shape and shape["color"] in ("auto", "initial") and usual.startswith(shape["color"]):
         return ""
@@ -234,7 +235,7 @@ def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[ThemeP
 
 def find(name: str, user_folder: Path | None = None) -> Theme | None:
     """Return only the theme of a name, if its file has that name: a start needs no other."""
-    for folder in (user_folder, shipped_folder()) if NAME.fullmatch(name) else ():
+    for folder in (user_folder, shipped_folder()) if re.fullmatch(NAME, name) else ():
         with contextlib.suppress(OSError):
             file = folder.joinpath(f"{name}.toml") if folder is not None else None
             if file is not None and file.is_file() and (theme := read(file, [])) and theme.name == name:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
 
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
@@ -128,6 +129,8 @@ class Pane(Actor, TransparentContainer):
 
 R = TypeVar("R")
 
+DIALOG_STYLES: Final = Path(__file__).with_name("dialog_styles.tcss")
+
 
 class ClosesOnce:
     """Mixin for screens that open over others."""
@@ -146,6 +149,8 @@ class Dialog(ClosesOnce, ResilientMessages, OpensAtOnce, ModalScreen[R]):
         Binding("ctrl+c,ctrl+q", "app.help_quit", show=False),
         Binding(ACTIONS["suspend"].keys, "app.act('suspend')", show=False, id="suspend"),
     ]
+
+    CSS_PATH = DIALOG_STYLES
 
     problem = ""
     """Why what was typed could not be done: the dialog opens again with it, and says so."""

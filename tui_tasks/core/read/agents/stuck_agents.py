@@ -170,12 +170,12 @@ def _failure(sign: Sign) -> tuple[str, str, str]:
     return sign.what, sign.task, _normalized(sign.text)
 
 
-_VARYING: Final = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+(?:[.:]\d+)*", re.IGNORECASE)
+_VARYING: Final = r"(?i)0x[0-9a-f]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+(?:[.:]\d+)*"
 
 
 def _normalized(text: str) -> str:
     """Return an error without the parts that differ each time: numbers, times, addresses, ids."""
-    return " ".join(_VARYING.sub("N", text[:2_000]).split()).casefold()
+    return " ".join(re.sub(_VARYING, "N", text[:2_000]).split()).casefold()
 
 
 def _flip(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:

@@ -18,8 +18,8 @@ ANY: Final = "*"
 """As a tool: every tool; as the last word of a pattern: any further words."""
 # Without $ ` \ ! * ? [ ] { } ~ # ^ < > | & ; ( ) and newlines, in quotes as well: a shell takes each word as it stands.
 _PLAIN: Final = r"[A-Za-z0-9_@%+=:,./-]"
-_WORD: Final = re.compile(rf"""(?:{_PLAIN}+|'(?:{_PLAIN}| )*'|"(?:{_PLAIN}| )*")+""")
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_WORD: Final = rf"""(?:{_PLAIN}+|'(?:{_PLAIN}| )*'|"(?:{_PLAIN}| )*")+"""
+_ASSIGNMENT: Final = r"[A-Za-z_][A-Za-z0-9_]*\+?="
 _KEYWORD_NAMES: Final = """
 if then else elif fi for while until do done case esac select function in time coproc repeat foreach end
 """
@@ -30,7 +30,7 @@ _SHELLS: Final = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/z
 _HARMLESS: Final = frozenset({"command", "description", "timeout"})
 _ORDER: Final = ("deny", "ask", "allow")
 # A program calls its tools by such names.
-_TOOL: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,64}")
+_TOOL: Final = r"[A-Za-z0-9_.:/-]{1,64}"
 MAX_PROPOSED: Final = 150
 """The longest rule that is offered, in characters: the screen shows it whole."""
 # Commands that start others by their words: a `*` of a rule allows none of them. These are the usual programs and
@@ -56,7 +56,7 @@ darcs fossil pdflatex latex tex xelatex lualatex latexmk groff troff gpg openssl
 """
 _PROGRAMS: Final = frozenset(_PROGRAM_NAMES.split())
 # What stands behind a program's name: a version or a variant.
-_VARIANT: Final = re.compile(r"(?:[-_.]?[0-9][\w.-]*|\.exe|[.-](?:tiny|basic|nox|gtk3|dbg|static|real|wrapper))+\Z")
+_VARIANT: Final = r"(?:[-_.]?[0-9][\w.-]*|\.exe|[.-](?:tiny|basic|nox|gtk3|dbg|static|real|wrapper))+\Z"
 # Subcommands of git that start nothing that their words name. Hooks and filters of the repository may run.
 _GIT_NAMES: Final = """
 add blame branch check-attr check-ignore checkout cherry commit count-objects describe diff diff-files diff-index
@@ -68,8 +68,8 @@ _GIT: Final = frozenset(_GIT_NAMES.split())
 _GIT_LETTERS: Final = {"add": "e", "commit": "eS", "tag": "esuv"}
 _GIT_LONG: Final = {"commit": ("gpg-sign",), "tag": ("sign", "local-user", "verify")}
 # With one of these no editor asks for the message. Before it may stand flags that take no value.
-_MESSAGE: Final = re.compile(r"-[afnqsv]*[mF].*|--(?:message|file)(?:=.*)?|--no-edit", re.DOTALL)
-_FLAGS: Final = re.compile(r"-[afnqsv]+|--(?:all|amend|annotate|force|no-verify|quiet|signoff|verbose)")
+_MESSAGE: Final = r"(?s)-[afnqsv]*[mF].*|--(?:message|file)(?:=.*)?|--no-edit"
+_FLAGS: Final = r"-[afnqsv]+|--(?:all|amend|annotate|force|no-verify|quiet|signoff|verbose)"
 # Options by which commands start others or write files. Programs take the beginning of a long name for it.
 _LONG_NAMES: Final = """
 exec execdir exec-batch ok okdir upload-pack receive-pack ext-diff textconv open-files-in-pager output exec-path
@@ -77,7 +77,7 @@ config-env pre hostname-bin compress-program to-command checkpoint-action use-co
 files0-from preserve-paths show-signature edit-description edit filters
 """
 _LONG: Final = tuple(_LONG_NAMES.split())
-_FIND: Final = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls)")
+_FIND: Final = r"-(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls)"
 # Letters of short options, also among others behind one dash.
 _LETTERS: Final = {"fd": "xX", "fdfind": "xX", "rg": "z", "sort": "oT", "shuf": "o", "tree": "o", "iconv": "o"}
 _ALL_LETTERS: Final = "OIc"
@@ -212,7 +212,7 @@ def proposed(answer: Literal["allow", "deny"], tool: str, given: Any, *, program
     if words is None or any(char in word for word in words for char in " '\""):
         return None
     rule = AnswerRule(answer, tool, " ".join(words), program)
-    if len(str(rule)) > MAX_PROPOSED or _TOOL.fullmatch(tool) is None:
+    if len(str(rule)) > MAX_PROPOSED or re.fullmatch(_TOOL, tool) is None:
         return None
     gives = find((rule,), tool, given, program=program, project=None, now=0, is_whole=True)
     return rule if gives is not None else None
@@ -248,10 +248,10 @@ def plain_words(command: str) -> list[str] | None:
     """Return the words of a command as a shell takes them; None if it is more than plain words and quotes."""
     words: list[str] = []
     for part in _split(command):
-        if part is None or _WORD.fullmatch(part) is None:
+        if part is None or re.fullmatch(_WORD, part) is None:
             return None
         words.append(part.replace("'", "").replace('"', ""))
-    if not words or words[0] in _KEYWORDS or words[0].startswith(("=", "-")) or any(map(_ASSIGNMENT.match, words[:1])):
+    if not words or words[0] in _KEYWORDS or words[0].startswith(("=", "-")) or re.match(_ASSIGNMENT, words[0]):
         return None
     return None if any(not word or word.startswith("=") for word in words) else words
 
@@ -262,7 +262,7 @@ def _split(command: str) -> list[str | None]:
     at = 0
     command = command.strip(" ")
     while at < len(command):
-        match = _WORD.match(command, at)
+        match = re.compile(_WORD).match(command, at)
         after = match.end() if match is not None else at
         if match is None or (after < len(command) and command[after] != " "):
             return [None]
@@ -289,9 +289,9 @@ def _pattern_words(pattern: str) -> list[str] | None:
 def starts_others(words: Sequence[str], fixed: int) -> bool:
     """Return whether a command may start another one by a word after the first `fixed`."""
     program = words[0].rpartition("/")[2].lower()
-    if fixed == 0 or program in _PROGRAMS or _VARIANT.sub("", program) in _PROGRAMS:
+    if fixed == 0 or program in _PROGRAMS or re.sub(_VARIANT, "", program) in _PROGRAMS:
         return True
-    if _VARIANT.sub("", program) == "git":
+    if re.sub(_VARIANT, "", program) == "git":
         known = [word for word in words[1:fixed] if word != "--no-pager"]
         if not known or known[0] not in _GIT or any("%G" in word for word in words[fixed:]):
             return True
@@ -308,8 +308,8 @@ def _git_starts(subcommand: str, words: Sequence[str], fixed: int) -> bool:
     is_annotated = any("--annotate".startswith(word) or _has_letter(word, "a") for word in after)
     if subcommand != "commit" and not (subcommand == "tag" and is_annotated):
         return False
-    first = next((word for word in after if _FLAGS.fullmatch(word) is None), "")
-    return _MESSAGE.fullmatch(first) is None
+    first = next((word for word in after if re.fullmatch(_FLAGS, word) is None), "")
+    return re.fullmatch(_MESSAGE, first) is None
 
 
 def _has_letter(word: str, letters: str) -> bool:
@@ -320,4 +320,4 @@ def _is_starting(word: str, letters: str, longs: Sequence[str]) -> bool:
     if word.startswith("--"):
         name = word[2:].partition("=")[0]
         return bool(name) and any(long.startswith(name) for long in longs)
-    return word.startswith("-") and (_FIND.fullmatch(word) is not None or _has_letter(word, letters))
+    return word.startswith("-") and (re.fullmatch(_FIND, word) is not None or _has_letter(word, letters))
