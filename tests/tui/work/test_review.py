@@ -535,7 +535,7 @@ async def test_uncommitted_work_is_merged_only_with_a_commit_message_of_the_huma
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         await settle(pilot, "y")
-        assert "1 file not committed: committed with this message first" in shown(app)
+        assert "Commit    notes.txt is committed with this message first" in shown(app)
         await settle(pilot, "ctrl+u", "enter")
         assert "Accept the work on #9" in shown(app)
         await settle(pilot, *"mine", "enter", "enter")

@@ -16,6 +16,7 @@ from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import SendMessage
+from tui_tasks.core.operations.jobs import GiveChecks
 from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
@@ -327,6 +328,20 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
         assert "robot-1 to review #9" in agents
         assert "3 files +41 -7" in above
         assert "3 files +41 -7" in row
+
+
+async def test_the_detail_of_a_task_leaves_to_the_review_what_is_not_proven_of_its_files(plan, make_app, checks):
+    work = begun(plan, 9)
+    with Store(plan.path) as store:
+        store.commit(GiveChecks(plan[9], ("tests",)), actor="human", now=NOW)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await until(pilot, lambda: "tests  unproven" in shown(app))
+        with Store(plan.path) as store:
+            store.commit(WorkReady(work.uid), actor="system", now=NOW)
+        await until(pilot, lambda: "Enter reviews it" in shown(app))
+        assert "tests  unproven" not in shown(app)
 
 
 async def test_work_that_is_counted_after_it_was_reported_ready_shows_the_new_counts(plan, make_app):

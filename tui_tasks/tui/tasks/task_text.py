@@ -74,17 +74,23 @@ def failed_check(context: Context, task: TaskLine) -> str | None:
 def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
     """Return a task's checks for its detail: each with its state, a failed one with its failed test, why that failed,
     and the last lines of its output that say something else, `most` in all, those of errors in its colour.
+
+    Of work to review only its review says what has not been proven: there, checks are about the files of the work.
     """
     drawn: list[Drawn] = []
+    is_reviewed = task.uid in context.state.reviewable
     for check in checks_of(context, task):
+        if is_reviewed and check.state == "unproven":
+            continue
         shown, run = PROOF_LOOKS[check.state], check.run
         style = shown.color
         verdict = (
             shown.word if check.state != "failed" or run is None or run.exit_code is None else f"exit {run.exit_code}"
         )
         commit = run.git_commit if run is not None else None
+        of = " of its branch" if run is not None and run.worktree is not None else ""
         where = [f"on {check.host}"] if check.host else []
-        facts = [verdict, *where, *["gate"] * check.gate, *([f"at commit {commit[:7]}"] if commit else [])]
+        facts = [verdict, *where, *["gate"] * check.gate, *([f"at commit {commit[:7]}{of}"] if commit else [])]
         head = f" {shown.mark(ascii_only=context.ascii_only)} "
         name = safe_line(check.name, max(4, room - cell_len(head) - 2))
         more = f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)]

@@ -22,7 +22,7 @@ from textual.widgets import Static
 from typing_extensions import override
 
 from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import one_to_one, safe_ends, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.answer_keys import Reading
@@ -344,8 +344,9 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         if unproven:
             lines.append((f"          unproven on this tree: {', '.join(unproven)}", "$state-overdue"))
         if review.is_dirty:
-            files = count(len(review.uncommitted), "file")
-            lines.append((f"Commit    {files} not committed: committed with this message first", "$state-overdue"))
+            first, more = safe_ends(one_to_one(review.uncommitted[0]), 40), len(review.uncommitted) - 1
+            files = f"{first} and {more:,} more are" if more else f"{first} is"
+            lines.append((f"Commit    {files} committed with this message first", "$state-overdue"))
         if self._facts.places > 1:
             lines.append(
                 (f"Race      discards {count(self._facts.places - 1, 'other work')} on this task", "$state-overdue")
