@@ -37,8 +37,7 @@ from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.core.unjournaled.heartbeats import Scheduler
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_marks
-from tui_tasks.runner.checks.check_keeper import CheckKeeper
-from tui_tasks.runner.checks.check_starter import CheckStarter
+from tui_tasks.runner.checks.check_keeper import CheckKeeper, CheckStarter
 from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.run_holders import Leases, continue_stopped, end_supervisor, has_ended
 from tui_tasks.runner.runner_settings import Runners

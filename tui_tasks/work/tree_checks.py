@@ -25,8 +25,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import machine_leases
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.runner import git_trees
-from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
-from tui_tasks.runner.checks.check_starter import CheckStarter
+from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper, CheckStarter
 from tui_tasks.runner.supervisor_launch import Launcher
 from tui_tasks.settings import live_settings
 from tui_tasks.settings.live_settings import CheckSettings
