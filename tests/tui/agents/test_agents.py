@@ -42,8 +42,7 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.runner import processes
 from tui_tasks.runner.scheduler_service import StuckWatch
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.agents.agent_columns import Filled, columns
-from tui_tasks.tui.agents.agent_order import AgentOrder
+from tui_tasks.tui.agents.agent_order import AgentOrder, Filled, columns
 from tui_tasks.tui.agents.agent_rows import AgentsRows
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 

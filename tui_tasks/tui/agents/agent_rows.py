@@ -21,8 +21,7 @@ from tui_tasks.text.glyphs import AGENT_LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_columns import AGE, GAP, HEAD, STATE, Columns, Filled, columns
-from tui_tasks.tui.agents.agent_order import AgentsRow, GoneAgents
+from tui_tasks.tui.agents.agent_order import AGE, GAP, HEAD, STATE, AgentsRow, Columns, Filled, GoneAgents, columns
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.charts import spark
 from tui_tasks.tui.painting.styles import Part
