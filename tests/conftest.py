@@ -17,7 +17,7 @@ from tests.on_server import IS_ON_SERVER, path_of
 from tests.started import ending_what_is_started, hear_signals
 from tui_tasks.channel.session import Session
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 
 SECOND = 1_000_000

@@ -18,9 +18,8 @@ from tui_tasks.channel import tool_names
 from tui_tasks.channel.line_parser import LineParser
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import ParseError
-from tui_tasks.dialects.requests import confinement
+from tui_tasks.dialects.requests import Identity, confinement
 from tui_tasks.dialects.requests.arguments import decode
-from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.tool_table import TABLE
 
 REQUEST = '{"tool": "tasklist:display"}'

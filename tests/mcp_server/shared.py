@@ -19,8 +19,7 @@ from tui_tasks.channel.session import Session
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests import confinement
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity, confinement
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.mcp_server.async_sessions import AsyncSessions
 from tui_tasks.mcp_server.handlers import make_server

@@ -28,8 +28,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.dialects.control_agents import agents_page
-from tui_tasks.dialects.requests import confinement
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity, confinement
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.hooks import hooks_folder, session_processes
 from tui_tasks.hooks.hook_folder import Folder

@@ -22,7 +22,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import machine_leases
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.settings.live_settings import CheckSettings, review_settings

@@ -20,7 +20,7 @@ from tui_tasks.core.operations.jobs import EndRun, ExpireRuns, RunJob, TakeBackD
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.runner.clock_check import CONTRADICTED, HOLD
 from tui_tasks.runner.scheduler_service import SchedulerService

@@ -23,7 +23,7 @@ from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.runner.scheduler_service import SchedulerService
 

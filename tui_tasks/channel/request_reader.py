@@ -23,9 +23,8 @@ from tui_tasks.core.errors import (
     ReservedName,
     UnknownTool,
 )
-from tui_tasks.dialects.requests import strict_json
+from tui_tasks.dialects.requests import Identity, strict_json
 from tui_tasks.dialects.requests.arguments import Arguments, decode
-from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.tool_table import Table, Tool
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, 
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Busy, InputsUnread, OutcomeUnknown, Refusal, StorageFailed, WriteConflict
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import Table
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui_tasks.core.errors import ReservedName
     from tui_tasks.core.read.agents.agent_states import LeftTask
     from tui_tasks.core.store import Store
-    from tui_tasks.dialects.requests.identity import Identity
+    from tui_tasks.dialects.requests import Identity
     from tui_tasks.dialects.tool_table import Table
 
 TASK_REFERENCE: Final = "its number, or the beginning of its uid"
@@ -345,7 +345,7 @@ def identity_of(options: argparse.Namespace) -> Identity:
     Raises:
         ProjectRefused: as `project_of`.
     """
-    from tui_tasks.dialects.requests.identity import Identity
+    from tui_tasks.dialects.requests import Identity
 
     return Identity(
         options.agent or _default(options),
@@ -382,7 +382,7 @@ def is_without_project(options: argparse.Namespace) -> bool:
 
 def _default(options: argparse.Namespace) -> str:
     """Return the agent that speaks without `--agent`."""
-    from tui_tasks.dialects.requests.identity import Identity
+    from tui_tasks.dialects.requests import Identity
 
     return getattr(options, "speaks_as", None) or Identity().agent
 

@@ -20,8 +20,8 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList, full_task
+from tui_tasks.dialects.requests import Identity, own_list
 from tui_tasks.dialects.requests.arguments import Arguments
-from tui_tasks.dialects.requests.identity import Identity, own_list
 
 A = TypeVar("A", bound=Arguments)
 

@@ -22,7 +22,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.hooks import PROGRAMS, session_processes
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.mcp_server.resources import ResourceSubscriptions

@@ -26,7 +26,7 @@ from tui_tasks.channel.line_parser import MAX_LINE
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import Table
 from tui_tasks.http_connections import ConnectionGuard, guarded, listen
 from tui_tasks.mcp_server import handlers

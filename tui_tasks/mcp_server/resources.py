@@ -22,8 +22,8 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries, task_summary
 from tui_tasks.core.snapshots import Entry, TaskList, full_task, iso
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.requests.confinement import is_visible
-from tui_tasks.dialects.requests.identity import Identity
 
 _ROOT: Final = "tui-tasks://"
 INBOX: Final = f"{_ROOT}inbox"

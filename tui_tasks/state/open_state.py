@@ -20,8 +20,7 @@ from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
 from tui_tasks.core.read.tasks import task_queries, tasks_as_json
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.dialects.requests import strict_json
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity, strict_json
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.settings import paths, project
 from tui_tasks.state.open_store import opened_store, session_for

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui_tasks.core.operations.sessions import Process
     from tui_tasks.core.rules.recorded_settings import ReviewPolicy
     from tui_tasks.core.store import Store
-    from tui_tasks.dialects.requests.identity import Identity
+    from tui_tasks.dialects.requests import Identity
     from tui_tasks.dialects.tool_table import Table
     from tui_tasks.postgres import Report
     from tui_tasks.runner.checks.check_keeper import CheckKeeper

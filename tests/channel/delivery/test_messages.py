@@ -21,7 +21,7 @@ from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, PauseAgent, SendMessage, WithdrawMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 
 DISPLAY = {"tool": "tasklist:display"}

@@ -24,7 +24,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 
 

@@ -31,7 +31,7 @@ from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.command_tools import SHELL
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 
 

@@ -14,7 +14,7 @@ from tui_tasks.core.read.agents import agent_states, agent_views, stuck_agents, 
 from tui_tasks.core.read.agents.agent_views import DAY
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.text.glyphs import AGENT_LOOKS
 

@@ -26,7 +26,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
-from tui_tasks.dialects.requests.identity import Identity, own_list
+from tui_tasks.dialects.requests import Identity, own_list
 from tui_tasks.formats import exporting
 from tui_tasks.formats.exporting import losses
 from tui_tasks.formats.file_records import ExportData, ParsedFile, Step

@@ -1,3 +1,39 @@
-"""Requests, which all dialects share: strict JSON, arguments, task references, identity; and the words that people type
-for tasks, filters and jobs.
+"""Requests, which all dialects share: who makes them, strict JSON, arguments, task references; and the words that
+people type for tasks, filters and jobs.
 """
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who speaks on a channel, and within which limits (docs: protocol, section 1).
+
+    Attributes:
+        agent: the name under which changes are made.
+        list: the list to which the channel is bound; None: each dialect's own.
+        read_only: whether requests that write are refused.
+        agent_only: whether requests that name another agent are refused (docs: protocol, section 2).
+        list_only: whether requests that name another list are refused.
+        project: the project of the dialects' own lists (docs: protocol, section 5); None: no project.
+        inside_run: whether the speaker was started by a run of a job (docs: scheduling, rule S1).
+    """
+
+    agent: str = "agent"
+    list: str | None = None
+    read_only: bool = False
+    agent_only: bool = False
+    list_only: bool = False
+    project: str | None = None
+    inside_run: bool = False
+
+    @property
+    def scope(self) -> str:
+        """The project whose lists a command of a shell shows when no list is named; empty: the lists of no project."""
+        return self.project or ""
+
+
+def own_list(dialect: str, project: str | None) -> str:
+    """Return the name of a dialect's own list, in a project or outside any (docs: protocol, section 5)."""
+    return dialect if project is None else f"{project}/{dialect}"

@@ -14,8 +14,8 @@ from tui_tasks.core.errors import Forbidden, InvalidRequest, NotFound
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Entry
+from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.requests.arguments import Arguments, task_arguments
-from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.requests.task_references import is_full
 from tui_tasks.dialects.tool_table import TABLE, Call, Table, Tool
 

@@ -19,7 +19,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
-from tui_tasks.dialects.requests.identity import own_list
+from tui_tasks.dialects.requests import own_list
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.text.times import count
