@@ -27,7 +27,7 @@ from tui_tasks.runner import git, git_isolation, git_trees
 from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.tui.tasks import git_links
 from tui_tasks.work import agent_worktrees, work_outcomes
-from tui_tasks.work.git import merge_leftovers, merging, pull_requests, reviewing
+from tui_tasks.work.git import merging, pull_requests, removed_worktrees, reviewing
 
 PROGRAM = "{program}"
 # Settings that name a program, and one that makes git use it where that takes a second one.
@@ -233,7 +233,7 @@ def cut_off(folder: Path, *, undo: bool) -> object:
     """Carry on where a merge of the last commit has written some files."""
     old, new = (run(folder, "rev-parse", at).strip() for at in ("HEAD", "HEAD"))
     merge = merging.Merge("ff", "work", old, new, new, str(folder))
-    return merge_leftovers.clear_leftovers(folder, merge, undo=undo, lock_seconds=0)
+    return removed_worktrees.clear_leftovers(folder, merge, undo=undo, lock_seconds=0)
 
 
 def merged_lines(folder: Path) -> object:

@@ -30,8 +30,8 @@ from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work import clean_up
 from tui_tasks.work.git import merging, removed_worktrees, worktrees
-from tui_tasks.work.git.merge_leftovers import clear_leftovers
 from tui_tasks.work.git.merging import Merge
+from tui_tasks.work.git.removed_worktrees import clear_leftovers
 from tui_tasks.work.git.worktrees import REFS
 
 _FILES: Final = "files"

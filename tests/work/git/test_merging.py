@@ -10,7 +10,7 @@ from tests.work.repositories import ME, Place, check_reviewed, commit, copy, git
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git_isolation
 from tui_tasks.runner.git import settings as git_settings
-from tui_tasks.work.git import merge_leftovers, merging, worktrees
+from tui_tasks.work.git import merging, removed_worktrees, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method, Moved
 
 
@@ -161,8 +161,8 @@ def test_a_merge_that_was_cut_off_amid_its_files_is_cleared_away_and_carried_on(
     write(place.root, new_txt="ne", a_txt="line 0\n", mine_txt="untracked\n")
     (place.root / ".git" / "index.lock").write_text("")
     with pytest.raises(Conflict, match="git still works there"):
-        merge_leftovers.clear_leftovers(place.root, merge)
-    assert not merge_leftovers.clear_leftovers(place.root, merge, lock_seconds=0)
+        removed_worktrees.clear_leftovers(place.root, merge)
+    assert not removed_worktrees.clear_leftovers(place.root, merge, lock_seconds=0)
     assert git(place.root, "status", "--porcelain") == "?? mine.txt"
     merging.carry_out(place.root, merge)
     assert git(place.root, "status", "--porcelain", "--branch").splitlines() == ["## main", "?? mine.txt"]
@@ -171,7 +171,7 @@ def test_a_merge_that_was_cut_off_amid_its_files_is_cleared_away_and_carried_on(
 def test_a_file_of_the_humans_own_stays_when_a_merge_is_cleared_away(place: Place) -> None:
     merge = prepared(place)
     write(place.root, new_txt="the human's own\n")
-    merge_leftovers.clear_leftovers(place.root, merge)
+    removed_worktrees.clear_leftovers(place.root, merge)
     assert (place.root / "new.txt").read_text() == "the human's own\n"
 
 
