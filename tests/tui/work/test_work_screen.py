@@ -330,6 +330,19 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
         assert "3 files +41 -7" in row
 
 
+async def test_a_task_whose_work_waits_for_review_is_given_back_by_discarding_that(plan, make_app):
+    work = begun(plan, 9)
+    with Store(plan.path) as store:
+        store.commit(WorkReady(work.uid), EndSession(work.agent, "exit 0"), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.push(AgentsScreen(app.context, work.agent))
+        await settle(pilot)
+        assert app.screen.agent_here() == work.agent and "Give back" not in lines(app)[-1]
+        await settle(pilot, "s")
+        assert said(app).startswith("The work on #9 waits for review: x there discards it")
+
+
 async def test_the_detail_of_a_task_leaves_to_the_review_what_is_not_proven_of_its_files(plan, make_app, checks):
     work = begun(plan, 9)
     with Store(plan.path) as store:
@@ -429,7 +442,7 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
         assert any("robot-1" in line and "failed" in line and BOOM in line for line in lines(app))
         while app.screen.agent_here() != "robot-1":
             await settle(pilot, "j")
-        assert "W Work  s Give back  Space Peek  Enter Terminal" in lines(app)[-1]
+        assert "W Work  Space Peek  Enter Terminal" in lines(app)[-1], "nobody has the task to give back"
         await settle(pilot, "W")
         assert "Start an agent on “Backup restore drill”" in shown(app)
         await settle(pilot, "escape")

@@ -46,19 +46,25 @@ _STATUS: Final = {"p": "pending", "d": "done", "f": "failed"}
 
 async def give_back(context: Context, task: TaskLine) -> None:
     """Ask for the status of a task that its agent does not go on with; bring one back that was deleted."""
-    name = f"#{task.number} “{safe_line(task.name, 40)}”"
     if task.deleted:
         change = change_summaries.deletion_of(context.db, task.uid)
         await take_back(context, [change] if change is not None else [])
-    elif is_free(task):
-        context.say(f"Nothing to give back: {name} is pending already, and free for any agent.")
+    elif (why := why_not_given_back(context, task)) is not None:
+        context.say(why)
     else:
-        await ask_status(context, task.uid, name)
+        await ask_status(context, task.uid, f"#{task.number} “{safe_line(task.name, 40)}”")
 
 
-def is_free(task: TaskLine) -> bool:
-    """Return whether a task is pending without an agent, as after a lapsed claim: nobody has it to give back."""
-    return task.status == "pending" and task.agent is None and not task.deleted
+def why_not_given_back(context: Context, task: TaskLine) -> str | None:
+    """Return why a task cannot be given back: nobody has it, or its work waits for review; None: it can."""
+    if task.deleted:
+        return None
+    if task.uid in context.state.reviewable:
+        key = context.keymap.key_of("work_discard")
+        return f"The work on #{task.number} waits for review: {key} there discards it and gives the task back."
+    if task.status == "pending" and task.agent is None:
+        return f"Nothing to give back: #{task.number} is pending already, and free for any agent."
+    return None
 
 
 async def ask_status(context: Context, uid: str, name: str) -> None:

@@ -19,7 +19,7 @@ from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_actions import give_back, is_free, take_back, why_not_yet
+from tui_tasks.tui.agents.agent_actions import give_back, take_back, why_not_given_back, why_not_yet
 from tui_tasks.tui.asks.answer_keys import READ_FIRST, answer_keys, answer_word, no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs.dialogs import LineDialog
@@ -68,8 +68,11 @@ class AgentRowActions(Controller):
                 key = self._context.keymap.key_of("palette")
                 end = f" {key} discard ends it." if self._live_work() is not None else ""
                 return f"{name} has no hooks: it hears nothing.{end}"
-        if action.id == "agent_give_back" and (self.task_here is None or is_free(self.task_here)):
-            return f"{name} has no task to give back."
+        if action.id == "agent_give_back":
+            task = self.task_here
+            why = why_not_given_back(self._context, task) if task is not None else f"{name} has no task to give back."
+            if why is not None:
+                return why
         return why_not_yet(member.name) if action.writes and not self._screen.has_stood() else None
 
     def _why_no_work(self, action: str) -> str | None:
@@ -307,7 +310,7 @@ def agent_hints(screen: AgentsScreen) -> Sequence[Hint]:
         return *hints, *map(hint, ("seen", "back", "agent_message", "help"))
     is_stuck = member is not None and (member.stuck is not None or member.name in screen.order.have_left)
     task = member.failed_task or (member.task if is_stuck else None) if member is not None else None
-    back = ("agent_give_back",) if task is not None and not is_free(task) else ()
+    back = ("agent_give_back",) if task is not None and why_not_given_back(screen.context, task) is None else ()
     hears = member is not None and member.session is not None and agent_text.has_hooks(member.session)
     has_turn = member is not None and hears and member.state not in ("gone", *NO_TURN)
     stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()

@@ -24,7 +24,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_actions import give_back, is_free
+from tui_tasks.tui.agents.agent_actions import give_back, why_not_given_back
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.painting.styles import Part
@@ -86,7 +86,8 @@ class LeftTasks(RowSource[TaskLine]):
     @override
     def foot(self, row: TaskLine) -> Sequence[str]:
         """Leave out to give back what nobody has."""
-        return [name for name in self.FOOT if name != "left_give_back" or not is_free(row)]
+        why = why_not_given_back(self.context, row)
+        return [name for name in self.FOOT if name != "left_give_back" or why is None]
 
     async def do_left_give_back(self) -> None:
         """Ask for the status of the task that the agent left."""
@@ -113,7 +114,9 @@ class StuckAgents(RowSource[AgentView]):
     def foot(self, row: AgentView) -> Sequence[str]:
         """Leave out what this agent cannot do, or has no task for."""
         without = {"agent_message", "agent_pause"} if row.failed_work is not None else {"stuck_start"}
-        without |= set() if row.last_task is not None and not is_free(row.last_task) else {"stuck_give_back"}
+        task = row.last_task
+        can_give = task is not None and why_not_given_back(self.context, task) is None
+        without |= set() if can_give else {"stuck_give_back"}
         without |= set() if row.is_there or row.paused else {"agent_pause"}
         without |= set() if work_queries.of_agent(self.context.db, row.name) is not None else {"agent_peek"}
         return [name for name in self.FOOT if name not in without]

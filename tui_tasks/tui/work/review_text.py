@@ -14,7 +14,7 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.text.glyphs import PROOF_LOOKS
 from tui_tasks.text.output_lines import said_once
 from tui_tasks.text.safe import cell_len, fit, one_to_one, safe_ends, safe_line
-from tui_tasks.text.times import SECOND, ago, count
+from tui_tasks.text.times import SECOND, age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
@@ -187,7 +187,9 @@ class WorkSummary(TextDrawing):
             return summary(self.context, facts, room)
         lines = _troubles(self.context, facts, room)
         lines += [*_claim(facts, room, ascii_only=self.context.ascii_only), []] if work.summary else []
-        lines += [*sent, []] if (sent := _sent(self.context, facts, room)) else []
+        if facts.sent is not None:
+            self.lasts(age_lasts(facts.sent[1], self.context.clock.now()))
+            lines += [*_sent(self.context, facts, room), []]
         lines.append([(f" {count(len(review.commits), 'commit')} ahead of {safe_line(review.base, 24)}", "bold")])
         lines += [[(f"   {safe_line(commit.title, room - 3)}", "")] for commit in review.commits[:_MAX_NAMED]]
         return lines + _checks(self.context, facts, room)
