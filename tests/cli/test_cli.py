@@ -282,7 +282,7 @@ SHORT = """
 import sys
 from tui_tasks.cli.main import main
 main(sys.argv[1:])
-needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subprocess", "asyncio"}
+needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subprocess", "asyncio", "heapq", "shlex"}
 needless |= {"argparse", "typing_extensions", "pathlib", "tempfile", "shutil", "platformdirs", "urllib.parse"}
 # The tables of Unicode, which the look of agents' names needs.
 needless |= set() if "tui_tasks.core.agent_names" in sys.modules else {"unicodedata"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
@@ -35,6 +34,8 @@ def find_task(session: Session, reference: str) -> Task:
         return task
     tasks = task_queries.tasks_beginning(db, reference.lower(), 2)
     if not tasks:
+        import shlex  # few references find nothing
+
         raise NotFound("task", reference, f": `tui-tasks ls {shlex.quote(reference)}` finds titles with it")
     if len(tasks) > 1:
         raise Conflict(f"several tasks begin with {reference}: write more of the uid")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any, Final
@@ -149,6 +148,8 @@ def set_status(session: Session, references: Sequence[str], status: str, reason:
     except NotFound as missing:
         if len(references) == 1 or missing.data["id"].startswith("#"):
             raise
+        import shlex  # for few commands
+
         hint = f": `tui-tasks status {shlex.quote(references[0])} {status} REASON` logs a reason"
         raise NotFound("task", missing.data["id"], hint) from None
     blocked = [] if as_json or status != "done" else [task for task in before.values() if task.blocked]
@@ -237,6 +238,8 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
     said = f"undone: {change_summaries.description(db, first.change, undone=True)}{when}{where}"
     print_result(said, undone, as_json=as_json)
     if not as_json:
+        import shlex  # for few commands
+
         whose = "" if session.identity.agent == vocab.SHELL else f" --agent {shlex.quote(session.identity.agent)}"
         if sys.stderr.isatty():
             made_by = safe_line(f"made by {session.identity.agent}; `tui-tasks redo{whose}` does it again")

@@ -144,10 +144,13 @@ def _unfinished_dependencies() -> Any:
     )
 
 
-_WAITING_ON: Final[dict[Any, Any]] = {TaskRow.waiting_on: TaskRow.held + _unfinished_dependencies()}
-_RECOUNT = Statement(lambda: TaskRow.update(_WAITING_ON).where(TaskRow.uid == slot("uid")))
+def _waiting_on() -> dict[Any, Any]:
+    return {TaskRow.waiting_on: TaskRow.held + _unfinished_dependencies()}
+
+
+_RECOUNT = Statement(lambda: TaskRow.update(_waiting_on()).where(TaskRow.uid == slot("uid")))
 _RECOUNT_DEPENDENTS = Statement(
-    lambda: TaskRow.update(_WAITING_ON).where(
+    lambda: TaskRow.update(_waiting_on()).where(
         TaskRow.uid << EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid == slot("uid"))
     )
 )

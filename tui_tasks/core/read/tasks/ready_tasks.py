@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Generator, Iterable
 from contextlib import closing
 from functools import cache
@@ -149,6 +148,8 @@ def open_tasks(
     Raises:
         NotFound: that task is not, or no longer, among them.
     """
+    from heapq import merge  # short commands start without
+
     homes = _homes_with_open_tasks(db, project) if list_id is None else [list_id]
     behind = ""
     if after is not None:
@@ -163,7 +164,7 @@ def open_tasks(
             map(read_task, db.each(statement, list=home, status=status, behind=behind, agent=agent))
             for status in vocab.OPEN
         )
-        yield from heapq.merge(*of_statuses, key=attrgetter("rank"))
+        yield from merge(*of_statuses, key=attrgetter("rank"))
         behind = ""
 
 

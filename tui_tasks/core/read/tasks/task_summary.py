@@ -4,7 +4,6 @@ decoding.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Generator
 from itertools import starmap
 from operator import itemgetter
@@ -87,9 +86,11 @@ def of_statuses(
     db: Database, list_id: int, statuses: Collection[str], after: str | None = None
 ) -> Generator[TaskSummary, None, None]:
     """Yield the tasks of a list in one of the statuses, as `of_list` does."""
+    from heapq import merge  # short commands start without
+
     behind = _rank(db, list_id, after, statuses)
     rows = (db.each(_OF_STATUS, list=list_id, status=status, behind=behind) for status in sorted(statuses))
-    for _, *row in heapq.merge(*rows, key=itemgetter(0)):
+    for _, *row in merge(*rows, key=itemgetter(0)):
         yield TaskSummary(*row)
 
 
