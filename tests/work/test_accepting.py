@@ -361,7 +361,7 @@ def test_a_base_that_is_checked_out_with_changes_is_refused_and_the_work_stays_r
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
     (repo / "a.txt").write_text("mine\n")
-    with pytest.raises(Conflict, match=r"^commit 1 change in \S+ first, where main is checked out; or switch"):
+    with pytest.raises(Conflict, match=r"^commit a.txt in \S+ first, where main is checked out; or switch"):
         acceptance.accept(work, acceptance.review(work))
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("ready", None)

@@ -94,7 +94,7 @@ def test_a_base_that_is_checked_out_nowhere_moves_alone(place: Place) -> None:
 def test_a_dirty_checkout_of_the_base_is_refused_with_what_to_do(place: Place) -> None:
     write(place.root, b_txt="mine\n")
     merge = prepared(place)
-    with pytest.raises(Conflict, match=r"^commit 1 change in \S+ first, where main is checked out; or switch"):
+    with pytest.raises(Conflict, match=r"^commit b.txt in \S+ first, where main is checked out; or switch"):
         merging.carry_out(place.root, merge)
     assert (place.root / "b.txt").read_text() == "mine\n"
     assert git(place.root, "rev-parse", "main") == merge.old
