@@ -15,7 +15,7 @@ from tests.tui.driving import SIZES, agents_line, counts_line, lines, named, sai
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, state_of
 from tests.work.repositories import commit, git, write
-from tui_tasks.core.agent_snapshots import Check
+from tui_tasks.core.agent_snapshots import Check, CheckRun
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
@@ -33,7 +33,7 @@ from tui_tasks.tui.work import attaching, diff_lines, diff_side, review_screen
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.tui.work.work_forms import AcceptForm
 from tui_tasks.work import comments
-from tui_tasks.work.accepting import Acceptance
+from tui_tasks.work.accepting import Acceptance, Outcome
 from tui_tasks.work.agent_terminals import Terminals
 
 BRANCH = "task/9-rotate-keys"
@@ -526,6 +526,22 @@ async def test_the_title_of_a_merge_stays_in_sight_on_a_small_screen_whatever_is
         await review(app, pilot, plan)
         await settle(pilot, "y")
         assert " Merge #9 into main" in lines(app) and "Enter Merge" in lines(app)[-1]
+
+
+async def test_a_gate_that_fails_on_the_merged_tree_says_why_before_it_is_merged_anyway(
+    plan, place, make_app, monkeypatch
+):
+    work = begin(plan, 9, place, branch=BRANCH)
+    run = CheckRun(**(dict.fromkeys(CheckRun.__struct_fields__) | {"state": "failed", "output": "Error: no cents\n"}))
+    checks = (Check("tests", "failed", run, gate=True), Check("types", "passed", gate=True))
+    monkeypatch.setattr(Acceptance, "accept", lambda *_, **how: Outcome("unproven", work, checks=checks))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y", "enter", "enter")
+        await until(pilot, lambda: "Not merged: on the merged tree, tests failed: Error: no cents." in shown(app))
+        await settle(pilot, "enter")
+        assert said(app) == "Not merged. s sends it back to the agent."
 
 
 async def test_uncommitted_work_is_merged_only_with_a_commit_message_of_the_humans(plan, place, make_app):

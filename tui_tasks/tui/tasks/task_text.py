@@ -112,7 +112,13 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
     return drawn
 
 
-_ENDED: Final = {"passed": "passed", "stale": "passed", "failed": "failed", "interrupted": "was interrupted"}
+_ENDED: Final = {
+    "passed": "passed",
+    "stale": "passed",
+    "failed": "failed",
+    "interrupted": "was interrupted",
+    "unproven": "has not run",
+}
 
 
 def ended_text(checks: Iterable[Check]) -> str:
@@ -121,7 +127,7 @@ def ended_text(checks: Iterable[Check]) -> str:
 
     ends = []
     for check in checks:
-        state = check.run.state if check.run is not None else ""
+        state = check.run.state if check.run is not None else "unproven"
         words = (
             f"{safe_line(check.name, 20)} {_ENDED.get(state, state)}{' while files changed' * (check.state == 'stale')}"
         )

@@ -28,6 +28,7 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.layout import is_wide
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
+from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.work import attaching
 from tui_tasks.work import clean_up
 from tui_tasks.work.accepting import Acceptance, Outcome
@@ -245,10 +246,9 @@ class ReviewActions(Controller):
         context.drafts[form.draft] = answer.message
         outcome = await self._accept(facts, answer, unproven=False)
         if outcome.state == "unproven":
-            failed = ", ".join(safe_line(one.name, 20) for one in outcome.checks if one.gate and one.state != "passed")
-            title = f"Not merged: {failed} has not passed on the merged tree."
-            if not await confirm(context, title, "merge it anyway", "leave it"):
-                context.say("Not merged.")
+            why = task_text.ended_text(one for one in outcome.checks if one.gate and one.state != "passed")
+            if not await confirm(context, f"Not merged: on the merged tree, {why}.", "merge it anyway", "leave it"):
+                context.say(f"Not merged. {context.keymap.key_of('work_send')} sends it back to the agent.")
                 return
             outcome = await self._accept(facts, answer, unproven=True)
         if outcome.state == "merged":
