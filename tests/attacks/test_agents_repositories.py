@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.work.repositories import ME, Place, commit, copy, git, make, put_away, write
+from tests.work.repositories import ME, Place, commit, git, put_away, write
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.work.git import merging, removed_worktrees, reviewing, worktrees
@@ -15,16 +15,6 @@ from tui_tasks.work.git.merging import Merge, Method
 from tui_tasks.work.git.reviewing import Review
 
 pytestmark = pytest.mark.linux
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return make(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def place(made: Place, tmp_path: Path) -> Place:
-    return copy(made, tmp_path)
 
 
 def reviewed(place: Place) -> Review:

@@ -12,6 +12,7 @@ import pytest
 
 from tests import fork_server
 from tests.conftest import Clock
+from tests.work.repositories import Place, copy, make
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.work import starting
@@ -31,6 +32,17 @@ def run_to_end(argv: list[str], log: Path, cwd: str, environ: dict[str, str]) ->
     """Start an agent without a terminal, and return when it has ended."""
     with log.open("wb") as output:
         fork_server.run(argv, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A checkout with a worktree that tests copy."""
+    return make(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def place(made: Place, tmp_path: Path) -> Place:
+    return copy(made, tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -8,16 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.soak.repositories import HOOKS, NAMES, TABLE, WAYS
-from tests.work.repositories import Place, accepted, commit, copy, git, make, round_of
+from tests.work.repositories import Place, accepted, commit, copy, git, round_of
 
 # The whole table is played by `python -m tests.soak repositories`: these are some. Settings that
 # stand in the repository itself are all in `tests/runner/test_git.py`.
 CASES = tuple(case for case in TABLE[::17] if case[1] != "local")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return make(tmp_path_factory.mktemp("made"))
 
 
 @pytest.mark.parametrize(("way", "where"), CASES, ids=[f"{way}, {where}" for way, where in CASES])

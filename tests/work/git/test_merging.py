@@ -6,22 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.work.repositories import ME, Place, check_reviewed, commit, copy, git, make, reviewed, write
+from tests.work.repositories import ME, Place, check_reviewed, commit, git, reviewed, write
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git_isolation
 from tui_tasks.runner.git import settings as git_settings
 from tui_tasks.work.git import merging, removed_worktrees, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method, Moved
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return make(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def place(made: Place, tmp_path: Path) -> Place:
-    return copy(made, tmp_path)
 
 
 @pytest.fixture

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.work.repositories import Place, commit, copy, git, make, reviewed, write
+from tests.work.repositories import Place, commit, git, reviewed, write
 from tui_tasks.core.errors import Conflict
 from tui_tasks.work.git import reviewing
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return make(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def place(made: Place, tmp_path: Path) -> Place:
-    return copy(made, tmp_path)
 
 
 def test_files_commits_and_counts_stand_against_the_merge_base(place: Place) -> None:

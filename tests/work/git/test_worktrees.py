@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.work.repositories import Place, commit, copy, git, make, put_away, write
+from tests.work.repositories import Place, commit, git, put_away, write
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git as runner_git
 from tui_tasks.runner import git_trees
@@ -17,16 +17,6 @@ from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_trees import TreeIndex
 from tui_tasks.work.git import removed_worktrees, worktrees
 from tui_tasks.work.git.removed_worktrees import Kept
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return make(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def place(made: Place, tmp_path: Path) -> Place:
-    return copy(made, tmp_path)
 
 
 def test_a_new_worktree_has_the_base_and_none_of_the_checkouts_changes(place: Place, tmp_path: Path) -> None:

@@ -1,0 +1,5 @@
+"""The repository of the tests of work."""
+
+from tests.work.conftest import made, place
+
+__all__ = ["made", "place"]
