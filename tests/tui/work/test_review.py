@@ -540,7 +540,8 @@ async def test_a_gate_that_fails_on_the_merged_tree_says_why_before_it_is_merged
         await review(app, pilot, plan)
         await settle(pilot, "y", "enter", "enter")
         await until(pilot, lambda: "Not merged: on the merged tree, tests failed: Error: no cents." in shown(app))
-        await settle(pilot, "enter")
+        pause(app)
+        await settle(pilot, "n")
         assert said(app) == "Not merged. s sends it back to the agent."
 
 
