@@ -64,7 +64,7 @@ def counts_json(db: Database, uid: str) -> dict[str, Any]:
 
 
 def counts_text(db: Database, uid: str) -> str:
-    """Return what git last counted of a work, for people: `3 files +41 -7, not committed`; empty if it never has."""
+    """Return what git last counted of a work, for people: `3 files +41 -7, more not committed`; empty without it."""
     return _counts_text(counts(db, uid))
 
 
@@ -74,7 +74,7 @@ def _counts_text(counted: Counts | None) -> str:
     if not counted.files and counted.dirty:
         return "nothing committed yet"
     lines = f"{counted.files} file{'s' * (counted.files != 1)} +{counted.insertions} -{counted.deletions}"
-    return f"{lines}, not committed" if counted.dirty else lines
+    return f"{lines}, more not committed" if counted.dirty else lines
 
 
 def obstacle(db: Database, work: Work) -> str:
