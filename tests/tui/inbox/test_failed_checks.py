@@ -112,6 +112,7 @@ async def test_a_row_whose_checks_run_again_stays_until_they_have_ended(plan, fa
         await settle(pilot, "r")
         assert [run.requested_by for run in checks.waiting()] == ["human"]
         assert app.screen.item.row.uid == failed and "tests runs again" in shown(app)
+        assert "◐ runs again ─" in shown(app), "its age is that of the failure"
         assert "r Run again" not in lines(app)[-1] and "s Done anyway" in lines(app)[-1]
         checks.run("failed", output="AssertionError: no")
         app.link.catch_up()

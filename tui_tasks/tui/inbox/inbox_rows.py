@@ -264,10 +264,10 @@ class InboxRows(RowDrawing[InboxLine]):
         return agent_text.who(name) if name else ""
 
     def standing(self, row: InboxLine) -> str:
-        """Return how long it has waited, or what became of a question."""
+        """Return how long it has waited, or what became of a question; nothing while its checks run again."""
         now = self.context.clock.now()
         if isinstance(row, InboxItem):
-            return age(row.at, now) if row.need.at is not None else ""
+            return age(row.at, now) if row.need.at is not None and row.state != "running" else ""
         if isinstance(row, FoldedAsks):
             return ""
         if row.state != "open":
