@@ -51,14 +51,28 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _rewrite_assertions(config: pytest.Config) -> None:
-    """Do for a fresh clone what else each worker does at the same time, for every test."""
+    """Do for a fresh clone what else each worker does at the same time, for every test; half of it in a process beside.
+
+    What that one leaves undone, because it fails, the workers do.
+    """
+    files = [file for file in Path(__file__).parent.rglob("*.py") if file.name.startswith(("test_", "conftest."))]
+    beside = os.fork()
+    if beside == 0:
+        try:
+            _rewrite(config, files[1::2])
+        finally:
+            os._exit(0)
+    _rewrite(config, files[::2])
+    os.waitpid(beside, 0)
+
+
+def _rewrite(config: pytest.Config, files: list[Path]) -> None:
     state = config.stash[rewrite.assertstate_key]
-    for file in Path(__file__).parent.rglob("*.py"):
-        if file.name.startswith("test_") or file.name == "conftest.py":
-            compiled = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
-            if rewrite._read_pyc(file, compiled) is None and rewrite.try_makedirs(compiled.parent):
-                read, code = rewrite._rewrite_test(file, config)
-                rewrite._write_pyc(state, code, read, compiled)
+    for file in files:
+        compiled = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
+        if rewrite._read_pyc(file, compiled) is None and rewrite.try_makedirs(compiled.parent):
+            read, code = rewrite._rewrite_test(file, config)
+            rewrite._write_pyc(state, code, read, compiled)
 
 
 def _has_memory_for_folders() -> bool:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType
 from typing import Any
 
 import pytest
+from rich.segment import Segment
 from textual import _callback
+from textual.cache import FIFOCache
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.design import ColorSystem
 from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.strip import Strip
 
 _parsed: dict[tuple[object, ...], list[RuleSet]] = {}
 _numbers: dict[tuple[tuple[str, str], ...], int] = {}
 _generated: dict[tuple[object, ...], dict[str, str]] = {}
 _handlers: dict[tuple[type, str], list[tuple[type, str]] | None] = {}
+
+# How many entries each holds.
+_STRIP_CACHES = {
+    name: cache._maxsize for name in Strip.__slots__ if isinstance(cache := getattr(Strip([]), name), FIFOCache)
+}
 
 _parse, _generate = Stylesheet._parse_rules, ColorSystem._generate
 _dispatch_methods, _count_parameters = MessagePump._get_dispatch_methods, _callback._count_parameters
@@ -30,6 +38,8 @@ def use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ColorSystem, "_generate", generated_once)
     monkeypatch.setattr(MessagePump, "_get_dispatch_methods", dispatch_methods)
     monkeypatch.setattr(_callback, "_count_parameters", count_parameters)
+    monkeypatch.setattr(Strip, "__init__", begin_strip)
+    monkeypatch.setattr(Strip, "__getattr__", cache_of_strip, raising=False)
 
 
 def parsed_once(sheet: Stylesheet, css: str, read_from: Any, *rest: Any, **named: Any) -> list[RuleSet]:
@@ -82,3 +92,19 @@ def count_parameters(function: Callable[..., Any]) -> int:
     code = function.__code__
     more = bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
     return code.co_argcount + code.co_kwonlyargcount + more
+
+
+def begin_strip(strip: Strip, segments: Iterable[Segment], cell_length: int | None = None) -> None:
+    """As Textual makes a strip, without its seven caches: few strips use one, and thousands are made in a test."""
+    strip._segments = list(segments)
+    strip._cell_length = cell_length
+    strip._render_cache = strip._link_ids = strip._cell_count = None
+
+
+def cache_of_strip(strip: Strip, name: str) -> FIFOCache[Any, Any]:
+    """Make a cache of a strip when it is first used."""
+    if name not in _STRIP_CACHES:
+        raise AttributeError(name)
+    cache: FIFOCache[Any, Any] = FIFOCache(_STRIP_CACHES[name])
+    setattr(strip, name, cache)
+    return cache
