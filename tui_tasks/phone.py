@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from tui_tasks import ntfy
@@ -55,7 +55,6 @@ MAX_REFUSALS: Final = 20
 _HOUR: Final = 3_600_000_000
 _DAY: Final = 24 * _HOUR
 _SECOND: Final = 1_000_000
-_STOP_SECONDS: Final = 2.0
 _KEY: Final = "ntfy"
 
 
@@ -366,23 +365,3 @@ def _try_lock(handle: int) -> bool:
     except OSError:  # the file system has no such locks
         return True
     return True
-
-
-@contextlib.contextmanager
-def following(path: str, settings: NtfySettings, token: str | None, clock: Callable[[], int]) -> Iterator[None]:
-    """Send and receive on a thread while the block runs."""
-    service = PhoneService(path, settings, token, clock)
-
-    def serve() -> None:
-        try:
-            service.run()
-        except Exception:  # the front end continues without it
-            _log.exception("nothing is sent to the phone any more")
-
-    thread = threading.Thread(target=serve, name="ntfy", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        service.stop()
-        thread.join(_STOP_SECONDS)

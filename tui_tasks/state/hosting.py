@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, Protocol
 
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import auto_queries, work_queries
@@ -41,6 +41,33 @@ def start_waiting(store: Store) -> None:
         SchedulerService(store.path, runners, checks=CheckKeeper(CheckSettings())).turn(store)
 
 
+class _Service(Protocol):
+    """What runs until it is stopped."""
+
+    def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@contextlib.contextmanager
+def _in_thread(service: _Service, name: str) -> Iterator[None]:
+    """Run a service in a thread while the block runs. The front end continues without one that fails."""
+
+    def run() -> None:
+        try:
+            service.run()
+        except Exception:
+            _log.exception("the thread %s has ended", name)
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        service.stop()
+        thread.join(_STOP_SECONDS)
+
+
 def _phone(path: str) -> contextlib.AbstractContextManager[None]:
     """Send what needs the human to the phone while the block runs, if one is configured at its start."""
     settings = config.load(paths.configuration())[0].ntfy
@@ -49,7 +76,7 @@ def _phone(path: str) -> contextlib.AbstractContextManager[None]:
     # Imported here, as few configure a phone.
     from tui_tasks import clock, phone
 
-    return phone.following(path, settings, config.ntfy_token(), clock.now)
+    return _in_thread(phone.PhoneService(path, settings, config.ntfy_token(), clock.now), "ntfy")
 
 
 @contextlib.contextmanager
@@ -66,21 +93,8 @@ def hosted(path: str, *, wanted: bool, alone: bool = False, authority: Authority
         CheckSettings(), review_settings(), answer_rules(), ask_limits(), authority=authority, alone=alone
     )
     service = SchedulerService(path, runners, thresholds=thresholds, checks=keeper)
-
-    def serve() -> None:
-        try:
-            service.run()
-        except Exception:  # the front end continues without it
-            _log.exception("the scheduler has ended")
-
-    thread = threading.Thread(target=serve, name="scheduler", daemon=True)
-    thread.start()
-    try:
-        with _phone(path):
-            yield
-    finally:
-        service.stop()
-        thread.join(_STOP_SECONDS)
+    with _in_thread(service, "scheduler"), _phone(path):
+        yield
 
 
 class WorkWatch:
@@ -148,17 +162,6 @@ def _start_tasks(store: Store, clock: Clock) -> None:
         auto_lists.start_ready_tasks(store, clock)
 
 
-@contextlib.contextmanager
-def watching(path: str, clock: Callable[[], int], *, wanted: bool) -> Iterator[None]:
+def watching(path: str, clock: Clock, *, wanted: bool) -> contextlib.AbstractContextManager[None]:
     """Watch the work of a database while the block runs, if wanted."""
-    if not wanted:
-        yield
-        return
-    watch = WorkWatch(path, clock)
-    thread = threading.Thread(target=watch.run, name="work", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        watch.stop()
-        thread.join(_STOP_SECONDS)
+    return _in_thread(WorkWatch(path, clock), "work") if wanted else contextlib.nullcontext()
