@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.board.test_board_drags import drag, place_of
 from tests.tui.boards import board_of, columns, status
-from tests.tui.driving import SIZES, by_agent, lines, opened, said, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, lines, opened, press, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
@@ -48,7 +48,7 @@ async def test_every_task_is_in_the_column_of_what_has_become_of_it(plan, make_a
             "Failed": ["Fix flaky DST test"],
             "Done": ["Inventory GA usage", "Audit CloudFlare WAF rules", "Old cookie banner"],
         }
-        for head in ("○ Pending 2", "◐ In progress 1", "? Needs you 2", "✗ Failed 1", "✓ Done 2  – 1"):
+        for head in ("○ Pending 2", "◐ In progress 1", "? Needs you 2", "✗ Failed 1", "✓ Done 2  – 1 skipped"):
             assert head in shown(app)
 
 
@@ -61,6 +61,17 @@ async def test_the_card_of_the_next_task_says_so_also_when_another_becomes_the_n
         await until(pilot, lambda: "The one after" in shown(app))
         by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}))
         await until(pilot, lambda: re.search(r" The one after .*\n +next ", shown(app)))
+
+
+async def test_the_card_of_a_pending_task_says_what_its_checks_say_as_its_row_does(plan, report, make_app):
+    report(plan[8], "failed")
+    by_agent(plan, "human", EditTask(plan[8], {"status": "pending"}))
+    app = make_app(plan.path, pane="board")
+    async with opened(app) as pilot:
+        card = re.search(r" Backup restore .*\n.*drill .*\n +next .*\n +✗ tests failed ", shown(app))
+        await press(app, pilot, "1")
+        row = re.search(r" Backup restore drill +✗ tests failed ", shown(app))
+        assert card and row, shown(app)
 
 
 def test_an_age_does_not_stand_alone_on_a_line_of_a_card():

@@ -393,11 +393,11 @@ async def test_a_row_with_a_question_says_how_long_it_waits_and_the_detail_below
 @pytest.mark.parametrize(
     ("has_checked", "text", "cells"),
     [
-        (False, f"2/9 done · 1 skipped · 1 failed {'▰' * 8}{'▱' * 12}", (4, 2, 2)),
-        (True, f"2/9 done · 1 skipped · 2 failed {'▰' * 10}{'▱' * 10}", (4, 2, 4)),
+        (False, f"2/9 done · 1 skipped · 1 failed {'▰' * 4}{'▱' * 16}", (4, 2, 2)),
+        (True, f"2/9 done · 1 skipped · 2 failed {'▰' * 4}{'▱' * 16}", (4, 2, 4)),
     ],
 )
-async def test_the_bar_shows_in_colours_what_is_done_skipped_and_failed_as_the_numbers_beside_it_do(
+async def test_the_bar_is_full_for_what_is_done_and_has_colours_for_what_is_skipped_and_failed(
     app, plan, report, has_checked, text, cells
 ):
     if has_checked:
@@ -407,7 +407,9 @@ async def test_the_bar_shows_in_colours_what_is_done_skipped_and_failed_as_the_n
         assert line.endswith(f"{text} ─")
         style = StyleCache.of(app).style
         rule = app.screen.query_one("#list-rule", FrameLine).render_line(0)
-        bars = [(len(part.text), part.style.color) for part in rule if part.style and "▰" in part.text]
+        *bars, _ = [
+            (len(part.text), part.style.color) for part in rule if part.style and part.text.strip("▰▱") == ""
+        ]
         colors = ("$state-done", "$muted", "$state-failed")
         assert bars == [(number, style(color).color) for number, color in zip(cells, colors, strict=True)]
         reds = [part.text for part in rule if part.style and part.style.color == style("$state-failed").color]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from tests.tui.driving import agents_line, by_agent, lines, opened, press, settle, shown, until
 from tests.tui.plan import NOW, Plan
-from tests.tui.sessions import with_sessions
+from tests.tui.sessions import hook_waits, with_sessions
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask
@@ -117,6 +119,22 @@ async def test_a_click_on_a_key_of_the_foot_presses_it(app):
         await pilot.click("#foot", offset=(lines(app)[-1].index("Help"), 0))
         await pilot.pause()
         assert "Here: list" in shown(app)
+
+
+async def test_the_foot_offers_no_answer_to_a_program_that_waits_for_none(app, plan):
+    with_sessions(plan)
+    async with opened(app, (80, 24)) as pilot:
+        state, foot = app.context.state, app.screen.query_one("#foot", FootLine)
+        (asked,) = (ask for ask in state.asks if ask.request is not None)
+        state.asked_about[asked.uid] = plan[6]
+        state.asking.add(plan[6])
+        app.navigation.go_to(plan[6])
+        await settle(pilot)
+        for is_waiting, word in ((True, "Answer"), (False, "Inbox")):
+            with hook_waits(plan) if is_waiting else contextlib.nullcontext():
+                foot.redraw()
+                await settle(pilot)
+                assert lines(app)[-1].startswith(f" a {word}")
 
 
 async def test_the_foot_answers_from_a_row_with_a_question_and_the_inbox_opens_on_it(app, plan):

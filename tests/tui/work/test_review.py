@@ -117,7 +117,7 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
             rows = ["•? #4  jose is "]
         for line, begins in zip(above, rows, strict=False):
             assert line.startswith(begins), above
-        assert above[len(rows)].startswith("─ unproven: no check ran ")
+        assert above[len(rows)].startswith("─ unproven: it has no check ")
 
 
 @pytest.mark.parametrize("size", SIZES[:2])
@@ -269,7 +269,7 @@ async def test_a_comment_on_the_work_as_a_whole_goes_along_with_those_on_its_fil
     async with app.run_test(size=size) as pilot:
         await review(app, pilot, plan)
         await settle(pilot, "g", "c", *"whole", "enter", "j", "c", *"file", "enter", "k")
-        assert "1c" in shown(app)
+        assert "  1 comment " in shown(app)
         await settle(pilot, "s")
         await until(pilot, lambda: "Sent 2 comments" in said(app))
         (sent,) = ask_queries.newest(app.link.db, work.agent, 5)

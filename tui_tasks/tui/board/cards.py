@@ -128,7 +128,9 @@ def _of_standstill(context: Context, card: Card) -> list[int]:
 
 
 def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> tuple[Part, ...]:
-    """Return what blocks a pending task, that it is next, how urgent it is, when it is due, and whose it is."""
+    """Return what blocks a pending task, that it is next, what its checks say, how urgent it is, when it is due, and
+    whose it is.
+    """
     parts: list[Part] = []
     task = context.state.next_task
     if task is not None and task.uid == card.uid:
@@ -139,6 +141,8 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> 
     elif card.blocked:
         state = look("blocked")
         parts.append((f"{state.mark(ascii_only=context.ascii_only)} {after_text(context, card)}", state.color))
+    if (checked := task_text.note(context, card)) is not None:
+        parts.append(checked)
     parts += fields
     if who:
         parts.append((who, "$muted"))

@@ -253,7 +253,7 @@ class ListLines:
         return [*words, (" ", ""), *self._bar(home, counts, left)] if left >= _LEAST_BAR else words
 
     def _bar(self, home: TaskList, counts: Mapping[str, int], cells: int) -> Sequence[Part]:
-        """Return a bar: done, dropped and failed tasks in their colours, then those still open."""
+        """Return a bar: full for what is done, then dropped and failed tasks in their colours, and those still open."""
         numbers = {
             "done": counts["done"],
             "skipped": counts["skipped"] + counts["cancelled"],
@@ -261,7 +261,10 @@ class ListLines:
         }
         *closed, left = shares((*numbers.values(), max(0, home.total - sum(numbers.values()))), cells)
         full, rest = BAR[self._context.ascii_only]
-        bars = [(full * length, LOOKS[state].color) for state, length in zip(numbers, closed, strict=True)]
+        bars = [
+            ((full if state == "done" else rest) * length, LOOKS[state].color)
+            for state, length in zip(numbers, closed, strict=True)
+        ]
         return [*bars, (rest * left, "$rule")]
 
     def _failed(self, home: TaskList, counts: Mapping[str, int]) -> tuple[str, bool]:

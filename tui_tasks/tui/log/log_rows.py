@@ -218,7 +218,7 @@ class LogRows(RowDrawing[LogLine]):
         if row.words < 2 or width < NARROW:
             return ""
         many = f"{row.words - 1}+" if row.words == log_lines.MAX_WORDS else f"{row.words}"
-        return f"{many} messages, last: " if width >= WIDE else f"({many}) "
+        return f"{many} messages, last: " if width >= WIDE else f"last of {many}: "
 
     def _text_style(self, row: LogLine) -> str:
         """Return the style of what happened: a failure has its colour, and a question while it is open; a run that went

@@ -210,10 +210,21 @@ class FootLine(FrameLine):
         if state.waits_for_you:
             first = (*first, "asks")
         ids = dict.fromkeys((*first, "seen", *pane.footer(small)))
-        can_answer = pane.target() in state.asking and not self.context.link.read_only
-        words = {"asks": "Answer"} if can_answer else {}
+        words = {"asks": "Answer"} if self._can_answer(pane.target()) else {}
         keys = ((key_of(each), words.get(each) or pane.short(ACTIONS[each]), each) for each in ids)
         return [hint for hint in keys if hint[1]]
+
+    def _can_answer(self, task: str | None) -> bool:
+        """Return whether the human can answer a question about a task here: its program may take no answer any more."""
+        state = self.context.state
+        if task not in state.asking or self.context.link.read_only:
+            return False
+        asks = [ask for ask in state.asks if state.asked_about.get(ask.uid) == task]
+        if any(ask.request is None for ask in asks):
+            return True
+        from tui_tasks.hooks.replies.reply_sender import why_unanswerable  # imported here, as few questions need it
+
+        return any(why_unanswerable(self.context.db, ask) is None for ask in asks)
 
     def on_click(self, event: events.Click) -> None:
         """Perform the clicked action."""

@@ -13,6 +13,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one
+from tui_tasks.text.times import count
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
@@ -75,10 +76,10 @@ class FileRows(RowDrawing[FileRow]):
         self._word = word
 
     def draw(self, row: FileRow, look_: RowLook, line: int) -> Sequence[Part]:
-        """` >M src/keys.py   +31 −7`."""
+        """` >M src/keys.py  1 comment +31 −7`."""
         head: list[Part] = [look_.cursor_sign(before=" ")]
         width, change = look_.width, row.change
-        talk = f" {row.comments}c" if row.comments else ""
+        talk = f"  {count(row.comments, 'comment')}" if row.comments else ""
         if change is None:
             room = max(1, width - 3 - cell_len(talk))
             return [*head, (fit(self._word(), room), "$muted"), (talk, "$changed")]

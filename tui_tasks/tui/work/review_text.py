@@ -149,7 +149,8 @@ def checks(facts: WorkFacts, *, ascii_only: bool) -> list[Part]:
     if facts.review is None:
         return []
     if _none_ran(facts):
-        return [(f"{PROOF_LOOKS['unproven'].word}: no check ran", _UNPROVEN)]
+        why = "no check ran" if facts.checks else "it has no check"
+        return [(f"{PROOF_LOOKS['unproven'].word}: {why}", _UNPROVEN)]
     parts: list[Part] = []
     for check in sorted(facts.checks, key=lambda check: check.state != "failed"):
         shown = PROOF_LOOKS[check.state]
