@@ -10,6 +10,7 @@ from tests.tui.driving import SIZES, by_agent, lines, opened, press, said, settl
 from tests.tui.plan import NOW
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.operations.jobs import RequestChecks
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SetListRule
 from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
@@ -63,9 +64,9 @@ async def test_the_card_of_the_next_task_says_so_also_when_another_becomes_the_n
         await until(pilot, lambda: re.search(r" The one after .*\n +next ", shown(app)))
 
 
-async def test_the_card_of_a_pending_task_says_what_its_checks_say_as_its_row_does(plan, report, make_app):
-    report(plan[8], "failed")
-    by_agent(plan, "human", EditTask(plan[8], {"status": "pending"}))
+async def test_the_card_of_a_pending_task_says_what_its_checks_say_as_its_row_does(plan, checks, make_app):
+    by_agent(plan, "human", RequestChecks(plan[8]))
+    checks.run("failed", exit_code=1)
     app = make_app(plan.path, pane="board")
     async with opened(app) as pilot:
         card = re.search(r" Backup restore .*\n.*drill .*\n +next .*\n +✗ tests failed ", shown(app))

@@ -83,7 +83,7 @@ WIDE: Final = (
         state="done",
         counts=("done",),
         apart=(("skipped", _OVER),),
-        share=11,
+        share=12,
     ),
     _of_part("Failed", "failed", 4, 12),
 )

@@ -265,7 +265,7 @@ class ColumnHead(FrameLine):
                 words.append(f" {shown.word}" if len(there) == 1 else "")
         left = width - sum(cell_len(text) for text, _ in parts)
         in_words = [(text + word, color) for (text, color), word in zip(counts, words, strict=True)]
-        if sum(cell_len(text) for text, _ in in_words) <= left - (cell_len(total[0]) if spec.state else 0):
+        if sum(cell_len(text) for text, _ in in_words) < left - (cell_len(total[0]) if spec.state else 0):
             counts = in_words
         if not spec.state and counts and sum(cell_len(text) for text, _ in counts) <= left:
             return [*parts, *counts]
