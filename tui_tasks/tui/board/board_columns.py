@@ -83,7 +83,7 @@ WIDE: Final = (
         state="done",
         counts=("done",),
         apart=(("skipped", _OVER),),
-        share=12,
+        share=11,
     ),
     _of_part("Failed", "failed", 4, 12),
 )

@@ -230,7 +230,7 @@ class CardRows(VirtualList[Card]):
 
 
 class ColumnHead(FrameLine):
-    """` ◐ In progress 1`, ` ✓ Done 2  – 1 skipped`; with cards of several states ` Closed  ✗ 1  ✓ 2  – 1`."""
+    """` ◐ In progress 1`, ` ✓ Done 2  1 skipped`; with cards of several states ` Closed  ✗ 1  ✓ 2  – 1`."""
 
     class Clicked(Message):
         """The head was clicked: the focus is to go to the cards."""
@@ -255,16 +255,15 @@ class ColumnHead(FrameLine):
         parts.append((spec.name, style))
         total: Part = (f" {self._count(spec.counts)}", style or "$muted")
         counts: list[Part] = []
-        words: list[str] = []
+        in_words: list[Part] = []
         for other, members in spec.apart:
             number = self._count(members)
             if number != "0":
                 there = [member for member in members if self._count((member,)) != "0"]
                 shown = look(there[0] if len(members) > len(there) == 1 else other)
                 counts.append((f"  {shown.mark(ascii_only=ascii_only)} {number}", shown.color))
-                words.append(f" {shown.word}" if len(there) == 1 else "")
+                in_words.append((f"  {number} {shown.word}", shown.color) if len(there) == 1 else counts[-1])
         left = width - sum(cell_len(text) for text, _ in parts)
-        in_words = [(text + word, color) for (text, color), word in zip(counts, words, strict=True)]
         if sum(cell_len(text) for text, _ in in_words) < left - (cell_len(total[0]) if spec.state else 0):
             counts = in_words
         if not spec.state and counts and sum(cell_len(text) for text, _ in counts) <= left:
