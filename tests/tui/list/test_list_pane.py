@@ -407,9 +407,7 @@ async def test_the_bar_is_full_for_what_is_done_and_has_colours_for_what_is_skip
         assert line.endswith(f"{text} ─")
         style = StyleCache.of(app).style
         rule = app.screen.query_one("#list-rule", FrameLine).render_line(0)
-        *bars, _ = [
-            (len(part.text), part.style.color) for part in rule if part.style and part.text.strip("▰▱") == ""
-        ]
+        *bars, _ = [(len(part.text), part.style.color) for part in rule if part.style and part.text.strip("▰▱") == ""]
         colors = ("$state-done", "$muted", "$state-failed")
         assert bars == [(number, style(color).color) for number, color in zip(cells, colors, strict=True)]
         reds = [part.text for part in rule if part.style and part.style.color == style("$state-failed").color]

@@ -242,8 +242,8 @@ class ColumnHead(FrameLine):
         self._is_target = False
 
     def _parts_of_spec(self, width: int) -> Sequence[Part]:
-        """Return glyph, name and the numbers of its states, with words where all have room; the sum before them where
-        not all numbers do.
+        """Return glyph, name and the numbers of its states, that of dropped ones with a word where it has room; the sum
+        before them where not all numbers do.
         """
         spec, ascii_only = self._cards.spec, self.context.ascii_only
         style = "$changed bold" if self._is_target else "bold" if self._cards.is_current else ""
@@ -262,7 +262,9 @@ class ColumnHead(FrameLine):
                 there = [member for member in members if self._count((member,)) != "0"]
                 shown = look(there[0] if len(members) > len(there) == 1 else other)
                 counts.append((f"  {shown.mark(ascii_only=ascii_only)} {number}", shown.color))
-                in_words.append((f"  {number} {shown.word}", shown.color) if len(there) == 1 else counts[-1])
+                # The sign of what is dropped says little without a word.
+                has_word = len(members) > len(there) == 1
+                in_words.append((f"  {number} {shown.word}", shown.color) if has_word else counts[-1])
         left = width - sum(cell_len(text) for text, _ in parts)
         if sum(cell_len(text) for text, _ in in_words) < left - (cell_len(total[0]) if spec.state else 0):
             counts = in_words
