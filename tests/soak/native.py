@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +35,27 @@ _FAULTS = struct.Struct("=6i104s")
 
 class NotHere(Exception):
     """This cannot be done on this machine, and why."""
+
+
+@contextlib.contextmanager
+def server(**settings: str) -> Iterator[Any]:
+    """Have a PostgreSQL server with these settings while the block runs.
+
+    Raises:
+        NotHere: PostgreSQL or its driver is not installed.
+    """
+    try:
+        from tests.postgres.cluster import Cluster, Unavailable
+    except ImportError as error:
+        raise NotHere(f"{error.name} is not installed") from None
+    try:
+        cluster = Cluster.make(**settings)
+    except Unavailable as error:
+        raise NotHere(str(error)) from None
+    try:
+        yield cluster
+    finally:
+        cluster.release()
 
 
 def library(folder: Path) -> Path:

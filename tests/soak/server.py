@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from tests.soak import native
 from tests.soak.budget import Budget
 from tests.soak.hosts import Host, Serving, networks
 from tests.soak.machine_screens import MachineScreen
-from tests.soak.native import NotHere
 
 WRITERS: Final = 3
 """So many add tasks on each machine; another agent changes one."""
@@ -31,17 +31,9 @@ _WAIT: Final = 90.0
 
 
 def soak(folder: Path, budget: Budget) -> str:
-    try:
-        from tests.postgres.cluster import Cluster, Unavailable
-    except ImportError as error:
-        raise NotHere(f"{error.name} is not installed") from None
     with networks(2) as cables:
         addresses = ",".join(address for _, address in cables)
-        try:
-            cluster = Cluster.make(listen_addresses=f"'{addresses}'")
-        except Unavailable as error:
-            raise NotHere(str(error)) from None
-        try:
+        with native.server(listen_addresses=f"'{addresses}'") as cluster:
             _admit(cluster)
             with cluster.database() as name:
                 hosts = [
@@ -53,8 +45,6 @@ def soak(folder: Path, budget: Budget) -> str:
                         Host(folder / f"home{number}", *_reached(cluster, other, cables, number)) for number in range(2)
                     ]
                     return f"{_Soak(cluster, other, hosts, budget).run()}; {claimed}"
-        finally:
-            cluster.release()
 
 
 def _admit(cluster: Any) -> None:

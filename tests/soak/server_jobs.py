@@ -17,9 +17,9 @@ from typing import Any, Final
 from tests.core.job_steps import Jobs
 from tests.postgres.machines import digest
 from tests.runner.hosting import runners
+from tests.soak import native
 from tests.soak.budget import Budget
 from tests.soak.forked import forking_from
-from tests.soak.native import NotHere
 from tests.soak.scheduler import JOBS, MINUTE, PROCESSES, TIMES, _jobs_of_each_kind
 from tests.started import until
 from tui_tasks import clock
@@ -36,21 +36,10 @@ _DAY: Final = 24 * 60 * MINUTE
 
 
 def soak(folder: Path, budget: Budget) -> str:
-    try:
-        from tests.postgres.cluster import Cluster, Unavailable
-    except ImportError as error:
-        raise NotHere(f"{error.name} is not installed") from None
-    try:
-        cluster = Cluster.make()
-    except Unavailable as error:
-        raise NotHere(str(error)) from None
-    try:
-        with cluster.database() as name:
-            os.environ["XDG_STATE_HOME"] = str(folder / "driver")
-            with contextlib.closing(Store(replica_of(cluster.conninfo(name)))) as store:
-                return _Driver(cluster, name, store, folder).run(budget)
-    finally:
-        cluster.release()
+    with native.server() as cluster, cluster.database() as name:
+        os.environ["XDG_STATE_HOME"] = str(folder / "driver")
+        with contextlib.closing(Store(replica_of(cluster.conninfo(name)))) as store:
+            return _Driver(cluster, name, store, folder).run(budget)
 
 
 class _Driver:

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from tests.soak import native
 from tests.soak.budget import Budget
-from tests.soak.native import NotHere
 from tests.soak.work import Round, _check, _elsewhere, _in_a_process, _opened, _recover, prepared
 from tui_tasks import clock
 from tui_tasks.core.operations import Operation
@@ -29,19 +29,8 @@ _TRIES: Final = 12
 
 
 def soak(folder: Path, budget: Budget) -> str:
-    try:
-        from tests.postgres.cluster import Cluster, Unavailable
-    except ImportError as error:
-        raise NotHere(f"{error.name} is not installed") from None
-    try:
-        cluster = Cluster.make()
-    except Unavailable as error:
-        raise NotHere(str(error)) from None
-    try:
-        with cluster.database() as name, prepared(folder / "team", cluster.conninfo(name)):
-            return _killed_merges(folder / "team", budget)
-    finally:
-        cluster.release()
+    with native.server() as cluster, cluster.database() as name, prepared(folder / "team", cluster.conninfo(name)):
+        return _killed_merges(folder / "team", budget)
 
 
 def _killed_merges(folder: Path, budget: Budget) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from unittest import mock
 
 from tests.postgres.machines import digest
+from tests.soak import native
 from tests.soak.budget import Budget
 from tests.work.repositories import commit, git, write
 from tui_tasks import clock
@@ -163,18 +164,10 @@ def soak(folder: Path, budget: Budget) -> str:
 
 def _on_server(folder: Path, budget: Budget) -> str:
     try:
-        from tests.postgres.cluster import Cluster, Unavailable
-    except ImportError as error:
-        return f"not done here: {error.name} is not installed"
-    try:
-        cluster = Cluster.make()
-    except Unavailable as error:
-        return f"not done here: {error}"
-    try:
-        with cluster.database() as name:
+        with native.server() as cluster, cluster.database() as name:
             return _rounds(folder, budget, cluster.conninfo(name))
-    finally:
-        cluster.release()
+    except native.NotHere as reason:
+        return f"not done here: {reason}"
 
 
 @contextlib.contextmanager
