@@ -9,7 +9,7 @@ from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import agent_states
-from tui_tasks.core.read.pages import change_summaries, list_pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import Looked
@@ -237,6 +237,8 @@ class GlobalActions(Controller):
             return True  # It is refused, and the question about the one before follows.
         goes_on = undo.goes_on(db, HUMAN, now)
         is_elsewhere = not context.navigation.may_be_done_here(change)
+        from tui_tasks.core.read.pages import change_summaries  # the first paint goes without
+
         question = change_summaries.undo_question(
             db, change, now, goes_on=goes_on, on_screen=True, is_elsewhere=is_elsewhere
         )
@@ -309,6 +311,8 @@ class GlobalActions(Controller):
 
     def _described(self, change: int, *, undone: bool = False) -> str:
         """Return a change of the human's in a few words."""
+        from tui_tasks.core.read.pages import change_summaries  # the first paint goes without
+
         return change_summaries.description(self._context.db, change, undone=undone, on_screen=True)
 
     def _show_list_of(self, change: int) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import override
 
 from tui_tasks.core.operations.tasks import ArchiveList, DeleteList, EnsureList, RenameList, SetListReview, SetListRule
-from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.vocab import DIALECT_LISTS
 from tui_tasks.text.safe import is_blank, safe_line
@@ -198,6 +197,7 @@ class ListActions(Controller):
 
     async def do_auto_list(self) -> None:
         """Ask how many agents of which program may work on the list, or stop that (docs: work)."""
+        from tui_tasks.core.operations.work import SetAuto, StopAuto
         from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
         from tui_tasks.work import auto_lists, starting
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
@@ -11,7 +11,6 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.change_summaries import Deletion, last_deletion
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema import task_fields
@@ -24,6 +23,9 @@ from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, wrapped
 from tui_tasks.tui.state.context import Context
+
+if TYPE_CHECKING:
+    from tui_tasks.core.read.pages.change_summaries import Deletion
 
 # The number of last lines of a failed check's output that a detail shows.
 OUTPUT_LINES: Final = 8
@@ -329,5 +331,7 @@ class EmptiedNote:
     def _deletion(self) -> Deletion | None:
         now = (self._context.link.seq, self._context.state.list_id)
         if now != self._read_at:
+            from tui_tasks.core.read.pages.change_summaries import last_deletion  # for lists without tasks
+
             self._read_at, self._found = now, last_deletion(self._context.db, self._context.state.list_id)
         return self._found
