@@ -528,6 +528,19 @@ async def test_the_title_of_a_merge_stays_in_sight_on_a_small_screen_whatever_is
         assert " Merge #9 into main" in lines(app) and "Enter Merge" in lines(app)[-1]
 
 
+async def test_the_form_of_a_merge_names_what_runs_first_and_what_is_not_proven(plan, place, make_app, monkeypatch):
+    begin(plan, 9, place, branch=BRANCH)
+    checks = (Check("tests", "passed", gate=True), Check("types", "running"), Check("docs", "failed"))
+    monkeypatch.setattr(Acceptance, "checks", lambda *_: checks)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y")
+        at = next(at for at, line in enumerate(lines(app)) if "Checks    tests must pass on " in line)
+        texts = [line.strip() for line in lines(app)[at + 1 : at + 3]]
+        assert texts == ["failed on this tree: docs", "on this tree: types being checked"]
+
+
 async def test_a_gate_that_fails_on_the_merged_tree_says_why_before_it_is_merged_anyway(
     plan, place, make_app, monkeypatch
 ):

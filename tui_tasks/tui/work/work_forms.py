@@ -7,7 +7,7 @@ between.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
@@ -21,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from typing_extensions import override
 
-from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.glyphs import PROOF_LOOKS, look, sign
 from tui_tasks.text.safe import one_to_one, safe_ends, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
@@ -324,25 +324,13 @@ class AcceptForm(_FootForm[AcceptAnswer]):
 
     def _facts_lines(self) -> Sequence[tuple[str, str]]:
         """Return what else happens, and what may stand in the way."""
-        review, checks = self._review, self._facts.checks
+        review = self._review
         lines: list[tuple[str, str]] = []
         if self._unopened:
             of = f"{self._unopened} of {count(len(review.files), 'file')}"
             lines.append((f"Unread    {of} not opened", "$state-overdue"))
-        gates = [check for check in checks if check.gate]
-        if gates and review.behind and self._settings.prove == "merged":
-            named = ", ".join(safe_line(check.name, 20) for check in gates)
-            has = f"{safe_line(review.base, 24)} has {count(review.behind, 'commit')} more"
-            lines.append((f"Checks    {named} run on the merged tree first: {has}", ""))
-        elif gates:
-            where = "this tree" if not review.behind else "the branch alone, as [work] prove says"
-            lines.append((f"Checks    those that gate must have passed on {where}", ""))
-        failed = [safe_line(check.name, 20) for check in checks if check.state == "failed"]
-        unproven = [safe_line(check.name, 20) for check in checks if check.state in ("unproven", "stale", "running")]
-        if failed:
-            lines.append((f"          failed on this tree: {', '.join(failed)}", "$state-failed"))
-        if unproven:
-            lines.append((f"          unproven on this tree: {', '.join(unproven)}", "$state-overdue"))
+        for at, (text, style) in enumerate(self._check_texts()):
+            lines.append((f"{'' if at else 'Checks':<10}{text}", style))
         if review.is_dirty:
             first, more = safe_ends(one_to_one(review.uncommitted[0]), 40), len(review.uncommitted) - 1
             files = f"{first} and {more:,} more are" if more else f"{first} is"
@@ -352,6 +340,28 @@ class AcceptForm(_FootForm[AcceptAnswer]):
                 (f"Race      discards {count(self._facts.places - 1, 'other work')} on this task", "$state-overdue")
             )
         return lines
+
+    def _check_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield which checks run before the merge, and what is not proven of the reviewed files."""
+        review, checks = self._review, self._facts.checks
+        if named := ", ".join(safe_line(check.name, 20) for check in checks if check.gate):
+            where = "this tree first"
+            if review.behind and self._settings.prove == "merged":
+                more = f"{safe_line(review.base, 24)} has {count(review.behind, 'commit')} more"
+                where = f"the merged tree first: {more}"
+            elif review.behind:
+                where = "the branch alone first, as [work] prove says"
+            yield f"{named} must pass on {where}", ""
+        failed = [safe_line(check.name, 20) for check in checks if check.state == "failed"]
+        others = [
+            f"{safe_line(check.name, 20)} {PROOF_LOOKS[check.state].word}"
+            for check in checks
+            if check.state not in ("passed", "failed")
+        ]
+        if failed:
+            yield f"failed on this tree: {', '.join(failed)}", "$state-failed"
+        if others:
+            yield f"on this tree: {', '.join(others)}", "$state-overdue"
 
     @override
     def submit(self) -> None:
