@@ -321,7 +321,7 @@ async def test_undo_says_what_it_cannot_take_back_and_leaves_it_or_passes_over_i
         assert "Backup restore drill" in asked
         assert "Undo “#9 Old cookie banner: skipped → pending”?" in asked
         await press(app, pilot, "y")
-        assert "#9 Old cookie banner: pending → skipped" in said(app)
+        assert "#9 Old cookie banner: skipped again" in said(app)
         assert task(app, jammed[9]).status == "skipped"
 
 
