@@ -35,7 +35,7 @@ async def test_d_tells_what_happened_since_the_human_looked_in_the_order_of_its_
     async with opened(make_app(plan.path)) as pilot:
         await press(pilot.app, pilot, "D")
         said = "\n".join(below(pilot.app))
-        places = [said.index(word) for word in ("needs you", "✗ failed", "unproven", "✓ proven")]
+        places = [said.index(word) for word in ("? asks", "✗ failed", "unproven", "✓ proven")]
         assert places == sorted(places)
         assert "test_dst_gap: expected 02:30" in said
 
@@ -74,7 +74,7 @@ async def test_the_digest_gives_each_thing_one_line_where_all_have_no_room_for_m
     async with opened(make_app(evening.path), (80, 24)) as pilot:
         await press(pilot.app, pilot, "D")
         rows = lines(pilot.app)[-6:-1]
-        assert all(re.match(r"[> ] \? needs you .*Question.*… +now", row) for row in rows), rows
+        assert all(re.match(r"[> ] \? asks .*Question.*… +now", row) for row in rows), rows
 
 
 async def test_names_and_texts_of_the_digest_begin_at_one_place_where_there_is_room(
@@ -204,7 +204,7 @@ async def test_each_line_of_the_digest_has_the_word_of_its_part(evening: Plan, m
     async with opened(make_app(evening.path)) as pilot:
         await press(pilot.app, pilot, "D")
         told = [line[2:14].strip() for line in lines(pilot.app)[3:] if line[2:3] in tuple("?✗✓◷")]
-        assert told == [*["? needs you"] * 2, *["✗ failed"] * 2, "◷ late", "✓ ok again", "✓ done"]
+        assert told == [*["? asks"] * 2, *["✗ failed"] * 2, "◷ late", "✓ ok again", "✓ done"]
 
 
 async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, make_app: MakeApp) -> None:

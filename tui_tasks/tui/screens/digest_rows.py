@@ -50,6 +50,14 @@ _LOOKS: Final[dict[str, Look]] = {
 }
 assert set(_LOOKS) == {*GROUPS, "late"}
 _STUCK: Final = LOOKS["stuck"]
+# What needs the human, by its kind.
+_NEEDING: Final = {
+    "ask": LOOKS["needs_you"]._replace(word="asks"),
+    "check": _LOOKS["check_failed"],
+    "held": LOOKS["held"],
+    "job": LOOKS["held"],
+    "work": LOOKS["reviewable"]._replace(word="to review"),
+}
 # What waits for the human beside questions, with its look.
 _WAITING: Final = {"to review": "reviewable", "proposed": "held"}
 # What still matters of what went wrong: it stands before what is late.
@@ -78,9 +86,7 @@ def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]
 def _look(line: DigestLine) -> Look:
     if line.is_gone or (line.part == "needs_you" and line.kind in ("stuck", "left")):
         return _STUCK._replace(word=line.counted_as)
-    if line.part == "needs_you" and line.kind == "check":
-        return _LOOKS["check_failed"]
-    return _LOOKS[line.group]
+    return _NEEDING[line.kind] if line.part == "needs_you" else _LOOKS[line.group]
 
 
 def _urgency(line: DigestLine) -> int:
@@ -130,7 +136,7 @@ class DigestRows(RowDrawing[DigestRow]):
         return f"S{number} {line.name}" if number else line.title
 
     def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
-        """`> ? needs you   claude-1   #4 jose or pyjwt?   9m`; what does not fit stands below, or is cut at the end."""
+        """`> ? asks   claude-1   #4 jose or pyjwt?   9m`; what does not fit stands below, or is cut at the end."""
         at = row.line.state_since if row.entry is None else row.entry.at
         now, ascii_only = self.context.clock.now(), self.context.ascii_only
         self.lasts(age_lasts(at, now))
