@@ -56,9 +56,11 @@ def database(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[str]:
 
 
 @pytest.fixture
-def server_url(cluster: Cluster, database: str) -> str:
-    """How the owner of that database reaches it."""
-    return cluster.conninfo(database)
+def server_url(cluster: Cluster, database: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How the owner of that database reaches it, waiting longer than 2 s for it: a test's machine may be busy."""
+    session = "-c idle_in_transaction_session_timeout=60s -c lock_timeout=60s"
+    monkeypatch.setattr(team_server, "_SESSION", session)
+    return f"{cluster.conninfo(database)}&connect_timeout=60&tcp_user_timeout=60000"
 
 
 @pytest.fixture
