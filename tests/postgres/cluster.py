@@ -100,6 +100,10 @@ def _user() -> str | None:
     raise Unavailable("root runs the tests, as whom PostgreSQL does not run, and there is no user postgres or nobody")
 
 
+# Of the databases of this process, which may hold one cluster twice.
+_numbers = itertools.count(1)
+
+
 class Cluster:
     """A cluster in a folder, which may be another process's.
 
@@ -111,7 +115,6 @@ class Cluster:
         self.folder = folder
         self.log = folder / "log"
         self._held: int | None = None
-        self._names = itertools.count(1)
         self._kept: psycopg.Connection | None = None
 
     @classmethod
@@ -253,7 +256,7 @@ class Cluster:
     @contextlib.contextmanager
     def database(self, template: str = "template1") -> Iterator[str]:
         """Yield the name of a copy of a database. No other block gets it, and after this one it leads nowhere."""
-        name = f"test_{os.getpid()}_{next(self._names)}"
+        name = f"test_{os.getpid()}_{next(_numbers)}"
         # Copying files in memory takes half as long as writing a log of them; servers before 15 do it anyway.
         how = "STRATEGY FILE_COPY" if self._administration().info.server_version >= 150_000 else ""
         self._administration().execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" {how}'.encode())

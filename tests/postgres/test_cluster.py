@@ -28,6 +28,11 @@ def test_each_test_has_a_database_of_its_own_in_a_cluster_that_listens_on_no_net
         assert connection.info.server_version >= 140_000
 
 
+def test_one_process_that_holds_a_cluster_twice_gets_different_databases(cluster):
+    with Cluster(cluster.folder).database() as one, Cluster(cluster.folder).database() as other:
+        assert one != other
+
+
 def test_only_who_runs_the_tests_reaches_the_cluster(cluster):
     assert cluster.folder.stat().st_mode & 0o777 == 0o700
     assert cluster.folder.parent in (Path("/tmp"), Path("/dev/shm"))
