@@ -249,7 +249,7 @@ async def test_an_undo_on_a_screen_over_the_panes_asks_before_it_reverts_what_wa
     async with opened(app) as pilot:
         app.context.navigation.go_to(plan[8])
         await settle(pilot, "s", "d", place, "u")
-        assert "Undo “#8 Backup restore drill: pending → done”, now?" in shown(app)
+        assert "Undo “#8 Backup restore drill: pending → done”?" in shown(app)
         await settle(pilot, "escape")
         assert task(app, plan[8]).status == "done"
         await settle(pilot, "u", "y")
@@ -260,7 +260,7 @@ async def test_an_undo_in_the_schedule_asks_before_it_reverts_a_change_of_a_task
     async with opened(app) as pilot:
         app.context.navigation.go_to(plan[8])
         await settle(pilot, "s", "d", "4", "u")
-        assert "Undo “#8 Backup restore drill: pending → done”, now?" in shown(app)
+        assert "Undo “#8 Backup restore drill: pending → done”?" in shown(app)
         await settle(pilot, "escape", "3", "u")
         assert task(app, plan[8]).status == "pending"
 

@@ -117,6 +117,43 @@ async def test_what_agents_change_is_marked_until_the_human_says_seen(app, plan,
         assert app.state.seen.looked.at == NOW
 
 
+async def test_what_was_left_unseen_is_still_marked_on_return_and_what_was_seen_is_not(plan, make_app, agent):
+    first = make_app(plan.path)
+    async with opened(first) as pilot:
+        first.pane.select(plan[5])
+        await press(first, pilot, "enter", "q", "q")
+        before = dict(first.state.seen.new)
+    assert plan[3] in before and plan[5] not in before
+    agent(EditTask(plan[1], {"priority": 1}))
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        assert app.state.seen.new == before | {plan[1]: app.state.list_id}
+        assert counts_line(app).endswith("• since 19:58: #3 failed, #4 #7 asked, #1 edited")
+        await press(app, pilot, "full_stop")
+    again = make_app(plan.path)
+    async with opened(again):
+        assert not again.state.seen.new
+
+
+async def test_order_filter_and_marks_are_there_again_on_return(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "v", "equals_sign", "u", "slash")
+        await write(pilot, "drill")
+        await settle(pilot, "enter")
+    again = make_app(plan.path)
+    async with opened(again) as pilot:
+        await until(pilot, lambda: again.pane.filter_bar.text == "drill" and "1 of 9" in shown(again))
+        assert again.pane.row_list.marks == [plan[8]] and again.pane.only.sort == "urgency"
+        assert said(again) == "1 task still marked. Esc unmarks."
+        await settle(pilot, "escape", "escape", "equals_sign", "o")
+    last = make_app(plan.path)
+    async with opened(last) as pilot:
+        await settle(pilot)
+        assert (last.pane.only.sort, last.pane.filter_bar.text, last.pane.row_list.marks) == ("", "", [])
+
+
 async def test_u_right_after_all_seen_brings_the_marks_back_and_only_then_undoes_a_change(app, plan, agent):
     async with opened(app) as pilot:
         app.context.navigation.go_to(plan[8])
@@ -257,16 +294,6 @@ async def test_a_terminal_that_reports_its_focus_is_watched_without_a_key(plan, 
         agent(EditTask(plan[1], {"name": "renamed"}))
         await until(pilot, lambda: "renamed" in shown(app))
         assert not app.state.seen.new
-
-
-async def test_when_the_human_leaves_is_when_they_last_looked(app, plan, make_app, agent):
-    async with opened(app) as pilot:
-        await press(app, pilot, "q")
-    agent(EditTask(plan[1], {"priority": 1}))
-    again = make_app(plan.path)
-    async with opened(again):
-        assert again.state.seen.new.keys() == {plan[1]}
-        assert counts_line(again).endswith("• since 20:15: #1 edited")
 
 
 def row_of(app, number):

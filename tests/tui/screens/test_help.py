@@ -64,7 +64,8 @@ async def test_the_key_that_quits_closes_the_help_and_a_word_typed_on_presses_no
 
 
 WORDS = """
-due tag sort legend rename assign delete remove copy paste quit exit close undo search find priority merge approve deny
+due tag sort unmark restart legend rename assign delete remove copy paste quit exit close undo search find priority
+merge approve deny
 message talk kill stop pause project switch theme dark colour mark select archive export
 """
 
@@ -151,7 +152,15 @@ async def test_words_of_vim_that_leave_lead_to_quit_in_the_palette(app, typed):
         assert app.screen.window.row.entry.title.startswith("Quit")
 
 
-@pytest.mark.parametrize(("typed", "title"), [("export", "Export the log"), ("merge", "Accept the work: merge it")])
+@pytest.mark.parametrize(
+    ("typed", "title"),
+    [
+        ("export", "Export the log"),
+        ("merge", "Accept the work: merge it"),
+        ("undo agent", "Revert the changes of the agent"),
+        ("undo an agent's changes", "Revert the changes of the agent"),
+    ],
+)
 async def test_the_palette_says_where_an_action_of_another_place_is(app, typed, title):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "colon")

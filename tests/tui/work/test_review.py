@@ -373,7 +373,7 @@ async def test_the_help_of_a_review_says_that_a_accepts_there(plan, place, make_
         await review(app, pilot, plan)
         await settle(pilot, "?", *"work_accept")
         assert "y a" in next(line for line in lines(app) if "Accept the work" in line)
-        assert not [entry for entry in app.screen._entries if entry.beside == "asks" and entry.key == "a"]
+        assert not [entry for entry in app.screen._entries if entry.beside == "asks" and entry.key != ": inbox"]
 
 
 async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(plan, place, make_app):

@@ -217,5 +217,5 @@ _ACTIONS: Final = {
         words(name="the agent"),
         _commit_action("is resumed", lambda options: ResumeAgent(options.name)),
     ),
-    "undo": CommandAction("undo the changes of an agent since a time", _declare_undo, _undo),
+    "undo": CommandAction("undo the changes of an agent since a time; messages stay", _declare_undo, _undo),
 }

@@ -199,7 +199,9 @@ def _declare_undo(command: argparse.ArgumentParser) -> None:
         help="skip this change, which cannot be undone, and undo the one before; may be repeated",
     )
     command.add_argument("--yes", action="store_true", help="do not ask")
-    command.epilog = "u on the screen undoes what you changed there. `tui-tasks redo` takes an undo back."
+    command.epilog = (
+        "u on the screen undoes what you changed there. `tui-tasks redo` takes an undo back. Messages and answers stay."
+    )
 
 
 # Their actions

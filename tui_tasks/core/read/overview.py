@@ -331,6 +331,11 @@ class UnseenChanges:
         self.deleted: dict[str, int] = {}
         self._made: set[str] = set()
 
+    def to_json(self, since: int) -> dict[str, Any]:
+        """Return what `unseen_before` reads; `since`: the instant from which on changes are new, in microseconds."""
+        new = {uid: [home, self.words[uid]] for uid, home in self.new.items()}
+        return {"since": since, "new": new, "deleted": self.deleted}
+
     def followed_by(self, later: UnseenChanges) -> UnseenChanges:
         """Return these changes with later ones."""
         joined = UnseenChanges()
@@ -384,9 +389,20 @@ class UnseenChanges:
             self._put(uid, list_id, word)
 
 
+def unseen_before(db: Database) -> tuple[UnseenChanges, int | None]:
+    """Return the changes that the human had not seen when they last looked, and the instant from which on they count;
+    None: from that look on.
+    """
+    unseen, kept = UnseenChanges(), local_values.get(db, local_values.UNSEEN) or {}
+    for uid, (home, word) in kept.get("new", {}).items():
+        unseen._put(uid, home, word)
+    unseen.deleted = kept.get("deleted", {})
+    return unseen, kept.get("since")
+
+
 def since_looked(db: Database) -> list[str]:
-    """Return the uids of the tasks that have changed since a screen last noted that the human had looked."""
-    looked, unseen = local_values.looked(db), UnseenChanges()
+    """Return the uids of the tasks with changes that the human has not seen, as a screen last noted that."""
+    looked, (unseen, _) = local_values.looked(db), unseen_before(db)
     if looked is not None:
         unseen.note(changes(db, looked.seq, MAX_NEW))
     return list(unseen.new)

@@ -14,6 +14,8 @@ from tui_tasks.core.engine.database import Database
 LOOKED: Final = "looked"
 SEEN: Final = "seen"
 HIDDEN: Final = "hidden"
+UNSEEN: Final = "unseen"
+"""The changes before the human last looked that they have not seen (`overview.UnseenChanges`)."""
 
 
 class Looked(msgspec.Struct, frozen=True, gc=False):

@@ -404,6 +404,7 @@ class GlobalActions(Controller):
         state = self._context.state
         await self._context.link.remember(local_values.SEEN, state.seen.put_away_at)
         await self._context.link.remember(local_values.HIDDEN, state.seen.hidden)
+        await self._context.link.remember(local_values.UNSEEN, state.seen.unseen)
         await self._context.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
 
     def do_attention(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,7 +14,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, Action
 from tui_tasks.tui.keys.actions import Actor
-from tui_tasks.tui.screens.picker import PaletteEntry, Picker
+from tui_tasks.tui.screens.picker import PaletteEntry, Picker, words_of
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.navigation import ActionLookup
@@ -33,18 +33,25 @@ def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Pic
     entries = [*actions, *_themes(themes, context), *_lists(context), *_views(context)]
 
     def typed(text: str) -> list[PaletteEntry]:
-        return [*_numbered(context, text), *_elsewhere(here, text.casefold())]
+        return [*_numbered(context, text), *_elsewhere(here, words_of(text))]
 
     return Picker(context, ":", entries, left=lambda: themes.apply(before), typed=typed)
 
 
 def _elsewhere(here: Collection[str], text: str) -> list[PaletteEntry]:
-    """Return the actions of other panes and screens that have the typed word: each says where it is."""
+    """Return the actions of other panes and screens that have the typed words: each says where it is."""
     return [
         PaletteEntry(action.title, words=action.help, word=action.word, why_not=_place(action))
         for action in ACTIONS.values()
-        if action.id not in here and text in (action.word, *action.help.split()) and text
+        if action.id not in here and (text == action.word or _has_words(action, text.split())) and text
     ]
+
+
+def _has_words(action: Action, words: Sequence[str]) -> bool:
+    """Return whether an action is looked for by one of the words at least, and has the others in its title."""
+    found = {action.word, *action.help.split()}
+    title = {word.strip(":;,()") for word in action.title.casefold().split()}
+    return not found.isdisjoint(words) and found | title >= set(words)
 
 
 def _key(context: Context, id: str) -> str:
@@ -79,7 +86,7 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
             if action.id in here and action.habit in taken:
                 key = f"{key} {action.habit}"
             elif scope == "app" and key in taken:
-                key = ""
+                key = "" if action.verb == "number" else f"{context.keymap.key_of('palette')} {action.short.casefold()}"
             entry = replace(entry, key=key, beside=action.id)
             if action.id == _OPTIONS[0]:
                 dash, last = "-" if context.ascii_only else "–", context.keymap.keys_of(_OPTIONS[-1])

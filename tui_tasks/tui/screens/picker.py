@@ -53,11 +53,16 @@ class Numbered:
     entry: PaletteEntry
 
 
+def words_of(text: str) -> str:
+    """Return the typed words by which entries are found: in lower case, without an `'s`."""
+    return " ".join(word.removesuffix("'s").removesuffix("’s") for word in text.casefold().split())
+
+
 class EntriesFound:
     """The entries that contain all typed words, best matching titles first: a `Source`."""
 
     def __init__(self, entries: Sequence[PaletteEntry], text: str) -> None:
-        text = " ".join(text.casefold().split())
+        text = words_of(text)
         ranked = [(self._rank(entry, text), at) for at, entry in enumerate(entries) if not (text and entry.heading)]
         pairs = sorted(pair for pair in ranked if pair[0] >= 0)
         self._rows = [Numbered(number, entries[at]) for number, (_, at) in enumerate(pairs)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -30,6 +30,7 @@ class Marks(msgspec.Struct, frozen=True):
     """What was new to the human, as `Seen` has it."""
 
     looked: Looked
+    since: int
     put_away_at: int
     hidden: Mapping[str, int]
     unseen: UnseenChanges | None
@@ -39,7 +40,8 @@ class Marks(msgspec.Struct, frozen=True):
 class Seen:
     """What the human has seen.
 
-    - `looked`: when they looked last, and the newest entry then. `put_away_at`: when they put failures away.
+    - `looked`: when they looked last, and the newest entry then. `since`: the instant from which on changes are new: an
+      earlier one, if they have left some unseen. `put_away_at`: when they put failures away.
     - `hidden`: when they have hidden what needed them, by the keys of `open_needs.Need`.
     """
 
@@ -48,12 +50,13 @@ class Seen:
         self._db = db
         self._lists = lists
         self._is_past = is_past
-        self._unseen = UnseenChanges()
+        self._unseen, since = (UnseenChanges(), None) if is_past else overview.unseen_before(db)
         self.put_away_at = 0 if is_past else local_values.seen_at(db)
         self.hidden: dict[str, int] = {} if is_past else local_values.get(db, local_values.HIDDEN) or {}
         # What was new, and not hidden, before each of these acts, until the human changes something.
         self._before_seen: list[Marks] = []
         self.looked = local_values.looked(db) or Looked(0 if is_past else journal.newest(db), now)
+        self.since = since or self.looked.at
         self.note(overview.changes(db, self.looked.seq, MAX_NEW))
 
     def note(self, entries: Iterable[Change]) -> None:
@@ -68,20 +71,35 @@ class Seen:
     def all_seen(self, now: int) -> Looked:
         """Mark everything as seen; return what to remember. Failures stay above the panes."""
         if self.new or self.deleted or not self._before_seen:
-            self._before_seen.append(Marks(self.looked, self.put_away_at, self.hidden, self._unseen))
-        self.looked = Looked(journal.newest(self._db), now)
+            self._before_seen.append(self._marks(self._unseen))
+        self.looked, self.since = Looked(journal.newest(self._db), now), now
         self._unseen = UnseenChanges()
         return self.looked
 
+    def leave(self, now: int) -> Looked:
+        """Note that the human leaves, and return what to remember: what they have not seen stays new."""
+        self.looked = Looked(journal.newest(self._db), now)
+        if not self.new and not self.deleted:
+            self.since = now
+        return self.looked
+
+    @property
+    def unseen(self) -> dict[str, Any]:
+        """What to remember under `local_values.UNSEEN`, before `looked`."""
+        return self._unseen.to_json(self.since)
+
+    def _marks(self, unseen: UnseenChanges | None) -> Marks:
+        return Marks(self.looked, self.since, self.put_away_at, self.hidden, unseen)
+
     def put_failures_away(self, now: int) -> Looked:
         """Hide past failures; return what to remember."""
-        self._before_seen.append(Marks(self.looked, self.put_away_at, self.hidden, None))
+        self._before_seen.append(self._marks(None))
         self.put_away_at = now
         return self.looked
 
     def hide(self, key: str, now: int, failed: str | None = None) -> None:
         """Hide what needs the human, by its key, until it needs them again. Of a task that `failed` that is seen."""
-        self._before_seen.append(Marks(self.looked, self.put_away_at, self.hidden, None))
+        self._before_seen.append(self._marks(None))
         self.hidden = {**dict(list(self.hidden.items())[-MAX_HIDDEN + 1 :]), key: now}
         if failed is not None:
             self._unseen.forget(failed)
@@ -107,7 +125,8 @@ class Seen:
         looked, was = local_values.looked(self._db), set(self.new)
         if self._is_past or looked is None or looked == self.looked:
             return set()
-        self.looked, self._unseen = looked, UnseenChanges()
+        self._unseen, since = overview.unseen_before(self._db)
+        self.looked, self.since = looked, since or looked.at
         self.note(overview.changes(self._db, looked.seq, MAX_NEW))
         return was ^ self.new.keys()
 
@@ -138,7 +157,7 @@ class Seen:
 
     def is_new(self, at: int | None, task: str | None = None) -> bool:
         """Return whether something has come since the human looked; with a task, not once its changes were seen."""
-        return (at or 0) > self.looked.at and (task is None or task in self.new)
+        return (at or 0) > self.looked.at if task is None else (at or 0) > self.since and task in self.new
 
     def unsee(self) -> tuple[Looked, bool] | None:
         """Take back the last `all_seen`, `put_failures_away` or `hide`; return what to remember, and whether anything
@@ -149,7 +168,8 @@ class Seen:
         if not self._before_seen:
             return None
         before = self._before_seen.pop()
-        self.looked, self.put_away_at, self.hidden = before.looked, before.put_away_at, dict(before.hidden)
+        self.looked, self.since = before.looked, before.since
+        self.put_away_at, self.hidden = before.put_away_at, dict(before.hidden)
         if before.unseen is not None:
             self._unseen = before.unseen.followed_by(self._unseen)
         return self.looked, before.unseen is None

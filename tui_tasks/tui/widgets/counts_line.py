@@ -221,7 +221,7 @@ class Counts:
         """Return since when changes are new."""
         # At midnight, "since 19:58" needs its day.
         self._line.lasts(DAY)
-        return self._context.clock.time_of(self._context.state.seen.looked.at)
+        return self._context.clock.time_of(self._context.state.seen.since)
 
     def _mark(self, looks: Look, color: str) -> Part:
         return f"{looks.mark(ascii_only=self._context.ascii_only)} ", color

@@ -219,7 +219,9 @@ def undo_question(
     at = journal.entry(db, change).at
     if (not is_old(at, now) and not deletes and not is_elsewhere) or (goes_on and is_of_tasks):
         return ""
-    return f"Undo “{description(db, change, undone=False, on_screen=on_screen)}”, {ago(at, now)}?"
+    # A question stands still, so it names no age that grows while it is read.
+    when = "" if on_screen and now - at < MINUTE else f", {ago(at, now)}"
+    return f"Undo “{description(db, change, undone=False, on_screen=on_screen)}”{when}?"
 
 
 def _words_of(entry: Entry, arrow: str, *, undone: bool) -> list[str]:
