@@ -120,18 +120,28 @@ def test_an_agent_that_crashes_or_is_killed_has_failed_with_how_it_ended(script,
     assert (work.state, work.message) == ("failed", f"robot-1 {how}")
 
 
-def test_the_program_to_propose_is_the_last_one_whose_newest_agent_has_not_failed(store, configure, starter, task):
+def test_the_settings_name_the_program_to_propose_else_the_last_that_has_not_failed_does(
+    store, configure, starter, task
+):
     good = '[work.program.good]\ncommand = ["true", "{prompt}"]'
     configure(COMMITS, good)
     work = starter.start(task, ROBOT).work
     store.commit(DiscardWork(work.uid), actor="human", now=work.started_at)
     assert starter.start(task, Request(program="good")).work.state == "failed"
     settings = starting.settings()
-    assert starting.last_program(store, settings) == "robot"
+    assert starting.proposed_program(store, settings) == "robot"
     assert [*starting.newest_works(store.db, settings)] == ["robot", "good"]
     configure("exit 3", good)
     assert starter.start(task, ROBOT).work.state == "failed"
-    assert starting.last_program(store, starting.settings()) == "robot"
+    assert starting.proposed_program(store, starting.settings()) == "robot"
+    configure(COMMITS, f'{good}\n[work.program]\ndefault = "good"')
+    assert starting.proposed_program(store, starting.settings()) == "good"
+    assert not starting.settings_problem()
+
+
+def test_settings_that_are_not_used_say_why(configure):
+    configure("true", '[work.program.bad]\ncommand = ["true"]')
+    assert starting.settings_problem().endswith(": work: program.bad: the command has no {prompt}")
 
 
 def test_a_start_says_how_to_tell_git_who_you_are_before_there_is_work_to_merge(starter, task, human_home):

@@ -42,7 +42,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What the human asks for.
 
     Attributes:
-        program: the program; empty: the one used last, or that of the settings.
+        program: the program; empty: that of the settings, else the one used last.
         here: in the checkout itself, not in a worktree of its own.
         words: extra words for the agent.
         base: the branch to begin on; empty: as set.
@@ -76,13 +76,22 @@ def settings() -> WorkSettings:
     return work_settings.read(config.load(paths.configuration())[0].work)
 
 
-def last_program(store: Store, settings: WorkSettings) -> str:
-    """Return the program to propose: the last one of which the newest work has not failed, else that of the settings,
+def settings_problem() -> str:
+    """Return why the settings of work are not used; empty where they are."""
+    problems = config.load(paths.configuration())[1]
+    whole = ("work:", "not TOML", "cannot be read")
+    return next((f"Your [work] is not used. {each}" for each in problems if each.message.startswith(whole)), "")
+
+
+def proposed_program(store: Store, settings: WorkSettings) -> str:
+    """Return the program to propose: that of the settings, else the last one of which the newest work has not failed,
     else the last one, else claude.
     """
+    if settings.program:
+        return settings.program
     newest = newest_works(store.db, settings)
     good = [name for name, work in newest.items() if work.state != "failed"]
-    return good[-1] if good else settings.program or next(reversed(newest), "claude")
+    return good[-1] if good else next(reversed(newest), "claude")
 
 
 def newest_works(db: Database, settings: WorkSettings) -> dict[str, Work]:
@@ -128,7 +137,7 @@ class Starter:
             Refusal: nothing was started, and nothing is left; the message says why.
         """
         settings_ = settings()
-        program = request.program or last_program(self._store, settings_)
+        program = request.program or proposed_program(self._store, settings_)
         program_commands.check(settings_, program)
         task = task_queries.task(self._store.db, task_uid)
         self._refuse_too_many(settings_)

@@ -727,7 +727,7 @@ async def test_undo_says_once_that_an_answer_stays_before_it_takes_back_the_chan
         assert said(app) == "claude-1 has your answer, which nothing takes back. u again undoes the change before it."
         assert status(app, plan[8]) == "skipped"
         await settle(pilot, "u")
-        assert "Undo “#8 Backup restore drill: pending → skipped”, now?" in shown(app)
+        assert "Undo “#8 Backup restore drill: pending → skipped”?" in shown(app)
         await settle(pilot, "y")
         await until(pilot, lambda: status(app, plan[8]) == "pending")
         assert said(app).startswith("Undone: #8 Backup restore drill: pending again.")

@@ -72,6 +72,14 @@ async def test_enter_adds_the_task_and_closes_the_line(plan, make_app, pane, siz
         assert order(app)[5:8] == ["Write integration tests", "Buy", "nuts"]
 
 
+async def test_a_title_that_an_open_task_of_the_list_has_is_added_and_said(app, plan):
+    async with opened(app) as pilot:
+        await settle(pilot, "n", *"ship Auth Flow", "enter")
+        assert said(app) == "Added. #5 has this title, too." and app.state.current_list.total == 10
+        await settle(pilot, "n", *"Old cookie banner", "enter")
+        assert "has this title" not in said(app), "that one is over"
+
+
 async def test_enter_in_an_empty_line_closes_it(app, plan):
     async with opened(app) as pilot:
         await settle(pilot, "n", *"Buy", "ctrl+n", "enter")

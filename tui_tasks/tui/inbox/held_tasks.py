@@ -37,11 +37,13 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.widgets.open_needs import HELD, Need
 
 MAX_NAMED = 5
 # In cells: the labels of the lines in full.
 _LABEL: Final = 10
+_ACCEPTED: Final = "Accepted"
 
 
 def content(context: Context, row: HeldTask) -> Task | Job | None:
@@ -291,7 +293,7 @@ class HeldTasks(RowSource[HeldTask]):
             EnableJob(row.uid, str(row.version)) if row.is_job else AcceptTask(row.uid, self._version_now(row))
             for row in rows
         ]
-        await self._commit(rows, accepting, "Accepted")
+        await self._commit(rows, accepting, _ACCEPTED)
 
     async def _accepts_unseen(self, rows: Sequence[HeldTask]) -> bool:
         """Ask whether to accept rows of which a part is not shown, and return whether they are as they were then."""
@@ -395,7 +397,8 @@ class HeldTasks(RowSource[HeldTask]):
             self._say_unread([row for row in rows if row.uid == refused.data.get("id", row.uid)])
             return
         undo = self.context.keymap.key_of("undo")
-        self.context.say(f"{done} {self._named(rows)}. {undo} undoes it.")
+        twin = task_text.twin(self.context, rows[0].uid) if done == _ACCEPTED and len(rows) == 1 else ""
+        self.context.say(f"{done} {self._named(rows)}. {twin}{undo} undoes it.")
 
     @staticmethod
     def _named(rows: Sequence[HeldTask]) -> str:

@@ -416,7 +416,7 @@ _TABLE: Final = (
     _w("inbox", "ask_deny", "x", "Deny, and say why", "Deny", needs="ask", verb="refuse"),
     _w("inbox", "ask_reply", "m", "Reply in your own words", "Reply", needs="ask", verb="write"),
     _w("inbox", "ask_edit", "e", "Edit the input of the tool; y then allows it", "Edit", needs="ask", verb="edit"),
-    _a("inbox", "ask_later", "z", "Put the question off", "Later", needs="ask"),
+    _a("inbox", "ask_later", "z", "Put the question off, in the inbox alone", "Later", needs="ask"),
     _a("inbox", "ask_open", "enter", "Open the question's task; once answered: continue", "Open", verb="open"),
     _a(
         "inbox",

@@ -26,6 +26,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
@@ -380,6 +381,8 @@ class AddActions(Controller):
             added = await self._context.link.commit(*self._operations(tasks, place))
             place.beside, place.above = added[-1].uid, False
         self._pane.show_added(added[-1].uid)
+        if len(added) == 1 and (twin := task_text.twin(self._context, added[0].uid)):
+            self._context.say(f"Added. {twin}".rstrip())
 
     def _operations(self, tasks: Sequence[NewTask], place: AddPlace) -> list[Operation]:
         db, state = self._context.db, self._context.state

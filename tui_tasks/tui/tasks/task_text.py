@@ -12,7 +12,7 @@ from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.tasks import task_records
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
@@ -335,3 +335,14 @@ class EmptiedNote:
 
             self._read_at, self._found = now, last_deletion(self._context.db, self._context.state.list_id)
         return self._found
+
+
+def twin(context: Context, uid: str) -> str:
+    """Return which other open task of its list has the title of a task, as a sentence; empty if none has, or the list
+    is very long.
+    """
+    line = list_pages.line(context.db, uid)
+    home = context.state.lists.get(line.list_id) if line is not None else None
+    is_short = home is None or home.total <= list_pages.MAX_SORTED
+    number = task_queries.open_twin(context.db, uid) if is_short else None
+    return f"#{number} has this title, too. " if number is not None else ""

@@ -146,7 +146,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
         return False
     with Store(context.link.path, read_only=True) as store:
         settings = starting.settings()
-        first = starting.last_program(store, settings)
+        first = starting.proposed_program(store, settings)
         newest = starting.newest_works(store.db, settings)
     failed = {name: work.message or "failed" for name, work in newest.items() if work.state == "failed"}
     installed = {name: program_commands.is_installed(settings, name) for name in settings.names()}
@@ -154,7 +154,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     if not installed.get(first) and any(installed.values()):
         first = next(iter(offered))
     answer: StartAnswer | None = None
-    problem = ""
+    problem = starting.settings_problem()
     while tasks:
         named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
         title, draft = f"Start an agent on {named}", _draft_of(tasks)

@@ -244,6 +244,19 @@ def numbers_and_names(db: Database, uids: Iterable[str]) -> dict[str, tuple[int,
     return {uid: (number, name) for uid, number, name in rows.fetchall()}
 
 
+_TWIN = """
+    SELECT other.id FROM task JOIN task AS other ON other.list_id = task.list_id
+    WHERE task.uid = ? AND other.uid != task.uid AND other.deleted = 0 AND other.status IN ('pending', 'in_progress')
+    AND other.name = task.name COLLATE NOCASE ORDER BY other.id LIMIT 1
+"""
+
+
+def open_twin(db: Database, uid: str) -> int | None:
+    """Return the number of another open task of the same list that has the title of a task; None if there is none."""
+    row = db.sql(_TWIN, (uid,)).fetchone()
+    return row[0] if row else None
+
+
 def live_tasks(db: Database, uids: Sequence[str]) -> list[Task]:
     """Return those of the tasks that exist and are not deleted, in the order of `uids`."""
     by_uid: dict[str, Task] = {}
