@@ -215,7 +215,7 @@ class ReviewScreen(Overlay):
         """Review another work of the task."""
         self.facts = self._facts_of(work)
         self.comments = review_rows.kept(self.context.db, work.uid)
-        self._has_read = False
+        self._has_read, self._runs_before = False, None
         self.leave_diff()
         self._draw()
         self.read_again()
