@@ -8,10 +8,10 @@ from tests.conftest import START
 from tests.postgres import machines
 from tests.postgres.journal_writer import append, entries
 from tests.postgres.machines import names
-from tui_tasks.core.commit import journal, shared_entries
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import journal_findings, replay
 from tui_tasks.core.maintenance.past_state import PastState
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import digest, overview, statistics
@@ -140,10 +140,10 @@ def test_a_disk_that_cannot_be_written_passes_nothing_over(store_on, written, mo
         raise sqlite3.OperationalError("disk I/O error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(shared_entries, "apply", fail)
+        patched.setattr(replay, "apply", fail)
         with pytest.raises(StorageFailed):
             db.catch_up()
-    assert shared_entries.passed_over(db) == frozenset()
+    assert replay.passed_over(db) == frozenset()
     db.catch_up()
     assert db.scalar("SELECT priority FROM task") == 1
 

@@ -12,10 +12,10 @@ import msgspec
 
 from tui_tasks import clock
 from tui_tasks.core.commit import database_clock, journal
-from tui_tasks.core.commit.shared_entries import apply_entry
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.maintenance.replay import apply_entry
 from tui_tasks.core.unjournaled import local_values
 
 NUMBER: Final = "server:number"

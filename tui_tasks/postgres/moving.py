@@ -16,11 +16,11 @@ import psycopg
 
 from tui_tasks import clock
 from tui_tasks.core.commit import compaction, database_clock, journal
-from tui_tasks.core.commit.shared_entries import apply_entry
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import sync_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance import backup, journal_findings
+from tui_tasks.core.maintenance.replay import apply_entry
 from tui_tasks.core.operations import ChangeMachine
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM

@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 import psycopg
 
 from tui_tasks.core.commit import database_clock, journal
-from tui_tasks.core.commit.shared_entries import PASSED_OVER
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance.replay import PASSED_OVER
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import Report, companions
 

@@ -72,7 +72,7 @@ _hashed_values = itemgetter(*_HASHED)
 
 _read = reader(Entry, J)
 UNREADABLE: Final = (AttributeError, LookupError, OverflowError, TypeError, ValueError)
-"""What reading values raises that no program wrote. A server's journal may have such values (`shared_entries`)."""
+"""What reading values raises that no program wrote. A server's journal may have such values (`maintenance.replay`)."""
 _encode = msgspec.json.Encoder().encode
 
 
