@@ -169,3 +169,13 @@ async def test_the_detail_says_what_the_board_did_to_the_task_meanwhile(plan, ma
         await press(app, pilot, "2", "L", "1")
         heading = next(line for line in lines(app) if "─ #8 " in line)
         assert "◐ in progress" in heading
+
+
+@pytest.mark.parametrize(("pane", "key"), [("list", "1"), ("board", "2")])
+async def test_the_key_of_the_pane_leads_from_an_opened_task_back_to_its_rows(plan, make_app, pane, key):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, (40, 12)) as pilot:
+        await press(app, pilot, "enter")
+        assert app.pane.is_open
+        await press(app, pilot, key)
+        assert not app.pane.is_open and app.focused is app.pane.focus_target()

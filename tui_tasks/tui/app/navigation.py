@@ -177,8 +177,12 @@ class Navigation:
     # Panes
 
     def show_pane(self, name: str) -> None:
-        """Show a pane; make it the first time."""
+        """Show a pane; make it the first time. The one that is shown goes back to its rows."""
         self.close_overlays()
+        if name == self.pane_name and self.pane.HAS_TASKS and self.pane.is_inside:
+            self.pane.left()
+            self.pane.uncover()
+            self._app.screen_stack[0].set_focus(self.pane.focus_target())
         self._open_in_turn(self._show_pane(name))
 
     def open_list(self, list_id: int) -> None:

@@ -66,10 +66,6 @@ class TaskPane(Pane):
         """Show the tasks that match a filter."""
         raise NotImplementedError
 
-    def uncover(self) -> None:
-        """Close a detail that is shown instead of the rows, the filter and quick add."""
-        raise NotImplementedError
-
     def nearby(self) -> Iterable[TaskLine]:
         """Return the tasks whose tags and domains are offered for completion."""
         raise NotImplementedError

@@ -95,6 +95,9 @@ class Pane(Actor, TransparentContainer):
         """Whether keys act on the opened row, and Back leads to the rows."""
         return self.is_open
 
+    def uncover(self) -> None:
+        """Close a detail that is shown instead of rows, filter and quick add; list and board have one."""
+
     def select(self, uid: str) -> None:
         """Put the cursor on a task, if the pane shows it."""
 
