@@ -81,8 +81,10 @@ def lines(app: TaskApp) -> list[str]:
 
 
 def counts_line(app: TaskApp) -> str:
-    """The counts, on a screen that has them in a rule, without that."""
-    return re.sub(r" [─-]+( |$)", "   ", f" {lines(app)[2][2:]}").rstrip()
+    """The counts and what has changed, in the line of the counts and, where it has no room, in the row below."""
+    counts, below = lines(app)[2:4]
+    parts = [counts, below] if below[2:].startswith(("• since", "* since")) else [counts]
+    return "  ".join(re.sub(r" [─-]+( |$)", "   ", re.sub("^[─-] ", " ", part)).rstrip() for part in parts)
 
 
 def agents_line(app: TaskApp) -> str:

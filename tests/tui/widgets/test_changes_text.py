@@ -25,18 +25,18 @@ def texts(*news: News, has_words: bool = False, ascii_only: bool = False) -> lis
 
 def test_a_wide_screen_names_all_in_words_and_the_least_important_give_way_first() -> None:
     assert texts(*NEWS, has_words=True) == [
-        "since 19:58: claude-5, #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
-        "since 19:58: claude-5, #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
-        "since 19:58: claude-5, #3 failed, #4 #7 asked, #5 started, #6 logged, +1",
-        "since 19:58: claude-5, #3 failed, #4 #7 asked, #5 started, +2",
-        "since 19:58: claude-5, #3 failed, #4 #7 asked, +3",
-        "since 19:58: claude-5, #3 failed, #4 asked, +4",
-        "claude-5, #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
-        "claude-5, #3 failed, #4 #7 asked, #5 started, #6 logged, +1",
-        "claude-5, #3 failed, #4 #7 asked, #5 started, +2",
-        "claude-5, #3 failed, #4 #7 asked, +3",
-        "claude-5, #3 failed, #4 asked, +4",
-        "claude-5, #3 failed, +5",
+        "since 19:58: claude-5 #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
+        "since 19:58: claude-5 #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
+        "since 19:58: claude-5 #3 failed, #4 #7 asked, #5 started, #6 logged, +1",
+        "since 19:58: claude-5 #3 failed, #4 #7 asked, #5 started, +2",
+        "since 19:58: claude-5 #3 failed, #4 #7 asked, +3",
+        "since 19:58: claude-5 #3 failed, #4 asked, +4",
+        "claude-5 #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
+        "claude-5 #3 failed, #4 #7 asked, #5 started, #6 logged, +1",
+        "claude-5 #3 failed, #4 #7 asked, #5 started, +2",
+        "claude-5 #3 failed, #4 #7 asked, +3",
+        "claude-5 #3 failed, #4 asked, +4",
+        "claude-5 #3 failed, +5",
         "claude-5 failed, +6",
         "7",
     ]
@@ -49,7 +49,7 @@ def test_a_wide_screen_counts_tasks_of_a_range_and_those_that_have_no_name_as_mo
 
 def test_all_are_named_in_words_then_by_marks_and_the_least_important_give_way_first() -> None:
     assert texts(*NEWS) == [
-        "since 19:58: claude-5, #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
+        "since 19:58: claude-5 #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
         "since 19:58: ✗claude-5 #3 ?#4 #7 ◐#5 ·#6 #8",
         "since 19:58: ✗claude-5 #3 ?#4 #7 ◐#5 ·#6 +1",
         "since 19:58: ✗claude-5 #3 ?#4 #7 ◐#5 +2",

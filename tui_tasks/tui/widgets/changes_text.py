@@ -70,12 +70,9 @@ class News(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`#4 #7 asked`, `claude-5, #3 failed`; `19 new` where not all are named."""
-        if not self.are_all_named:
-            return f"{self.number:,} {self.word}"
-        tasks = " ".join(name for name, _ in self.names if name.startswith("#"))
-        others = [name for name, _ in self.names if not name.startswith("#")]
-        return f"{', '.join(filter(None, [*others, tasks]))} {self.word}"
+        """`#4 #7 asked`, `claude-5 #3 failed`; `19 new` where not all are named."""
+        names = " ".join(name for name, _ in self.names) if self.are_all_named else f"{self.number:,}"
+        return f"{names} {self.word}"
 
 
 def what_changed(context: Context, needs: Sequence[Need]) -> list[News]:

@@ -5,28 +5,31 @@ On a small screen it is the only line, and shows what agents do as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import Look, look, sign
-from tui_tasks.text.safe import safe_ends, safe_words
+from tui_tasks.text.safe import cell_len, safe_ends, safe_words
 from tui_tasks.text.times import DAY, age, age_lasts, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
+from tui_tasks.tui.painting.line_painter import rule_parts
 from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.agent_line import AgentEntries, AgentEntry, agent_groups, one_line
 from tui_tasks.tui.widgets.foot_line import Act, Group, GroupLine, as_of_words
 from tui_tasks.tui.widgets.open_needs import Need, Needs, counted, is_new, late_number, tally, trouble_text, visit
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.painting.line_painter import LinePainter
+    from textual.geometry import Size
+
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
 # In cells: the least of a rule around its title.
 _ENDS: Final = 4
-# Between two counts where the screen is not wide.
+# Between two counts: where there is room on a wide screen, and elsewhere.
+_WIDE_GAP: Final = "   "
 _GAP: Final = "  "
 # In cells: the name of an agent in trouble on a small screen.
 _SHORT_WHO: Final = 8
@@ -77,10 +80,16 @@ class Count(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What is new to the human: a mark, and words, the longest first."""
+    """What is new to the human: a mark, and words, the longest first, of which so many first ones say it `whole`."""
 
     mark: Part
     ways: Sequence[Sequence[Part]]
+    whole: int = 1
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is something new."""
+        return self.mark[1] != "$muted"
 
     def parts(self, words: Sequence[Part]) -> list[Part]:
         """Return its mark and words; those stand back where nothing is new."""
@@ -98,35 +107,37 @@ def counts_line(context: Context, *, id: str, own: Callable[[int], Sequence[Grou
     def groups(width: int) -> Sequence[Group]:
         is_alone = is_compact(line.app.size)
         if own is None:
-            return counts.groups(width, is_alone=is_alone)
+            return counts.groups(line.app.size)
         return own(width) if is_alone else _in_rule(context, width, own(width - _ENDS))
 
     line = GroupLine(context, groups, id=id)
-    counts = Counts(context, line)
+    counts = Counts(context, line.lasts)
     return line
 
 
 class Counts:
     """What that line shows, always in the same order."""
 
-    def __init__(self, context: Context, line: LinePainter) -> None:
+    def __init__(self, context: Context, lasts: Callable[[int], None]) -> None:
         self._context = context
-        self._line = line
-        self._agents = AgentEntries(context, line.lasts)
-        self._needs = Needs(context, line.lasts)
+        self._lasts = lasts
+        self._agents = AgentEntries(context, lasts)
+        self._needs = Needs(context, lasts)
 
-    def groups(self, width: int, *, is_alone: bool) -> list[Group]:
+    def groups(self, size: Size) -> list[Group]:
         """`─ ? 2 questions   ✗ 2 failed   ! 0 stuck   ◷ 1 late ───── • since 19:58: #5 started ─`.
 
         Alone, it is no rule, and shows what agents do as well.
         """
-        if not is_alone:
-            return self._with_changes(width)
+        width = size.width
+        if not is_compact(size):
+            groups, _ = self._with_changes(size)
+            return groups
         entries = self._agents.entries()
         if width < NARROW:
             return self._in_short(entries, width)
         counts, changes = list(self._counts(self._needs.all())), self._changed_in_all()
-        gap = "   " if width >= WIDE else _GAP
+        gap = _WIDE_GAP if width >= WIDE else _GAP
         for texts, words in _ways(counts, changes, width):
             groups = _titled(counts, texts, gap)
             groups += [Group(changes.parts(words), gap=gap)] if changes else []
@@ -138,17 +149,33 @@ class Counts:
             [*groups, *agent_groups(self._context, [one.with_reason for one in entries], width - _size(groups))], width
         )
 
-    def _with_changes(self, width: int) -> list[Group]:
-        found = self._needs.all()
+    def changes_row(self, size: Size) -> Sequence[Part]:
+        """Return `─ • since 19:58: #3 failed, #4 #7 asked ─────`: what has changed, which takes the row below the
+        counts where it has no room beside them; else nothing.
+        """
+        return self._with_changes(size)[1]
+
+    def _with_changes(self, size: Size) -> tuple[list[Group], Sequence[Part]]:
+        """Return the counts with what has changed, and the row of the latter."""
+        context, width, found = self._context, size.width, self._needs.all()
         counts = list(self._counts(found))
-        changes = self._changed(found, width) if self._context.link.as_of is None else None
-        titles: list[Group] = []
-        for texts, words in _ways(counts, changes, width):
-            titles = _titled(counts, texts, "   " if width >= WIDE else _GAP)
-            groups = _in_rule(self._context, width, titles, changes.parts(words) if changes else ())
-            if _size(groups) <= width:
-                return groups
-        return _in_rule(self._context, width, _first_fitting(titles, width - _ENDS))
+        changes = self._changed(found, width) if context.link.as_of is None else None
+        short = [count.narrow or count.text for count in counts]
+        titles = [_titled(counts, [count.text for count in counts], _WIDE_GAP)] if width >= WIDE else []
+        titles.append(_titled(counts, short, _GAP))
+        ends = [changes.parts(words) for words in changes.ways[: changes.whole]] if changes else [[]]
+        if groups := _side_by_side(context, width, ((titled, end) for end in ends for titled in titles)):
+            return groups, ()
+        if changes and changes.is_new:
+            lines = [changes.parts(words) for words in changes.ways]
+            row = next((line for line in lines if _cells(line) <= width - _ENDS), lines[-1])
+            titles += [_titled(counts, texts, _GAP) for texts, _ in _ways(counts, None, width)]
+            fitting = (titled for titled in titles if _width(titled) <= width)
+            return next(fitting, None) or _first_fitting(titles[-1], width), rule_parts(context, width, row)
+        shorter = _ways(counts, changes, width)
+        ways = ((_titled(counts, texts, _GAP), changes.parts(words) if changes else ()) for texts, words in shorter)
+        groups = _side_by_side(context, width, ways)
+        return groups or _in_rule(context, width, _first_fitting(titles[-1], width - _ENDS)), ()
 
     def _counts(self, found: Sequence[Need]) -> Iterator[Count]:
         of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
@@ -201,8 +228,10 @@ class Counts:
 
         if not (news := what_changed(self._context, found)):
             return none
-        ways = news_ways(news, self._looked_at(), has_words=width >= WIDE, ascii_only=self._context.ascii_only)
-        return Changes((f"{mark} ", "$changed"), list(ways))
+        has_words = width >= WIDE
+        ways = news_ways(news, self._looked_at(), has_words=has_words, ascii_only=self._context.ascii_only)
+        has_marks = not has_words and any(one.names for one in news)
+        return Changes((f"{mark} ", "$changed"), list(ways), 1 + has_marks)
 
     def _changed_in_all(self) -> Changes | None:
         """Return `• 4 tasks changed, 1 deleted since 19:58`, for a screen without rows; None in the past."""
@@ -220,7 +249,7 @@ class Counts:
     def _looked_at(self) -> str:
         """Return since when changes are new."""
         # At midnight, "since 19:58" needs its day.
-        self._line.lasts(DAY)
+        self._lasts(DAY)
         return self._context.clock.time_of(self._context.state.seen.since)
 
     def _mark(self, looks: Look, color: str) -> Part:
@@ -279,7 +308,7 @@ class Counts:
     def _age(self, entry: AgentEntry) -> str:
         """Return since when an agent was last heard."""
         now, seen = self._context.clock.now(), entry.member.last_seen
-        self._line.lasts(age_lasts(seen, now))
+        self._lasts(age_lasts(seen, now))
         return age(seen, now)
 
     def _short_counts(self, found: Sequence[Need], *, has_agents: bool) -> Iterator[Group]:
@@ -301,7 +330,7 @@ class Counts:
             number, name, how = self._late_task(first, now)
         else:
             job = first.row
-            self._line.lasts(age_lasts(job.when, now))
+            self._lasts(age_lasts(job.when, now))
             number, name, how = f"S{job.number}", job.name, due(job.when, now)
         others = len(late) - 1
         more = f"+{others}{'+' * late_number(late).endswith('+')}" if others else ""
@@ -313,7 +342,7 @@ class Counts:
         """Yield the next job, with up to so many cells of its name, and in how long it runs."""
         context, now = self._context, self._context.clock.now()
         for job in context.state.next_jobs[:1]:
-            self._line.lasts(age_lasts(job.when, now))
+            self._lasts(age_lasts(job.when, now))
             words = (
                 safe_words(one_line(job.name), cells, ascii_only=context.ascii_only),
                 due(job.when, now).removeprefix("in "),
@@ -353,6 +382,18 @@ def _titled(counts: Sequence[Count], texts: Sequence[str], gap: str) -> list[Gro
     return [Group(count.parts(text), count.act, gap) for count, text in zip(counts, texts, strict=True)]
 
 
+def _side_by_side(context: Context, width: int, ways: Iterable[tuple[Sequence[Group], Sequence[Part]]]) -> list[Group]:
+    """Return the first counts and changes that have room in a rule, or in a line without its dashes; else nothing."""
+    for titles, end in ways:
+        groups = _in_rule(context, width, titles, end)
+        if _size(groups) <= width:
+            return groups
+        groups = [*titles, Group(end, gap=_GAP)]
+        if _width(groups) <= width:
+            return groups
+    return []
+
+
 def _in_rule(context: Context, width: int, titles: Sequence[Group], end: Sequence[Part] = ()) -> list[Group]:
     """Return `─ ? 2 questions   ✗ 2 failed ──── • 3 changed ─`: groups as the title of a rule, and parts at its end."""
     dash = sign("rule", ascii_only=context.ascii_only)
@@ -368,6 +409,15 @@ def _in_rule(context: Context, width: int, titles: Sequence[Group], end: Sequenc
 def _size(groups: Sequence[Group]) -> int:
     """Return the width in cells, with the gaps."""
     return sum(group.size + len(group.gap) for group in groups)
+
+
+def _width(groups: Sequence[Group]) -> int:
+    """Return the width in cells of a line of groups, of which the first keeps one blank of its gap."""
+    return _size(groups) - max(0, len(groups[0].gap) - 1)
+
+
+def _cells(parts: Sequence[Part]) -> int:
+    return sum(cell_len(text) for text, _ in parts)
 
 
 def _first_fitting(groups: Sequence[Group], width: int) -> list[Group]:

@@ -1,4 +1,7 @@
-"""What needs the human, has failed or is late, in rows above every pane and screen, which keep most of the lines."""
+"""What needs the human, has failed or is late, in rows above every pane and screen, which keep most of the lines.
+
+Above them stands what has changed, where the line of counts has no room for it.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from tui_tasks.tui.layout import WIDE, is_compact
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.widgets.agent_line import WHO
+from tui_tasks.tui.widgets.counts_line import Counts
 from tui_tasks.tui.widgets.foot_line import Act
 from tui_tasks.tui.widgets.open_needs import (
     AGENTS,
@@ -85,19 +89,34 @@ def rows_for_needs(size: Size, below: int) -> int:
 class NeedsText(TextDrawing):
     """Draws a row for each thing that needs the human, as far as the rows suffice; the last has the others.
 
-    `rows` returns how many there are, `kinds` the kinds of entries.
+    `rows` returns how many there are, `kinds` the kinds of entries. `changes` returns a row to put above them, or
+    nothing.
     """
 
-    def __init__(self, context: Context, rows: Callable[[], int], kinds: Callable[[], Collection[int]]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        rows: Callable[[], int],
+        kinds: Callable[[], Collection[int]],
+        changes: Callable[[], Drawn],
+    ) -> None:
         super().__init__(context)
         self._rows = rows
         self._kinds = kinds
+        self._changes = changes
         self._needs = Needs(context, self.lasts)
         self.acts: list[Act] = []
-        """For each line, what a click on it does."""
+        """For each line of the rows, what a click on it does."""
+        self.above: list[Drawn] = []
+        """The line above the rows, if there is one."""
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most urgent thing first."""
+        changes = self._changes()
+        self.above = [changes] if changes else []
+        return [*self.above, *self._rows_of_needs(width)]
+
+    def _rows_of_needs(self, width: int) -> list[Drawn]:
         self.acts = []
         rows = self._rows()
         if not rows:
@@ -305,18 +324,24 @@ class NeedsLines(TextLines):
         kinds: Callable[[], Collection[int]] = lambda: ALL,
         below: int = ROWS_BELOW,
         most: Callable[[], int] | None = None,
+        has_changes: bool = True,
         on_moved: Callable[[int], None] = lambda by: None,
     ) -> None:
         """`below`: the rows that are kept for what stands below. `most` returns how many rows there are at most.
-        `on_moved` is called with how many lines that moves down.
+        `has_changes`: whether what has changed stands here or in the line of counts. `on_moved` is called with how many
+        lines that moves down.
         """
 
         def rows() -> int:
             found = rows_for_needs(self.app.size, below)
             return min(found, most()) if most is not None else found
 
+        def changes() -> Drawn:
+            return counts.changes_row(self.app.size) if has_changes else ()
+
         self._most = rows
-        self._needs = NeedsText(context, self._most, kinds)
+        self._needs = NeedsText(context, self._most, kinds, changes)
+        counts = Counts(context, self._needs.lasts)
         super().__init__(context, self._needs, id=id)
         self._on_moved = on_moved
         self.needed = 0
@@ -347,7 +372,9 @@ class NeedsLines(TextLines):
     def _draw(self, width: int, height: int) -> None:
         super()._draw(width, height)
         size, self.needed = self.app.size, len(self._shown)
-        held = min(self._held, self._most()) if self._is_holding and self._held_in == size else 0
+        held = (
+            min(self._held, self._most() + len(self._needs.above)) if self._is_holding and self._held_in == size else 0
+        )
         self._held, self._held_in = max(self.needed, held), size
         self._shown += [()] * (self._held - self.needed)
 
@@ -360,7 +387,13 @@ class NeedsLines(TextLines):
         """Draw for the new size."""
         self._redraw_in_time()
 
+    @property
+    def has_needs(self) -> bool:
+        """Whether something that needs the human stands here."""
+        return bool(self._needs.acts)
+
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
-        if event.y < len(self._needs.acts):
-            self._needs.acts[event.y]()
+        row = event.y - len(self._needs.above)
+        if 0 <= row < len(self._needs.acts):
+            self._needs.acts[row]()

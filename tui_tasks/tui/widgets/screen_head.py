@@ -277,12 +277,14 @@ class ScreenHead:
         counts for a width: then nothing else here counts.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
-        self._in_short = Counts(context, self.title)
+        self._in_short = Counts(context, self.title.lasts)
         self._agents = agent_line(context, id=f"{id}-agents")
         self._counts = counts_line(context, id=f"{id}-now", own=counts)
-        self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below, most=most)
+        self._needs = NeedsLines(
+            context, id=f"{id}-needs", kinds=kinds, below=below, most=most, has_changes=counts is None
+        )
         self._rule = ChangesRule(
-            context, id=f"{id}-rule", has_changes=counts is None, has_rows=lambda: bool(self._needs.needed)
+            context, id=f"{id}-rule", has_changes=counts is None, has_rows=lambda: self._needs.has_needs
         )
 
     def _in_title(self, room: int) -> Sequence[Part]:
