@@ -68,7 +68,8 @@ class AppState:
       of each task that has several, by its uid.
     - `work_failed`: the uid of each task on which an agent has failed that the human has not dealt with, and why.
     - `has_work`: whether an agent was ever started on a task.
-    - `next_task`: the next task that can start; `why_none_next`: why none can. `next_jobs`: the jobs that run next.
+    - `next_task`: the next task that can start; `why_none_next`: one that cannot, and why.
+    - `next_jobs`: the jobs that run next.
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
     - `failed_tasks`: the tasks that failed last, newest first. `failed_last`: the first of them, each with the reason.
       `failing`: the jobs whose last run failed, newest first.
@@ -125,7 +126,7 @@ class AppState:
         self.has_work = False
         self.autos: dict[str, Auto] = {}
         self.next_task: Task | None = None
-        self.why_none_next = ""
+        self.why_none_next: tuple[Task | None, str] = (None, "")
         self.next_jobs: list[NextJob] = []
         self.failed_tasks: list[TaskLine] = []
         self.failed_last: list[tuple[TaskLine, str]] = []
@@ -417,7 +418,8 @@ class AppState:
         without = {ask.task_uid for ask in self.asks if ask.task_uid is not None} | self.failed_work.keys()
         project = self.projects.chosen or None
         self.next_task = ready_tasks.next_task(self._db, None, None, project=project, without=without)
-        self.why_none_next = "" if self.next_task is not None else ready_tasks.why_none_briefly(self._db, project)
+        is_none = self.next_task is None
+        self.why_none_next = ready_tasks.why_none_briefly(self._db, project) if is_none else (None, "")
 
     def _read_due(self, now: int) -> None:
         open_lists = (home.id for home in self.shelf if home.pending or home.in_progress)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 
@@ -32,33 +32,17 @@ _BEHIND_SECONDS: Final = 2.0
 """After so long without its server a replica counts as behind."""
 
 
-class _Step(NamedTuple):
-    """What the right side of the first line shows: the most cells of the task's name; of the job its `name`, its
-    `number`, only the `time` or nothing; and whether there is a file.
-    """
-
-    task: int
-    job: str = ""
-    has_file: bool = False
-
-
+# In cells: the longest names of a task, of a job and of a list; the shortest of a task beside a job's name, and beside
+# its time alone; the shortest of a job, and of a task that is not ready.
 _TASK: Final = 100
 _JOB: Final = 24
 _LIST: Final = 16
 _SHORT_TASK: Final = 12
 _LEAST_TASK: Final = 6
+_LEAST_JOB: Final = 8
+_UNREADY: Final = 40
+_LEAST_UNREADY: Final = 10
 _NONE: Final = "no task is ready"
-
-
-def _steps(task: int) -> Iterator[_Step]:
-    """Yield what to show beside a task's name of so many cells, the most first.
-
-    The file gives way first, then the job's name, the task's, and last the job.
-    """
-    yield from (_Step(task, "name", has_file=True), _Step(task, "name"), _Step(task, "number"))
-    yield from (_Step(cells, "number") for cells in range(task - 1, _SHORT_TASK - 1, -1))
-    yield from (_Step(cells, "time") for cells in range(min(task, _SHORT_TASK), _LEAST_TASK - 1, -1))
-    yield from (_Step(0, "number"), _Step(0, "time"), _Step(0))
 
 
 class TopLine(FrameLine):
@@ -97,24 +81,27 @@ class TopLine(FrameLine):
             return counts
         if width < NARROW:
             return ()
-        room, task = width - title - 1, context.state.next_task
+        room = width - title - 1
         if context.link.as_of is not None:
             return [(f"{as_of_words(context, context.link.as_of, room - 2)} ", "$state-overdue")]
-        if task is not None:
-            steps = _steps(min(room, cell_len(one_line(task.name, _TASK))))
-        else:
-            steps = _steps(cell_len(self._none()[0]))
-        ways = (
-            [
-                *self._place(has_file=step.has_file),
-                *self._next_task(step.task),
-                *self._next_job(step.job),
-            ]
-            for step in steps
-        )
         # The project has no blank before it, which parts it from the panes.
+        ways = self._ways(room)
         fitting = (parts for parts in ways if _size(parts) + (not parts[:1] or parts[0][0][0] != " ") <= room)
         return [*next(fitting, self._place(has_file=False)), (" ", "")]
+
+    def _ways(self, room: int) -> Iterator[list[Part]]:
+        """Yield the whole right side, the longest first: the file gives way first, then the end of the job's name, that
+        of the task's, and last the job.
+        """
+        place, jobs = self._place(has_file=False), self._next_job()
+        named, timed = jobs[:-1], jobs[-1]
+        long, short = self._next_task(room)
+        yield [*self._place(has_file=True), *long[0], *named[0]]
+        yield from ([*place, *long[0], *job] for job in named)
+        yield from ([*place, *task, *named[-1]] for task in long)
+        yield from ([*place, *task, *timed] for task in (long[-1], *short))
+        yield from ([*place, *task] for task in (*long, *short))
+        yield [*place, *timed]
 
     def _place(self, *, has_file: bool) -> list[Part]:
         """Return the project, the file and the mode."""
@@ -133,44 +120,56 @@ class TopLine(FrameLine):
             parts.append(("live", "$muted"))
         return parts
 
-    def _next_task(self, cells: int) -> list[Part]:
+    def _next_task(self, room: int) -> tuple[list[list[Part]], list[list[Part]]]:
         """Return the task that is suggested next, with its list if another is shown, or that none of those left can
-        start, and why; its name, or that, takes up to so many cells, 0: none.
+        start, and why: the ways with room for a job's name beside them, and the shorter ones; the longest first.
         """
-        task = self.context.state.next_task
+        task, state = self.context.state.next_task, self.context.state
         if task is None:
-            is_left = any(home.pending for home in self.context.state.of_project)
-            words = next((each for each in self._none() if cell_len(each) <= cells), _NONE if cells else "next none")
-            return [(f"  {words}", "$muted")] if is_left else []
+            is_left = any(home.pending for home in state.of_project)
+            none: list[list[Part]] = [[(f"  {words}", "$muted")] for words in self._none()]
+            return (none, [[("  next none", "$muted")]]) if is_left else ([[]], [])
         ascii_only = self.context.ascii_only
-        name = _cut(task.name, cells, ascii_only=ascii_only)
-        home = self.context.state.lists.get(task.list_id)
-        where = ""
-        if home is not None and home.id != self.context.state.list_id:
+        home, where = state.lists.get(task.list_id), ""
+        if home is not None and home.id != state.list_id:
             where = f"in {_cut(home.name, _LIST, ascii_only=ascii_only)} "
-        return [(f"  next {where}", "$muted"), (f"#{task.number}{' ' * bool(name)}{name}", "")]
+        before: Part = (f"  next {where}", "$muted")
+        most = max(1, min(room, cell_len(one_line(task.name, _TASK))))
+        long, short = (
+            [
+                [before, (f"#{task.number} {_cut(task.name, cells, ascii_only=ascii_only)}", "")]
+                for cells in range(*ends)
+            ]
+            for ends in ((most, min(most, _SHORT_TASK) - 1, -1), (min(most, _SHORT_TASK), _LEAST_TASK - 1, -1))
+        )
+        return long, [*short, [before, (f"#{task.number}", "")]]
 
-    def _none(self) -> Sequence[str]:
-        """Return that no task is ready, and why, the longest first."""
-        why = self.context.state.why_none_next
-        return [f"{_NONE}: {why}", f"none ready: {why}"] if why else [_NONE]
+    def _none(self) -> Iterator[str]:
+        """Yield that no task is ready, and why, the longest first: `none ready: #6 Write tests waits for #5`."""
+        task, why = self.context.state.why_none_next
+        if task is not None:
+            for cells in range(_UNREADY, _LEAST_UNREADY - 1, -1):
+                yield f"none ready: #{task.number} {_cut(task.name, cells, ascii_only=self.context.ascii_only)} {why}"
+            yield f"none ready: #{task.number} {why}"
+        elif why:
+            yield f"none ready: {why}"
+        yield _NONE
 
-    def _next_job(self, words: str) -> list[Part]:
-        """Return `◷ Server status in 14m`, `◷ S1 in 14m` or `◷ 14m`: the next job that is due, by its `name`, its
-        `number` or its `time` alone.
+    def _next_job(self) -> list[list[Part]]:
+        """Return the next job that is due, the longest first: `◷ Server status in 14m`, `◷ Server… 14m`, and last its
+        time alone.
         """
-        now = self.context.clock.now()
+        now, ascii_only = self.context.clock.now(), self.context.ascii_only
         job = next((job for job in self.context.state.next_jobs if job.when >= now), None)
-        if job is None or not words:
-            return []
+        if job is None:
+            return [[], []]
         self.lasts(age_lasts(job.when, now))
-        ascii_only, when = self.context.ascii_only, due(job.when, now)
-        shown = {
-            "name": f"{_cut(job.name, _JOB, ascii_only=ascii_only)} {when}",
-            "number": f"S{job.number} {when}",
-            "time": when.removeprefix("in "),
-        }
-        return [(f"  {sign('scheduled', ascii_only=ascii_only)} {shown[words]}", "$muted")]
+        when = due(job.when, now)
+        span = when.removeprefix("in ")
+        texts = [f"{_cut(job.name, _JOB, ascii_only=ascii_only)} {when}"]
+        texts += [f"{_cut(job.name, cells, ascii_only=ascii_only)} {span}" for cells in range(_JOB, _LEAST_JOB - 1, -1)]
+        mark = sign("scheduled", ascii_only=ascii_only)
+        return [[(f"  {mark} {text}", "$muted")] for text in (*texts, span)]
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""

@@ -194,8 +194,10 @@ def why_none(
     return reasons[0] + (f"; nor is there anything in {more} other list{'s' * (more > 1)}" if more else "")
 
 
-def why_none_briefly(db: Database, project: str | None) -> str:
-    """Return in few words why nothing that is pending can start: `#6 waits for #5`; empty if that is not known."""
+def why_none_briefly(db: Database, project: str | None) -> tuple[Task | None, str]:
+    """Return the first task that is pending, and in few words why it cannot start: `waits for #5`. Without the task
+    where the words are about all; they are empty if that is not known.
+    """
     homes = [home for home in task_queries.lists(db, project) if home.pending and not home.archived]
     tasks = [
         task
@@ -204,11 +206,11 @@ def why_none_briefly(db: Database, project: str | None) -> str:
     ]
     for task in tasks:
         if (on := _waits_for(db, task)) is not None:
-            return f"#{task.number} waits for #{on.number}"
+            return task, f"waits for #{on.number}"
     held = [task for task in tasks if task.held]
     if held and len(held) == sum(home.pending for home in homes):
-        return "all are held" if len(held) > 1 else f"#{held[0].number} is held"
-    return ""
+        return (None, "all are held") if len(held) > 1 else (held[0], "is held")
+    return None, ""
 
 
 def _why(db: Database, home: TaskList, agent: str | None, *, claimable: bool, is_confined: bool = False) -> str:
