@@ -11,6 +11,7 @@ from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.painting.line_painter import FrameLine
@@ -496,3 +497,18 @@ async def test_a_long_list_leaves_the_detail_below_it_a_quarter_of_the_screen_or
     async with opened(app, (80, 24)):
         lines_left = app.pane.size.height
         assert app.pane.detail.size.height == min(5, lines_left // 3) >= 4
+
+
+async def test_the_counts_of_the_list_are_read_once_after_a_change_and_not_while_the_rule_is_drawn(
+    app, plan, monkeypatch
+):
+    asked, reads = board_pages.asked, []
+    monkeypatch.setattr(board_pages, "asked", lambda *of: (reads.append(of), asked(*of))[1])
+    async with opened(app, (120, 40)) as pilot:
+        await until(pilot, lambda: "2/9 done" in shown(app))
+        reads.clear()
+        app.pane.refreshed()
+        assert not reads
+        by_agent(plan, "claude-1", EditTask(plan[8], {"status": "done"}))
+        await until(pilot, lambda: "3/9 done" in shown(app))
+        assert len(reads) == 1

@@ -136,11 +136,19 @@ class AppState:
         self.cursor_deleted: str | None = None
         self.files_opened: dict[str, dict[str, bytes]] = {}
         self.spoke: dict[str, int] = {}
+        # By the number of a list: what its counts were made of, and these.
+        self._counts: dict[int, tuple[object, dict[str, int]]] = {}
         self.seen = Seen(db, now, lambda: self.lists, is_past=is_past)
         self._read_all(now)
 
     def apply(self, changes: StateChanges, now: int) -> None:
         """Update the state with a batch of changes."""
+        self._apply(changes, now)
+        self._counts.clear()
+        if self.current_list is not None:
+            self.counts_of(self.current_list)
+
+    def _apply(self, changes: StateChanges, now: int) -> None:
         self.projects.apply(changes)
         if changes.has_own:
             self.seen.forget_marks()
@@ -330,17 +338,25 @@ class AppState:
 
     def counts_of(self, home: TaskList) -> dict[str, int]:
         """Return how many tasks of a list have each status, without those that need the human: these are counted as
-        `needs_you`, or as `FAILED_OTHERWISE` where a check or an agent has failed. While the database cannot be read,
-        each counts with its status.
+        `needs_you`, or as `FAILED_OTHERWISE` where a check or an agent has failed. They are read once after a change.
+        While the database cannot be read, each counts with its status.
         """
         from tui_tasks.core.read.pages import board_pages  # an empty list goes without
 
+        needing = self.needing
+        made_of = needing, {*self.failing_checks}, {*self.failed_work}
+        known = self._counts.get(home.id)
+        if known is not None and known[0] == made_of:
+            return dict(known[1])
+        counts = {status: getattr(home, status) for status in vocab.STATUSES}
         try:
-            asked, otherwise = board_pages.asked(self._db, home.id, self.needing), len(self.failed_otherwise(home.id))
+            asked, otherwise = board_pages.asked(self._db, home.id, needing), len(self.failed_otherwise(home.id))
         except READ_ERRORS:
-            asked, otherwise = {}, 0
-        counts = {status: getattr(home, status) - asked.get(status, 0) for status in vocab.STATUSES}
-        return counts | {board_pages.NEEDS_YOU: sum(asked.values()) - otherwise, FAILED_OTHERWISE: otherwise}
+            return counts | {board_pages.NEEDS_YOU: 0, FAILED_OTHERWISE: 0}
+        counts = {status: number - asked.get(status, 0) for status, number in counts.items()}
+        counts |= {board_pages.NEEDS_YOU: sum(asked.values()) - otherwise, FAILED_OTHERWISE: otherwise}
+        self._counts[home.id] = made_of, counts
+        return dict(counts)
 
     def failed_otherwise(self, list_id: int) -> Collection[str]:
         """Return the tasks of a list that need the human because a check, or the last agent on them, has failed."""
