@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
 
-from tests.tui.driving import SIZES, agents_line, by_agent, counts_line, lines, settle, shown, until
+from tests.tui.driving import SIZES, agents_line, below, by_agent, counts_line, lines, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin
 from tui_tasks.core.agent_snapshots import Ask
@@ -36,9 +37,8 @@ def every_kind(plan, report, keys_repository):
 
 
 def in_list(app) -> list[str]:
-    """The lines of the list, between the two rules."""
-    rules = [at for at, line in enumerate(lines(app)) if line.startswith(("──", "─ "))]
-    return lines(app)[rules[0] + 1 : rules[1]]
+    """The lines of the list, up to the rule below it."""
+    return list(itertools.takewhile(lambda line: not line.startswith(("──", "─ ")), below(app)))
 
 
 async def test_kinds_stand_in_the_order_of_their_urgency(every_kind, make_app):
@@ -132,7 +132,7 @@ async def test_an_inbox_of_many_entries_has_a_line_for_each(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert len(in_list(app)) == 11 and all("?" in line[:4] for line in in_list(app))
+        assert len(in_list(app)) == 10 and all("?" in line[:4] for line in in_list(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -230,7 +230,7 @@ async def test_a_question_in_one_line_shows_its_answers_and_a_proposal_its_keys(
         assert "approve or deny" not in row, "the detail of the row under the cursor has them"
         app.screen.window.move_to(next(row.uid for row in app.screen.listed.rows if "held" in row.uid))
         await settle(pilot)
-        detail = lines(app)[len(in_list(app)) + 3 :]
+        detail = below(app)[len(in_list(app)) :]
         assert re.match(r"─ #10 Rewrite it in Rust · codex-12 ─+ ◇ proposed now ─$", detail[0])
         assert detail[1] == f"{'':11}y Accept   x Decline"
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.tui.widgets.agent_line import AgentEntry, agent_groups
@@ -22,13 +24,13 @@ def entry(state: str, who: str, number: str = "", said: str = "", asks: str = ""
     return AgentEntry(state, member, looks.glyph, looks.color, lambda: None, word, number, "", said, asks=asks)  # type: ignore[arg-type]
 
 
-def groups_of(width: int, *entries: AgentEntry) -> list[Group]:
+def groups_of(width: int, *entries: AgentEntry, finished: Sequence[AgentEntry] = ()) -> list[Group]:
     context: Any = SimpleNamespace(ascii_only=False, link=SimpleNamespace(as_of=None), do=lambda action: None)
-    return agent_groups(context, entries, width)
+    return agent_groups(context, entries, width, finished)
 
 
-def line(width: int, *entries: AgentEntry) -> str:
-    groups = groups_of(width, *entries)
+def line(width: int, *entries: AgentEntry, finished: Sequence[AgentEntry] = ()) -> str:
+    groups = groups_of(width, *entries, finished=finished)
     texts = ["".join(text for text, _ in group.parts) for group in groups]
     return " " + texts[0] + "".join(group.gap + text for group, text in zip(groups[1:], texts[1:], strict=True))
 
@@ -47,8 +49,16 @@ MANY = (
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (80, f" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5 {TESTS} +2"),
-        (120, f" ✗ claude-5   ? claude-2 #7   ? claude-3   ◐ claude-1 #5 {TESTS}   ◐ claude-4 Edit src/auth.py +1"),
+        (60, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5 +2"),
+        (80, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"),
+        (
+            100,
+            ' ✗ claude-5   ? claude-2 #7   ? claude-3   ◐ claude-1 #5 "running…"   ◐ claude-4 Edit…   +1 idle',
+        ),
+        (
+            120,
+            f" ✗ claude-5   ? claude-2 #7   ? claude-3   ◐ claude-1 #5 {TESTS}   ◐ claude-4 Edit src/auth.py   +1 idle",
+        ),
         (
             160,
             f" ✗ claude-5 failed   ? claude-2 waiting #7   ? claude-3 waiting   ◐ claude-1 #5 {TESTS}"
@@ -58,6 +68,51 @@ MANY = (
 )
 def test_the_words_that_marks_say_and_idle_agents_give_way_to_the_last_words_of_those_at_work(width, shown):
     assert line(width, *MANY) == shown
+
+
+WHY = (
+    replace(entry("failed", "claude-5"), word="overloaded"),
+    MANY[1],
+    replace(entry("waiting", "claude-3"), word="Bash"),
+    *MANY[3:5],
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4"),
+        (90, " ✗ claude-5 overloaded  ? claude-2 #7  ? claude-3 Bash  ◐ claude-1 #5  ◐ claude-4"),
+        (
+            120,
+            ' ✗ claude-5 overloaded   ? claude-2 #7   ? claude-3 Bash   ◐ claude-1 #5 "running…"   ◐ claude-4 Edit…',
+        ),
+    ],
+)
+def test_why_an_agent_has_failed_and_the_tool_that_one_asks_for_give_way_last(width, shown):
+    assert line(width, *WHY) == shown
+
+
+NAMED = replace(entry("working", "claude-1", "#5", TESTS, "?#4"), name="Ship auth flow")
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, f" ? claude-2 #7  ◐ claude-1 #5 Ship auth flow {TESTS} ?#4  +1 idle"),
+        (120, f" ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow {TESTS} ?#4   ○ watcher idle"),
+    ],
+)
+def test_an_idle_agent_and_what_a_mark_says_give_way_to_the_name_of_the_task_at_work(width, shown):
+    assert line(width, MANY[1], NAMED, entry("idle", "watcher")) == shown
+
+
+def test_those_that_have_finished_stand_last_where_there_is_room():
+    done = replace(entry("idle", "codex-1"), word="finished")
+    assert line(80, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  ○ codex-1 finished  ○ codex-1 finished"
+    assert line(50, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  ○ codex-1 finished"
+    assert line(40, MANY[1], finished=[done]) == " ? claude-2 waiting #7"
+    assert line(80, finished=[done]) == " no agent connected  ○ codex-1 finished"
 
 
 def test_an_agent_that_works_on_after_a_question_shows_both():
@@ -88,4 +143,4 @@ def test_the_line_is_never_wider_than_the_screen_and_counts_all(found: list[Agen
     groups = groups_of(width, *found)
     assert sum(group.size + len(group.gap) for group in groups) - len(groups[0].gap) < width
     last = "".join(text for text, _ in groups[-1].parts)
-    assert len(found) == (len(groups) - 1 + int(last[1:]) if last.startswith("+") else len(groups))
+    assert len(found) == (len(groups) - 1 + int(last.split()[0][1:]) if last.startswith("+") else len(groups))

@@ -156,6 +156,11 @@ def is_permission(ask: Ask) -> bool:
     return (ask.request or {}).get("kind") == "permission"
 
 
+def tool_asked_for(ask: Ask) -> str:
+    """Return the name of the tool that may run after an answer; empty for a question."""
+    return safe_line((ask.request or {}).get("tool") or "", 16) if is_permission(ask) else ""
+
+
 def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
     """Return in one line what an agent waits for: the tool and its command, or the question.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -33,12 +33,15 @@ TROUBLE: Final = ("stuck", "gone", "stopped", "failed", "quiet")
 """The states of agents that need attention, most urgent first."""
 AT_WORK: Final = ("working", "paused")
 _TOLD: Final = ("stuck", "stopped", "failed")
-_SAID_BY_MARK: Final = ("failed", "waiting", "ready", "idle")
+_BY_MARK: Final = ("failed", "waiting", "ready", "idle")
+_SAID_BY_MARK: Final = ("failed", "waiting", "to review", "idle")
 _RANKS: Final = (*TROUBLE, "waiting", "ready", *AT_WORK, "idle")
 # In cells: what is worth showing of an agent's last word, and of its task's name.
 _LEAST_WORD: Final = 10
 _LEAST_NAME: Final = 10
 _MAX_NAME: Final = 40
+# In cells: the longest reason of a failure beside an agent's name.
+_MAX_WHY: Final = 16
 # In cells: the least that an entry takes, with what parts it from the next.
 _LEAST_ENTRY: Final = 5
 _MAX_WORDS: Final = 200
@@ -49,7 +52,7 @@ class AgentEntry(msgspec.Struct, frozen=True):
 
     `reason` is why one in trouble is so, `since` from when on; `prompt`, in quotes, what one was asked for that has
     failed without a task. `asks` is the mark of a question, and its task, of one
-    that works on meanwhile. `act` is performed by a click on it.
+    that works on meanwhile. `act` is performed by a click on it. `may_be_silent`: its last word may be left out.
     """
 
     state: str
@@ -65,6 +68,7 @@ class AgentEntry(msgspec.Struct, frozen=True):
     since: int | None = None
     asks: str = ""
     prompt: str = ""
+    may_be_silent: bool = False
 
     @property
     def trouble(self) -> str:
@@ -94,7 +98,7 @@ class AgentEntry(msgspec.Struct, frozen=True):
     @property
     def least_said(self) -> int:
         """The least width in cells of its last word; a reason only takes what the other agents leave."""
-        return 0 if self.state in _TOLD else min(_LEAST_WORD, cell_len(self.said))
+        return 0 if self.state in _TOLD or self.may_be_silent else min(_LEAST_WORD, cell_len(self.said))
 
     @property
     def least(self) -> int:
@@ -105,13 +109,24 @@ class AgentEntry(msgspec.Struct, frozen=True):
     @property
     def brief(self) -> AgentEntry:
         """The entry without the word that its mark says already."""
-        return msgspec.structs.replace(self, word="") if self.state in _SAID_BY_MARK else self
+        return msgspec.structs.replace(self, word="") if self.word in _SAID_BY_MARK else self
+
+    @property
+    def silent(self) -> AgentEntry:
+        """The brief entry, whose last word may be left out."""
+        return msgspec.structs.replace(self.brief, may_be_silent=True)
+
+    @property
+    def bare(self) -> AgentEntry:
+        """The silent entry without why it has failed or what it asks for."""
+        return msgspec.structs.replace(self.silent, word="" if self.state in _BY_MARK else self.word)
 
     @property
     def with_reason(self) -> AgentEntry:
         """The entry with why it is stuck, has stopped or failed, instead of the name of its task."""
         _, _, why = self.reason.partition(": ")
-        return msgspec.structs.replace(self, name="", said=why) if self.state in _TOLD and why else self
+        is_told = self.state in _TOLD and why and why != self.word
+        return msgspec.structs.replace(self, name="", said=why) if is_told else self
 
     def parts(self, name: int, said: int, room: int, *, ascii_only: bool) -> list[Part]:
         """Return it with so many cells for the name of its task and for its last word, in `room` cells."""
@@ -156,6 +171,14 @@ class AgentEntries:
             if entry := self._in_trouble(member, shown, now):
                 yield entry
 
+    def finished(self) -> Iterator[AgentEntry]:
+        """Yield the entries of those that have finished since the human last looked, the last one first."""
+        looked = self.context.state.seen.looked.at
+        left = (member for member in self.context.state.present if (member.left_at or 0) > looked)
+        for member in sorted(left, key=lambda member: -(member.left_at or 0)):
+            if agent_states.has_finished(member):
+                yield self._entry(member, "idle", "finished", has_task=False)
+
     def _states(self, now: int) -> Iterator[tuple[AgentView, str]]:
         quiet_after = self.context.config.quiet_after * SECOND
         for member in self.context.state.present:
@@ -195,7 +218,8 @@ class AgentEntries:
         if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.put_away_at):
             why, _ = agent_text.matter(member, self.context, shown)
             about = one_line(member.failed_task.name, _MAX_NAME) if member.failed_task is not None else shown
-            entry = self._entry(member, shown, shown, reason=f"{about}{': ' * bool(why)}{one_line(why)}")
+            short = one_line(why) if 0 < cell_len(one_line(why)) <= _MAX_WHY else shown
+            entry = self._entry(member, shown, short, reason=f"{about}{': ' * bool(why)}{one_line(why)}")
             prompt = _quoted(one_line(asked_for(member.session), _MAX_NAME)) if member.failed_task is None else ""
             return msgspec.structs.replace(entry, prompt=prompt)
         if shown != "idle" or member.session is None:
@@ -244,7 +268,8 @@ class AgentEntries:
             if shown in ("working", "asking"):
                 return self._at_work(member)
         if shown == "waiting":
-            return self._entry(member, "waiting", "waiting", has_task=False, about=self._asked_about(member))
+            word = agent_text.tool_asked_for(member.ask) if member.ask is not None else ""
+            return self._entry(member, "waiting", word or "waiting", has_task=False, about=self._asked_about(member))
         if shown == "ready":
             return self._entry(member, "ready", "to review")
         return self._entry(member, "idle", "idle", has_task=False)
@@ -311,30 +336,53 @@ def _left(member: AgentView) -> str:
 
 def agent_line(context: Context, *, id: str) -> GroupLine:
     """Return the line of all agents, which is the same above every pane and screen."""
-    line = GroupLine(context, lambda width: agent_groups(context, agents.entries(), width), id=id, classes="-roomy")
+
+    def groups(width: int) -> list[Group]:
+        return agent_groups(context, agents.entries(), width, agents.finished())
+
+    line = GroupLine(context, groups, id=id, classes="-roomy")
     agents = AgentEntries(context, line.lasts)
     return line
 
 
-def agent_groups(context: Context, entries: Sequence[AgentEntry], width: int) -> list[Group]:
-    """Return as many agents as fit in a width, and how many there are more. The words that their marks say give way
-    before the last words of those at work.
+def agent_groups(
+    context: Context, entries: Sequence[AgentEntry], width: int, finished: Iterable[AgentEntry] = ()
+) -> list[Group]:
+    """Return as many agents as fit in a width, and how many there are more; those that have finished where there is
+    room. The words that their marks say give way before the last words of those at work, and these before an agent that
+    is not idle.
     """
+    gap = " " * _gap(width)
     if not entries:
         words = "no agent at work" if context.link.as_of is not None else "no agent connected"
-        return [Group([(words, "$muted")], lambda: context.do("agents"))]
-    row = _laid_out(entries, len(entries), width)
-    if row.is_cut:
-        brief = _laid_out([entry.brief for entry in entries[: width // _LEAST_ENTRY]], len(entries), width)
-        row = max(row, brief, key=lambda each: each.worth)
-    gap = " " * _gap(width)
-    groups = [
-        Group(entry.parts(name, said, row.room, ascii_only=context.ascii_only), entry.act, gap)
-        for entry, name, said in zip(row.shown, row.names, row.said, strict=True)
-    ]
-    if row.left:
-        groups.append(Group([(f"+{row.left}", "$muted")], lambda: context.do("agents"), " "))
+        groups = [Group([(words, "$muted")], lambda: context.do("agents"))]
+    else:
+        row = _laid_out(entries, len(entries), width)
+        if row.is_cut:
+            first = entries[: width // _LEAST_ENTRY]
+            shorter = ([one.brief for one in first], [one.silent for one in first], [one.bare for one in first])
+            rows = [row, *(_laid_out(each, len(entries), width) for each in shorter)]
+            row = max(rows, key=lambda each: each.worth)
+        groups = [
+            Group(entry.parts(name, said, row.room, ascii_only=context.ascii_only), entry.act, gap)
+            for entry, name, said in zip(row.shown, row.names, row.said, strict=True)
+        ]
+        if row.left:
+            last = Group([(f"+{row.left}", "$muted")], lambda: context.do("agents"), " ")
+            are_idle = all(entry.state == "idle" for entry in entries[len(row.shown) :])
+            idle = last._replace(parts=[(f"+{row.left} idle", "$muted")], gap=gap)
+            return [*groups, idle if are_idle and _cells([*groups, idle]) < width else last]
+    for entry in finished:
+        last = Group(entry.parts(0, 0, width, ascii_only=context.ascii_only), entry.act, gap)
+        if _cells([*groups, last]) >= width:
+            break
+        groups.append(last)
     return groups
+
+
+def _cells(groups: Sequence[Group]) -> int:
+    """Return the width in cells, with the gaps but the first."""
+    return sum(group.size + len(group.gap) for group in groups) - len(groups[0].gap)
 
 
 class _Row(NamedTuple):
@@ -350,24 +398,29 @@ class _Row(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether an entry or a part of a last word has no room."""
+        """Whether an entry, a part of a last word or the task of one at work has no room."""
         return bool(self.left) or self._has_cut_words
 
     @property
     def has_idle_beside_cut(self) -> bool:
-        """Whether the last entry is of an idle agent that takes the room of another's last word."""
+        """Whether the last entry is of an idle agent that takes the room of another's words."""
         return len(self.shown) > 1 and self.shown[-1].state == "idle" and self._has_cut_words
 
     @property
     def _has_cut_words(self) -> bool:
-        return any(cells < cell_len(entry.said) for entry, cells in zip(self.shown, self.said, strict=True))
+        return any(
+            said < cell_len(entry.said) or (entry.is_at_work and name < cell_len(entry.name))
+            for entry, name, said in zip(self.shown, self.names, self.said, strict=True)
+        )
 
     @property
-    def worth(self) -> tuple[int, int, int]:
-        """What makes one row better than another: how many are not idle, how much of their last words is shown, and how
-        many there are.
+    def worth(self) -> tuple[int, int, int, int, int]:
+        """What makes one row better than another: how many are not idle, of how many it says why they failed or what
+        they ask for, how much of their last words and of the names of their tasks is shown, and how many there are.
         """
-        return sum(entry.state != "idle" for entry in self.shown), sum(self.said), len(self.shown)
+        busy = [entry for entry in self.shown if entry.state != "idle"]
+        reasons = sum(entry.state in _BY_MARK and entry.word not in ("", *_SAID_BY_MARK) for entry in busy)
+        return len(busy), reasons, sum(self.said), sum(self.names), len(self.shown)
 
 
 def _gap(width: int) -> int:
@@ -388,11 +441,14 @@ def _of_first(shown: Sequence[AgentEntry], left: int, gap: int, room: int) -> _R
     room -= len(f" +{left}") if left else 0
     spare = room + gap - sum(entry.least + gap for entry in shown)
     said = [entry.least_said for entry in shown]
-    more = _shared([cell_len(entry.said) - low for entry, low in zip(shown, said, strict=True)], spare)
+    # A blank stands before a last word; one that need not be shown has none yet.
+    blanks = [bool(entry.said) and not low for entry, low in zip(shown, said, strict=True)]
+    wanted = [cell_len(entry.said) - low + blank for entry, low, blank in zip(shown, said, blanks, strict=True)]
+    more = _shared(wanted, spare)
     for at, entry in enumerate(shown):
-        if said[at] + more[at] < min(_LEAST_WORD, cell_len(entry.said)):
+        if said[at] + more[at] - blanks[at] < min(_LEAST_WORD, cell_len(entry.said)):
             more[at] = 0
-        said[at] += more[at]
+        said[at] += max(0, more[at] - blanks[at])
     names = _names([cell_len(entry.name) for entry in shown], spare - sum(more))
     return _Row(shown, left, names, said, room)
 
