@@ -35,7 +35,7 @@ from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.schedule.run_view import RunView
 from tui_tasks.tui.widgets import open_needs
-from tui_tasks.tui.widgets.agent_line import AgentEntries
+from tui_tasks.tui.widgets.agent_entries import AgentEntries
 from tui_tasks.tui.widgets.open_needs import Need, Needs, counted, tally
 
 __all__ = ("every_kind",)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tui_tasks.text.glyphs import AGENT_LOOKS
-from tui_tasks.tui.widgets.agent_line import AgentEntry, agent_groups
+from tui_tasks.tui.widgets.agent_entries import AgentEntry
+from tui_tasks.tui.widgets.agent_line import agent_groups
 from tui_tasks.tui.widgets.foot_line import Group
 
 WORDS = {"failed": "failed", "waiting": "waiting", "ready": "to review", "idle": "idle", "stuck": "stuck"}

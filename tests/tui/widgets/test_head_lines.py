@@ -52,7 +52,8 @@ from tui_tasks.tui.painting import line_painter
 from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.state.seen import Seen
 from tui_tasks.tui.widgets import changes_text
-from tui_tasks.tui.widgets.agent_line import AgentEntries, agent_groups
+from tui_tasks.tui.widgets.agent_entries import AgentEntries
+from tui_tasks.tui.widgets.agent_line import agent_groups
 from tui_tasks.tui.widgets.foot_line import GroupLine
 
 

@@ -33,7 +33,7 @@ from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
-from tui_tasks.tui.widgets.agent_line import one_line
+from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 

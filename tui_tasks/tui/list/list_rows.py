@@ -44,7 +44,7 @@ from tui_tasks.tui.tasks.task_text import (
     reason,
     standstill_lasts,
 )
-from tui_tasks.tui.widgets.agent_line import one_line
+from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.open_needs import FAILED, Needs
 from tui_tasks.tui.widgets.screen_head import changed_parts, end_of_rows
 

@@ -24,7 +24,7 @@ from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.agent_line import TROUBLE
+from tui_tasks.tui.widgets.agent_entries import TROUBLE
 from tui_tasks.tui.widgets.foot_line import Group
 from tui_tasks.tui.widgets.open_needs import counted, counted_by_word, trouble_text
 

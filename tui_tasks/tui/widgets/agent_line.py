@@ -1,337 +1,22 @@
-"""What each agent does, in one line above every pane and screen: its task and last word, most urgent first."""
+"""What each agent does, in one line above every pane and screen, most urgent first: how they share its room."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec
-
-from tui_tasks.core.read import work_queries
-from tui_tasks.core.read.agents import agent_states
-from tui_tasks.core.read.agents.agent_views import AgentView
-from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for
-from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.tasks import task_records
-from tui_tasks.core.read.work_queries import SILENT_AFTER
-from tui_tasks.text.glyphs import AGENT_LOOKS, look
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
-from tui_tasks.text.times import SECOND, age, age_lasts
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.layout import WIDE
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.widgets.agent_entries import BY_MARK, LEAST_WORD, SAID_BY_MARK, AgentEntries, AgentEntry
 from tui_tasks.tui.widgets.foot_line import Group, GroupLine
 
 if TYPE_CHECKING:
-    from tui_tasks.core.read.pages.list_pages import TaskLine
     from tui_tasks.tui.state.context import Context
 
-WHO: Final = 16
-"""The longest name of an agent, in cells."""
-TROUBLE: Final = ("stuck", "gone", "stopped", "failed", "quiet")
-"""The states of agents that need attention, most urgent first."""
-AT_WORK: Final = ("working", "paused")
-_TOLD: Final = ("stuck", "stopped", "failed")
-_BY_MARK: Final = ("failed", "waiting", "ready", "idle")
-_SAID_BY_MARK: Final = ("failed", "waiting", "to review", "idle")
-_RANKS: Final = (*TROUBLE, "waiting", "ready", *AT_WORK, "idle")
-# In cells: what is worth showing of an agent's last word, and of its task's name.
-_LEAST_WORD: Final = 10
+# In cells: what is worth showing of the name of a task.
 _LEAST_NAME: Final = 10
-_MAX_NAME: Final = 40
-# In cells: the longest reason of a failure beside an agent's name.
-_MAX_WHY: Final = 16
 # In cells: the least that an entry takes, with what parts it from the next.
 _LEAST_ENTRY: Final = 5
-_MAX_WORDS: Final = 200
-
-
-class AgentEntry(msgspec.Struct, frozen=True):
-    """What an agent does: a word for its state, its task, and its last word.
-
-    `reason` is why one in trouble is so, `since` from when on; `prompt`, in quotes, what one was asked for that has
-    failed without a task. `asks` is the mark of a question, and its task, of one
-    that works on meanwhile. `act` is performed by a click on it. `may_be_silent`: its last word may be left out.
-    """
-
-    state: str
-    member: AgentView
-    mark: str
-    color: str
-    act: Callable[[], None]
-    word: str = ""
-    number: str = ""
-    name: str = ""
-    said: str = ""
-    reason: str = ""
-    since: int | None = None
-    asks: str = ""
-    prompt: str = ""
-    may_be_silent: bool = False
-
-    @property
-    def trouble(self) -> str:
-        """Why it is in trouble, behind its prompt if it has one: `"Fix the docs": failed: overloaded`."""
-        return f"{self.prompt}: {self.reason}" if self.prompt else self.reason
-
-    @property
-    def is_trouble(self) -> bool:
-        """Whether it needs attention."""
-        return self.state in TROUBLE
-
-    @property
-    def is_at_work(self) -> bool:
-        """Whether it works, or would if the human had not paused it."""
-        return self.state in AT_WORK
-
-    @property
-    def who(self) -> str:
-        """The name of the agent as it is shown."""
-        return safe_ends(agent_text.who(self.member.name), WHO)
-
-    @property
-    def fixed(self) -> str:
-        """What is cut last: its name, the word for its state, the number of its task."""
-        return " ".join(filter(None, (self.who, self.word, self.number)))
-
-    @property
-    def least_said(self) -> int:
-        """The least width in cells of its last word; a reason only takes what the other agents leave."""
-        return 0 if self.state in _TOLD or self.may_be_silent else min(_LEAST_WORD, cell_len(self.said))
-
-    @property
-    def least(self) -> int:
-        """The least width in cells that is worth showing."""
-        ends = (self.least_said if self.said else 0, cell_len(self.asks))
-        return 2 + cell_len(self.fixed) + sum(1 + end for end in ends if end)
-
-    @property
-    def brief(self) -> AgentEntry:
-        """The entry without the word that its mark says already."""
-        return msgspec.structs.replace(self, word="") if self.word in _SAID_BY_MARK else self
-
-    @property
-    def silent(self) -> AgentEntry:
-        """The brief entry, whose last word may be left out."""
-        return msgspec.structs.replace(self.brief, may_be_silent=True)
-
-    @property
-    def bare(self) -> AgentEntry:
-        """The silent entry without why it has failed or what it asks for."""
-        return msgspec.structs.replace(self.silent, word="" if self.state in _BY_MARK else self.word)
-
-    @property
-    def with_reason(self) -> AgentEntry:
-        """The entry with why it is stuck, has stopped or failed, instead of the name of its task."""
-        _, _, why = self.reason.partition(": ")
-        is_told = self.state in _TOLD and why and why != self.word
-        return msgspec.structs.replace(self, name="", said=why) if is_told else self
-
-    def parts(self, name: int, said: int, room: int, *, ascii_only: bool) -> list[Part]:
-        """Return it with so many cells for the name of its task and for its last word, in `room` cells."""
-        calm = "$muted" if self.state not in (*TROUBLE, "waiting", "ready") else self.color
-        who = safe_ends(" ".join(filter(None, (self.who, self.word))), max(1, room - 2), ascii_only=ascii_only)
-        left, shown = room - 2 - cell_len(who), ""
-        asks = f" {self.asks}" if self.asks and cell_len(self.asks) < left else ""
-        left -= cell_len(asks)
-        for text in (
-            self.number,
-            safe_words(self.name, name, ascii_only=ascii_only),
-            _cut_said(self.said, said, ascii_only=ascii_only),
-        ):
-            if text and cell_len(text) < left:
-                shown += f" {text}"
-                left -= cell_len(text) + 1
-        question: Part = (asks[:2], look("needs_you").color)
-        parts = ((f"{self.mark} ", self.color), (who, calm), (shown, ""), question, (asks[2:], ""))
-        return [part for part in parts if part[0]]
-
-
-class AgentEntries:
-    """Makes the entries from the state. It calls `lasts` with how many microseconds they stay true."""
-
-    def __init__(self, context: Context, lasts: Callable[[int], None]) -> None:
-        self.context = context
-        self.lasts = lasts
-
-    def entries(self) -> list[AgentEntry]:
-        """Return an entry for each agent that is there, is in trouble or has work, most urgent first."""
-        now = self.context.clock.now()
-        found = (
-            self._in_trouble(member, shown, now) or self._calm(member, shown, now)
-            for member, shown in self._states(now)
-        )
-        return sorted(filter(None, found), key=_order)
-
-    def in_trouble(self) -> Iterator[AgentEntry]:
-        """Yield the entries of those in trouble, whose last words are not read."""
-        now = self.context.clock.now()
-        for member, shown in self._states(now):
-            if entry := self._in_trouble(member, shown, now):
-                yield entry
-
-    def finished(self) -> Iterator[AgentEntry]:
-        """Yield the entries of those that have finished since the human last looked, the last one first."""
-        looked = self.context.state.seen.looked.at
-        left = (member for member in self.context.state.present if (member.left_at or 0) > looked)
-        for member in sorted(left, key=lambda member: -(member.left_at or 0)):
-            if agent_states.has_finished(member):
-                yield self._entry(member, "idle", "finished", has_task=False)
-
-    def _states(self, now: int) -> Iterator[tuple[AgentView, str]]:
-        quiet_after = self.context.config.quiet_after * SECOND
-        for member in self.context.state.present:
-            shown = agent_states.state_of(member, now, quiet_after)
-            if member.session is None and shown == "working":
-                self.lasts(max(1, member.last_seen + quiet_after + 1 - now))
-            yield member, shown
-
-    def said(self, member: AgentView) -> str:
-        """Return the last word of an agent at work: its tool, else what it said, about its task if it has one."""
-        session, word, task = member.session, member.word, member.task
-        if session is not None:
-            said = session.last_message or (asked_for(session) if task is None else "")
-            return one_line(member.tool_use, agent_text.MAX_TOOL_USE) if member.tool is not None else _quoted(said)
-        if task is not None and (word is None or word.task != task.uid):
-            return _quoted(task_records.last_said(self.context.db, task.uid, member.name))
-        return _quoted(word.text) if word is not None and word.kind in ("logged", "asked", "ran") else ""
-
-    def _in_trouble(self, member: AgentView, shown: str, now: int) -> AgentEntry | None:
-        if shown == "left":
-            self.lasts(age_lasts(member.left_at, now))
-            word = f"gone {age(member.left_at, now)}"
-            return self._entry(member, "gone", word, reason=f"gone: {_left(member)}", since=member.left_at)
-        if shown == "stuck" and member.stuck is not None:
-            return self._entry(member, shown, shown, reason=f"stuck: {one_line(member.stuck.text)}", since=member.since)
-        if shown == "stuck" and (claim := member.refused_claim) is not None:
-            self.lasts(age_lasts(claim.at, now))
-            why = agent_states.lapsed_text(member, now)
-            return self._entry(member, shown, shown, has_task=False, reason=f"stuck: {why}", since=claim.at)
-        if shown == "stopped":
-            why, _ = agent_text.matter(member, self.context, shown)
-            return self._entry(member, shown, "stuck", reason=f"stuck: {one_line(why)}")
-        if shown == "quiet":
-            self.lasts(age_lasts(member.last_seen, now))
-            word, about = f"quiet {age(member.last_seen, now)}", _left(member)
-            return self._entry(member, shown, word, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
-        if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.put_away_at):
-            why, _ = agent_text.matter(member, self.context, shown)
-            about = one_line(member.failed_task.name, _MAX_NAME) if member.failed_task is not None else shown
-            short = one_line(why) if 0 < cell_len(one_line(why)) <= _MAX_WHY else shown
-            entry = self._entry(member, shown, short, reason=f"{about}{': ' * bool(why)}{one_line(why)}")
-            prompt = _quoted(one_line(asked_for(member.session), _MAX_NAME)) if member.failed_task is None else ""
-            return msgspec.structs.replace(entry, prompt=prompt)
-        if shown != "idle" or member.session is None:
-            return None
-        if agent_states.is_starting(member.session):
-            return self._not_started(member, member.session, now)
-        if member.task is not None:
-            return self._at_prompt(member, member.session, now)
-        return None
-
-    def _not_started(self, member: AgentView, session: AgentSession, now: int) -> AgentEntry | None:
-        """Return the entry of an agent that was started here and has reported nothing for long."""
-        if not agent_states.is_silent(session, now):
-            return None
-        word = one_line(member.near or "may ask something in its terminal")
-        return self._entry(member, "quiet", said=word, has_task=False, reason=word)
-
-    def _at_prompt(self, member: AgentView, session: AgentSession, now: int) -> AgentEntry | None:
-        """Return the entry of an agent that was started here and has ended its turn with nothing to review."""
-        work = work_queries.of_agent(self.context.db, member.name)
-        if work is None or work.state != "working":
-            return None
-        rests_at = (member.since or now) + SILENT_AFTER
-        if now <= rests_at:  # what it has changed is looked at
-            self.lasts(rests_at + 1 - now)
-            return None
-        said = _quoted(session.last_message or "")
-        words = "waits at its prompt"
-        return self._entry(member, "quiet", words, said=said, reason=" ".join(filter(None, (words, said))))
-
-    def _calm(self, member: AgentView, shown: str, now: int) -> AgentEntry | None:
-        """Return the entry of an agent that works, waits or does nothing; None of one that is not there."""
-        if shown == "idle" and agent_states.is_starting(member.session):
-            assert member.session is not None
-            self.lasts(member.session.started_at + SILENT_AFTER + 1 - now)
-            return self._entry(member, "working", said="starts")
-        is_there = member.is_there or shown in ("waiting", "asking", "working")
-        if not is_there:
-            return None
-        if shown == "ended":
-            return self._entry(member, "working", said=f"ended, {member.between}")
-        has_work = member.task is not None or shown == "working"
-        if has_work and shown != "ready":
-            if shown == "paused":
-                return self._entry(member, "paused", "paused")
-            if shown in ("working", "asking"):
-                return self._at_work(member)
-        if shown == "waiting":
-            word = agent_text.tool_asked_for(member.ask) if member.ask is not None else ""
-            return self._entry(member, "waiting", word or "waiting", has_task=False, about=self._asked_about(member))
-        if shown == "ready":
-            return self._entry(member, "ready", "to review")
-        return self._entry(member, "idle", "idle", has_task=False)
-
-    def _at_work(self, member: AgentView) -> AgentEntry:
-        said = self.said(member)
-        if member.task is None:
-            prompt = asked_for(member.session) if member.tool is not None else ""
-            said = " ".join(filter(None, (said or "at work", _quoted(prompt))))
-        entry = self._entry(member, "working", said=said)
-        if member.ask is None:
-            return entry
-        task = self._asked_about(member)
-        mark = look("needs_you").mark(ascii_only=self.context.ascii_only)
-        return msgspec.structs.replace(entry, asks=f"{mark}#{task.number}" if task is not None else mark)
-
-    def _asked_about(self, member: AgentView) -> TaskLine | None:
-        """Return the task that an agent's question is about."""
-        about = self.context.state.asked_about.get(member.ask.uid) if member.ask is not None else None
-        return list_pages.line(self.context.db, about) if about is not None else None
-
-    def _entry(
-        self,
-        member: AgentView,
-        state: str,
-        word: str = "",
-        *,
-        said: str = "",
-        reason: str = "",
-        since: int | None = None,
-        has_task: bool = True,
-        about: TaskLine | None = None,
-    ) -> AgentEntry:
-        """`about`: the task to name, else, with `has_task`, the agent's own, and a click goes to that."""
-        looks = AGENT_LOOKS["left" if state == "gone" else state]
-        mark = looks.mark(ascii_only=self.context.ascii_only)
-        task, act = member.last_task if has_task else about, self._agents
-        if has_task and task is not None and state in ("gone", *AT_WORK):
-            act = self._go_to(task.uid)
-        number, name = _about(task) or ("", "")
-        if state in ("waiting", "ready"):
-            name = ""
-        return AgentEntry(state, member, mark, looks.color, act, word, number, name, said, reason, since)
-
-    def _agents(self) -> None:
-        self.context.do("agents")
-
-    def _go_to(self, uid: str) -> Callable[[], None]:
-        return lambda: go_to(self.context, uid)
-
-
-def _order(entry: AgentEntry) -> tuple[int, int]:
-    """Return what agents, which are in the order of their names, are sorted by: urgency, then since when they wait."""
-    ask = entry.member.ask
-    since = ask.opened_at if ask is not None else entry.member.since or 0
-    return _RANKS.index(entry.state), since if entry.state == "waiting" else 0
-
-
-def _left(member: AgentView) -> str:
-    """Return the name of the task of an agent that does not go on, and whether its claim has lapsed."""
-    about = "".join(_about(member.last_task)[1:])
-    return about + ", its claim lapsed" * (member.lapsed_task is not None and member.task is None)
 
 
 def agent_line(context: Context, *, id: str) -> GroupLine:
@@ -419,7 +104,7 @@ class _Row(NamedTuple):
         they ask for, how much of their last words and of the names of their tasks is shown, and how many there are.
         """
         busy = [entry for entry in self.shown if entry.state != "idle"]
-        reasons = sum(entry.state in _BY_MARK and entry.word not in ("", *_SAID_BY_MARK) for entry in busy)
+        reasons = sum(entry.state in BY_MARK and entry.word not in ("", *SAID_BY_MARK) for entry in busy)
         return len(busy), reasons, sum(self.said), sum(self.names), len(self.shown)
 
 
@@ -446,7 +131,7 @@ def _of_first(shown: Sequence[AgentEntry], left: int, gap: int, room: int) -> _R
     wanted = [cell_len(entry.said) - low + blank for entry, low, blank in zip(shown, said, blanks, strict=True)]
     more = _shared(wanted, spare)
     for at, entry in enumerate(shown):
-        if said[at] + more[at] - blanks[at] < min(_LEAST_WORD, cell_len(entry.said)):
+        if said[at] + more[at] - blanks[at] < min(LEAST_WORD, cell_len(entry.said)):
             more[at] = 0
         said[at] += max(0, more[at] - blanks[at])
     names = _names([cell_len(entry.name) for entry in shown], spare - sum(more))
@@ -489,30 +174,3 @@ def _shared(wanted: Sequence[int], room: int) -> list[int]:
         room -= shares[at]
         left -= 1
     return shares
-
-
-def go_to(context: Context, uid: str) -> None:
-    """Show a task in the list, whatever screen is shown."""
-    context.navigation.close_overlays()
-    context.navigation.go_to(uid)
-
-
-def one_line(text: str, cells: int = _MAX_WORDS, *, ascii_only: bool = False) -> str:
-    """Return a text as one safe line with single spaces: the parts of a line stand apart by more."""
-    return re.sub(" {2,}", " ", safe_line(text, cells, ascii_only=ascii_only))
-
-
-def _about(task: TaskLine | None) -> tuple[str, ...]:
-    return (f"#{task.number}", one_line(task.name, _MAX_NAME)) if task is not None else ()
-
-
-def _cut_said(text: str, cells: int, *, ascii_only: bool) -> str:
-    """Return a last word cut between words, with the end of its quote; empty where not one word fits."""
-    if cell_len(text) <= cells:
-        return text
-    shown = safe_words(text, cells - 1, ascii_only=ascii_only)
-    return shown + '"' * (shown.count('"') % 2)
-
-
-def _quoted(text: str | None) -> str:
-    return f'"{one_line(text)}"' if text else ""

@@ -12,7 +12,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.widgets.agent_line import WHO
+from tui_tasks.tui.widgets.agent_entries import WHO
 from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, CHECKS, HELD, JOBS, Need, is_new
 
 if TYPE_CHECKING:

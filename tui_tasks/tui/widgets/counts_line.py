@@ -16,7 +16,8 @@ from tui_tasks.text.times import DAY, age, age_lasts, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.painting.line_painter import rule_parts
 from tui_tasks.tui.widgets import open_needs
-from tui_tasks.tui.widgets.agent_line import AgentEntries, AgentEntry, agent_groups, one_line
+from tui_tasks.tui.widgets.agent_entries import AgentEntries, AgentEntry, one_line
+from tui_tasks.tui.widgets.agent_line import agent_groups
 from tui_tasks.tui.widgets.foot_line import Act, Group, GroupLine, as_of_words
 from tui_tasks.tui.widgets.open_needs import Need, Needs, counted, is_new, late_number, tally, trouble_text, visit
 

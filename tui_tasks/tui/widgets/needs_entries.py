@@ -16,7 +16,7 @@ from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.tasks.task_text import failed_check
 from tui_tasks.tui.widgets import open_needs
-from tui_tasks.tui.widgets.agent_line import WHO, one_line
+from tui_tasks.tui.widgets.agent_entries import WHO, one_line
 from tui_tasks.tui.widgets.open_needs import Need
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.layout import WIDE, is_compact
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
-from tui_tasks.tui.widgets.agent_line import WHO
+from tui_tasks.tui.widgets.agent_entries import WHO
 from tui_tasks.tui.widgets.counts_line import Counts
 from tui_tasks.tui.widgets.foot_line import Act
 from tui_tasks.tui.widgets.open_needs import (

@@ -16,7 +16,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
 from tui_tasks.tui.state.seen import key_of_agent
-from tui_tasks.tui.widgets.agent_line import TROUBLE, AgentEntries, AgentEntry
+from tui_tasks.tui.widgets.agent_entries import TROUBLE, AgentEntries, AgentEntry
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.app_state import AppState

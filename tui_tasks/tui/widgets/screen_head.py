@@ -16,7 +16,8 @@ from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
 from tui_tasks.tui.layout import NARROW, PANES, WIDE, is_compact
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.widgets.agent_line import agent_line, one_line
+from tui_tasks.tui.widgets.agent_entries import one_line
+from tui_tasks.tui.widgets.agent_line import agent_line
 from tui_tasks.tui.widgets.counts_line import Counts, counts_line
 from tui_tasks.tui.widgets.foot_line import Group, as_of_words
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
