@@ -693,7 +693,7 @@ async def test_options_stand_on_one_line_unless_one_could_look_like_two_or_like_
         assert found == in_the_inbox
 
 
-async def test_an_agent_is_marked_that_came_to_need_the_human_until_all_is_seen(plan, make_app):
+async def test_an_agent_is_marked_that_came_to_need_the_human_or_changed_a_task_until_all_is_seen(plan, make_app):
     with Store(with_agents(plan).path) as store:
         store.commit(LogTask(plan[8], "looked at the disks"), actor="before", now=at(19, 57))
         connect(store, "before")
@@ -704,7 +704,7 @@ async def test_an_agent_is_marked_that_came_to_need_the_human_until_all_is_seen(
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         marked = {one.name for one in app.screen.members if "•" in row_of(app, one.name)[:3]}
-        assert marked == {"claude-1", "claude-2"}, "which ask"
+        assert marked == {"claude-1", "claude-2", "codex-1", "watcher"}, "two ask, two have logged"
         await settle(pilot, "full_stop")
         assert not any("•" in row_of(app, one.name)[:3] for one in app.screen.members)
 

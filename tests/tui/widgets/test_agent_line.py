@@ -86,7 +86,8 @@ WHY = (
         (90, " ✗ claude-5 overloaded  ? claude-2 #7  ? claude-3 Bash  ◐ claude-1 #5  ◐ claude-4"),
         (
             120,
-            ' ✗ claude-5 overloaded   ? claude-2 #7   ? claude-3 Bash   ◐ claude-1 #5 "running…"   ◐ claude-4 Edit…',
+            ' ✗ claude-5 overloaded   ? claude-2 #7   ? claude-3 Bash   ◐ claude-1 #5 "running tests…"'
+            "   ◐ claude-4 Edit src/auth.py",
         ),
     ],
 )

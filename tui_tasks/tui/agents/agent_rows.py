@@ -317,10 +317,13 @@ class AgentsRows(RowDrawing[AgentsRow]):
         return f"{self._look_of(row).word} {self._since(row, self.state_of(row))}".rstrip()
 
     def _flag(self, row: AgentView) -> str:
-        """Return the mark of an agent that has come to need the human since they looked: it asks, or is in trouble."""
+        """Return the mark of an agent that asks or is in trouble since the human looked, or whose last word is about a
+        task that it has changed since.
+        """
         state = self.context.state
         has_asked = row.ask is not None and state.seen.is_new(row.ask.opened_at, row.ask.task_uid)
         is_new = has_asked or (self.state_of(row) in _TROUBLE and state.seen.is_new(agent_states.trouble_since(row)))
+        is_new |= row.word is not None and bool(row.word.task) and state.seen.is_new(row.word.at, row.word.task)
         return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
 
     def _task(self, row: AgentView) -> str:
