@@ -152,7 +152,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
             for number in range(20):
                 asks_permission(Sessions(store), f"more {number}", at(20, 14))
         await settle(pilot, "A", "g")
-        assert "overloaded" not in shown(app) and "↓ 13 below need you  G" in lines(app)[0]
+        assert "overloaded" not in "".join(lines(app)[3:]) and "↓ 14 below need you  G" in lines(app)[0]
 
 
 async def test_an_agent_that_failed_without_a_task_is_named_by_its_prompt(people, make_app):

@@ -49,7 +49,7 @@ async def test_kinds_stand_in_the_order_of_their_urgency(every_kind, make_app):
         assert list(dict.fromkeys(kinds)) == ["ask", "left", "failed", "task", "work", "held"]
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+@pytest.mark.parametrize("size", [(120, 40), (80, 26)])
 async def test_number_text_agent_and_age_of_all_kinds_stand_in_the_same_columns(every_kind, make_app, size):
     app = make_app(every_kind.path)
     async with app.run_test(size=size) as pilot:
@@ -132,7 +132,7 @@ async def test_an_inbox_of_many_entries_has_a_line_for_each(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert len(in_list(app)) == 10 and all("?" in line[:4] for line in in_list(app))
+        assert len(in_list(app)) == 11 and all("?" in line[:4] for line in in_list(app))
 
 
 @pytest.mark.parametrize("size", SIZES)

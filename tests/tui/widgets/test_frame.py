@@ -32,7 +32,7 @@ async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan
         # It leaves no entry in the journal.
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-2", Process(), NOW)
-        await until(pilot, lambda: "claude-2" not in agents_line(app))
+        await until(pilot, lambda: "claude-2 finished" in agents_line(app))
 
 
 @pytest.mark.parametrize(

@@ -410,7 +410,7 @@ async def test_one_that_makes_single_calls_has_left_only_after_it_was_silent_for
 
 
 async def test_more_agents_than_fit_are_counted(plan, make_app):
-    for number in range(5):
+    for number in range(12):
         with Store(plan.path) as store:
             (made,) = store.commit(AddTask(f"Job {number}", plan.list_uid), actor=f"bot-{number}", now=NOW)
             done = (EditTask(made.uid, {"status": "in_progress"}), LogTask(made.uid, f"step {number}"))
@@ -418,9 +418,9 @@ async def test_more_agents_than_fit_are_counted(plan, make_app):
             connect(store, f"bot-{number}")
     for size in ((120, 40), (80, 24)):
         async with opened(make_app(plan.path), size) as pilot:
-            assert re.fullmatch(r" \? claude-2 waiting #7  .*◐ bot-0 #10 .* \+\d", agents_line(pilot.app))
+            assert re.fullmatch(r" \? claude-2 #7  .*◐ bot-0 #10 .* \+\d", agents_line(pilot.app))
             shown_agents = agents_line(pilot.app).count("◐") + agents_line(pilot.app).count("?")
-            assert agents_line(pilot.app).endswith(f" +{7 - shown_agents}")
+            assert agents_line(pilot.app).endswith(f" +{14 - shown_agents}")
 
 
 async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_for(plan, make_app, monkeypatch):
