@@ -171,8 +171,8 @@ class AgentEntries:
 
     def finished(self) -> Iterator[AgentEntry]:
         """Yield the entries of those that have finished since the human last looked, the last one first."""
-        looked = self.context.state.seen.looked.at
-        left = (member for member in self.context.state.present if (member.left_at or 0) > looked)
+        since = self.context.state.seen.since
+        left = (member for member in self.context.state.present if (member.left_at or 0) > since)
         for member in sorted(left, key=lambda member: -(member.left_at or 0)):
             if agent_states.has_finished(member):
                 yield self._entry(member, "idle", "finished", has_task=False)
