@@ -131,6 +131,7 @@ def test_words_may_stand_on_both_sides_of_the_options(tmp_path, capsys) -> None:
         ("stats", "no command stats. `S` on the screen shows statistics. `tui-tasks --help`"),
         ("\x1b[2J", "no command ␛[2J. `tui-tasks --help` lists them"),
         ("--read-only sho", "Did you mean show"),
+        ("12 done", "no command 12. The command comes first: `tui-tasks done 12`."),
     ],
 )
 def test_what_is_no_command_is_told_with_those_that_are_near(line: str, told: str, capsys) -> None:

@@ -308,6 +308,8 @@ def _print_unknown_command(name: str) -> int:
     meant = _OTHER_COMMANDS.get(name)
     near = [meant] if meant is not None else get_close_matches(name, COMMANDS, 3)
     hint = f" {_INSTEAD[name]}" if name in _INSTEAD else f" Did you mean {' or '.join(near)}?" if near else ""
+    if name.lstrip("#").isdecimal():
+        hint = f" The command comes first: `tui-tasks done {name.lstrip('#')}`."
     print(f"tui-tasks: no command {safe_line(name, 40)}.{hint} `tui-tasks --help` lists them", file=sys.stderr)
     return USAGE
 
