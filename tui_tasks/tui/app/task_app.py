@@ -61,8 +61,8 @@ _LOOK: Final = 1.0
 
 _CURSORS: Final = "cursors"
 """The key under which `local_values` keeps the list on screen and the task under the cursor of each."""
-_VIEW: Final = "view"
-"""The key under which it keeps how tasks were shown last: their order, the list with its filter, and its marks."""
+_SORT: Final = "sort"
+"""The key under which it keeps the order in which tasks are shown."""
 _SHOWN_RENAMED_KEYS: Final = "renamed_keys"
 """The key under which `local_values` keeps the notices about renamed ids."""
 
@@ -134,9 +134,7 @@ class TaskApp(Actor, ResilientApp):
         seen = {} if link.as_of is not None else local_values.get(link.db, _CURSORS) or {}
         self.state.cursors = {int(list_id): uid for list_id, uid in seen.get("tasks", {}).items()}
         self.state.list_id = self.navigation.first_list(list_name)
-        kept = {} if link.read_only else local_values.get(link.db, _VIEW) or {}
-        self._restored = kept if kept.get("list") == self.state.list_id else {}
-        self.state.sort = kept.get("sort", "")
+        self.state.sort = "" if link.read_only else local_values.get(link.db, _SORT) or ""
         self.actions_here = ActionLookup(self, self.navigation)
         self.context = self._make_context(config, clock)
         self.controllers = self._make_controllers()
@@ -259,8 +257,6 @@ class TaskApp(Actor, ResilientApp):
         self._painted()
         # Opening the first dialog then neither parses all styles nor applies them to all widgets again.
         self.stylesheet.add_source(DIALOG_STYLES.read_text(), read_from=(str(DIALOG_STYLES), ""))
-        if self._restored:
-            self.pane.restore(self._restored["filter"], self._restored["marks"])
         if self.link.db.seconds_behind() is not None:
             self.set_interval(1.0, self.frame.redraw)
         if self.link.read_only and self.link.as_of is None:
@@ -290,9 +286,7 @@ class TaskApp(Actor, ResilientApp):
             await self.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
             cursors = {str(list_id): uid for list_id, uid in self.state.cursors.items() if list_id in self.state.lists}
             await self.link.remember(_CURSORS, {"tasks": cursors})
-            state = self.state
-            view = {"list": state.list_id, "sort": state.sort, "filter": state.filter, "marks": state.marks}
-            await self.link.remember(_VIEW, view)
+            await self.link.remember(_SORT, self.state.sort)
         self.link.stop()
 
     # Changes

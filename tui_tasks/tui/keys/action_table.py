@@ -361,7 +361,7 @@ _TABLE: Final = (
         word="record",
     ),
     _a("tasks", "sort", "equals_sign", "Sort: own order, urgency, due date, age or agent", "Sort"),
-    _a("tasks", "mark", "v", "Mark the task, or unmark it", "Mark", verb="mark"),
+    _a("tasks", "mark", "v", "Mark the task until you quit, or unmark it", "Mark", verb="mark"),
     _a("tasks", "mark_all", "V", "Mark from the last mark to here; else all, or none", verb="mark all"),
     _w(
         "tasks",

@@ -101,8 +101,6 @@ class AppState:
         self.list_id = 0
         self.cursors: dict[int, str] = {}
         self.sort = ""
-        self.filter = ""
-        self.marks: list[str] = []
         self.lists: dict[int, TaskList] = {}
         self.projects = Projects(db, lambda: self.lists, project)
         self.asks: list[Ask] = []

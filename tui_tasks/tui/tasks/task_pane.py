@@ -9,10 +9,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
-from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
@@ -189,29 +187,9 @@ class TaskPane(Pane):
             parsed = await self.filter_bar.take(other.filter_bar.text)
             self.show_matching(self.sort_actions.applied(self.filter_actions.filter_of(parsed)))
 
-    def restore(self, text: str, marks: Iterable[str]) -> None:
-        """Show the filter and the marks with which the list was left."""
-        context = self.context
-        lines = (list_pages.line(context.db, uid) for uid in marks)
-        here = [line.uid for line in lines if line and not line.deleted and line.list_id == context.state.list_id]
-        if here:
-            self.row_list.mark(here, on=True)
-            context.say(f"{count(len(here), 'task')} still marked. {context.keymap.key_of('back')} unmarks.")
-        if text:
-            self.filter_actions.open(text, kept=True)
-
-    def on_virtual_list_marked(self, event: VirtualList.Marked) -> None:
-        """Note what is marked, beside what list and board do, for the next screen."""
-        self.context.state.marks = self.row_list.marks
-
-    def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
-        """Note that there is no filter, beside what list and board do."""
-        self.context.state.filter = ""
-
     def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:
         """Show the matching tasks."""
         event.stop()
-        self.context.state.filter = self.filter_bar.text
         self.show_matching(self.sort_actions.applied(self.filter_actions.filter_of(event.parsed)))
 
     def on_filter_bar_submitted(self, event: FilterBar.Submitted) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
 
@@ -112,9 +112,6 @@ class Pane(Actor, TransparentContainer):
 
     def filter_by(self, text: str) -> None:
         """Show the matches of a filter."""
-
-    def restore(self, text: str, marks: Iterable[str]) -> None:
-        """Show the filter and the marks with which the list was left; only panes of tasks do."""
 
     async def take_filter(self, other: Pane) -> None:
         """Show the matches of the filter of another pane of tasks: list and board have one filter."""
