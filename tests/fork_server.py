@@ -39,6 +39,7 @@ IMPORTED = (
 # They need the extra for servers.
 IMPORTED_FOR_SERVERS = ("tui_tasks.postgres.replica_following", "tui_tasks.postgres.team_server")
 _INT = struct.Struct("i")
+_starting = threading.Lock()
 
 
 class Forked(Started):
@@ -61,8 +62,11 @@ class Forked(Started):
         environment = dict(os.environ if environment is None else environment)
         streams = [end if end >= 0 else own for own, end in enumerate((ends[0], ends[3], ends[5]))]
         self._line, line = socket.socketpair()
+        # Of two threads that start one, the cache would drop the first, which ends with its socket.
+        with _starting:
+            server = _server(_at_start(environment), self._within)
         with line:
-            socket.send_fds(_server(_at_start(environment), self._within), [b"."], [line.fileno(), *streams])
+            socket.send_fds(server, [b"."], [line.fileno(), *streams])
         told = {"words": words[1:], "environment": environment, "folder": os.fspath(folder or Path.cwd())}
         told |= {"is_leader": bool(is_leader), "umask": _umask()}
         self._line.sendall(json.dumps(told).encode() + b"\n")

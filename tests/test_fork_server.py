@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,14 @@ def _is_there(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_threads_that_start_the_first_processes_at_once_share_a_server() -> None:
+    command = [sys.executable, "-c", "import os; print(os.getppid())"]
+    environment = {**os.environ, "LC_OF_THIS_TEST": "1"}  # a server of its own, which is not there yet
+
+    def parent(_: int) -> str:
+        return fork_server.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(parent, range(4)))) == 1
