@@ -89,6 +89,13 @@ def test_signs_behind_a_backslash_are_plain_text(shell: Session) -> None:
     assert task(shell.store, "fix #hash !bang @at and #12 now").tags == ()
 
 
+def test_words_that_stay_in_the_title_are_named_with_what_to_type_instead(shell: Session, capsys) -> None:
+    add(shell, "Buy +home project:us")
+    assert task(shell.store, "Buy +home project:us").tags == ()
+    said = "in the title: +home (type #home), project:us (--list NAME chooses a list)\n"
+    assert capsys.readouterr().err == said
+
+
 @pytest.mark.parametrize(
     ("words", "why"), [("x !huge", "no priority 'huge'"), ("#tag", "needs a title"), ("x after #7", "no task #7")]
 )

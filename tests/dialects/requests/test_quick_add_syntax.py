@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.dialects.requests.quick_add_syntax import Draft, can_write, fields, parse
+from tui_tasks.dialects.requests.quick_add_syntax import Draft, can_write, fields, parse, title_hint
 
 # A Wednesday.
 NOW = datetime(2026, 1, 28, 12, tzinfo=UTC)
@@ -77,3 +77,19 @@ def test_fields_are_written_as_they_are_read():
     text = fields(("infra", "db"), 1, "claude-2", (3, 4))
     assert parse(text, NOW) == Draft("", ("infra", "db"), 1, "claude-2", (3, 4))
     assert fields((), 3, None, ()) == ""
+
+
+@pytest.mark.parametrize(
+    ("title", "hint"),
+    [
+        ("Buy milk +home", "+home (type #home)"),
+        ("Buy pri:H", "pri:H (type !high)"),
+        ("Buy priority:low tag:a agent:bob", "priority:low (type !low), tag:a (type #a), agent:bob (type @bob)"),
+        ("Buy depends:12", "depends:12 (type after #12)"),
+        ("Buy project:home", "project:home (ELSEWHERE)"),
+        ("C++ 2 +2 +x a+b http://list:80 depends:me", ""),
+    ],
+)
+def test_a_title_with_words_of_other_programs_says_what_to_type_instead(title, hint):
+    assert parse(title, NOW).name == title
+    assert title_hint(title, "ELSEWHERE") == (f"in the title: {hint}" if hint else "")

@@ -339,8 +339,10 @@ async def test_a_form_that_cannot_be_saved_stands_there_again_with_the_reason(ap
 async def test_quick_add_takes_and_previews_what_is_due(app):
     async with opened(app) as pilot:
         await pilot.press("n")
-        await write(pilot, "Ship due:yesterday estimate:1h30m")
+        await write(pilot, "Ship due:yesterday estimate:1h30m +home")
         await pilot.pause()
+        assert "in the title: +home (type #home)" in shown(app)
+        await settle(pilot, *["backspace"] * len(" +home"))
         assert "estimate 1h 30m" in shown(app)
         await press(app, pilot, "enter")
         row = task(app, app.pane.row_list.cursor)

@@ -128,6 +128,8 @@ def _parsed_words(session: Session, words: str) -> quick_add_syntax.Draft:
     draft = quick_add_syntax.parse(words, task_fields.local_time(session.clock()))
     if draft.problem:
         raise InvalidArgument("name", f"{draft.problem} (a backslash before a sign makes it plain text)")
+    if hint := quick_add_syntax.title_hint(draft.name, "--list NAME chooses a list"):
+        print(safe_line(hint, 200), file=sys.stderr)
     return draft
 
 

@@ -20,6 +20,12 @@ _WORD: Final = rf'[#@]"[^"\n]*"(?=\s|$)|(?i:{_FIELD}"[^"\n]*"|due:[^\s"]+\s+\d{{
 # The bullet of a list item in notes: "- ", "* ", "3. ", "- [ ] ".
 _BULLET: Final = r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?"
 _SIGNS: Final = "#!@"
+# Words that name a field in filters or in Taskwarrior, and are plain text here.
+_FOREIGN: Final = (
+    r"(?i)(?<!\S)(?:(\+)([^\W\d]\w+)"
+    r"|(pri|prio|priority|tags?|who|agent|depends(?=:\d+(?!\S))|list|project):([\w.-]+))(?!\S)"
+)
+_LETTERS: Final = {"h": "high", "m": "medium", "l": "low"}
 # A time to parse with; tags and names do not depend on it.
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 SIGNS_HELP: Final = f"#tag !priority @agent after #N {SYNTAX}"
@@ -89,6 +95,27 @@ def parse(text: str, now: datetime) -> Draft:
             words.append(word)
     numbers = tuple(dict.fromkeys(after))
     return Draft(" ".join(words), tuple(dict.fromkeys(tags)), priority, agent, numbers, fields, problem)
+
+
+def title_hint(title: str, of_list: str) -> str:
+    """Return what to type instead of the words of a title that look like fields; empty: there are none.
+
+    `of_list` says how a task gets into another list.
+    """
+    found = list(re.finditer(_FOREIGN, title))
+    hints = [f"{each[0]} ({_instead(each[1] or each[3].lower(), each[2] or each[4], of_list)})" for each in found]
+    return f"in the title: {', '.join(hints)}" if hints else ""
+
+
+def _instead(field: str, value: str, of_list: str) -> str:
+    if field in ("list", "project"):
+        return of_list
+    if field == "depends":
+        return f"type after #{value}"
+    if field.startswith("pri"):
+        level = _priority(_LETTERS.get(value.lower(), value))
+        return f"type !{vocab.priority_word(level)}" if level is not None else "type !high"
+    return f"type {'@' if field in ('who', 'agent') else '#'}{value}"
 
 
 def _names_field(word: str) -> bool:

@@ -20,7 +20,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.dialects.requests import own_list
-from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse
+from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse, title_hint
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.actions import Controller
@@ -333,6 +333,8 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         if self._description:
             parts.append((f"description: {count(len(self._description.splitlines()), 'line')}", ""))
         parts += [(safe_line(draft.problem, 80), "$state-failed")] if draft.problem else []
+        hint = title_hint(draft.name, "it goes to the list of the cursor")
+        parts += [(safe_line(hint, 160), "$state-overdue")] if hint else []
         joined = [piece for part in parts for piece in ((" · ", "$muted"), part)]
         self._parts = joined[1:] or [(SIGNS_HELP, "$muted")]
         self._preview_line.redraw()
