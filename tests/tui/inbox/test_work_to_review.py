@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, below, lines, settle, shown, until
+from tests.tui.driving import SIZES, below, lines, opened, said, settle, shown, task, until
 from tests.tui.plan import NOW
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.operations.jobs import RequestChecks
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.operations.work import ConflictWork, CountWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.store import Store
+from tui_tasks.tui.inbox.inbox_lines import InboxItem
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inbox.row_sources import WorkFiles
 from tui_tasks.tui.work.review_screen import ReviewScreen
@@ -43,6 +45,33 @@ async def test_work_that_is_ready_stands_in_the_inbox_and_enter_reviews_it(plan,
         assert "Enter Review" in lines(app)[-1]
         await settle(pilot, "enter")
         assert isinstance(app.screen, ReviewScreen)
+
+
+async def test_a_task_with_a_failed_check_and_work_to_review_has_one_row_from_where_enter_reviews(
+    plan, ready, make_app, checks
+):
+    checks.commit(RequestChecks(plan[8]))
+    checks.run("failed", exit_code=1, output="E   assert 401 == 200\n")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "tab")
+        needs = [line.need for line in app.screen.listed.rows if isinstance(line, InboxItem)]
+        assert [need.word for need in needs if need.task == plan[8]] == ["check failed"]
+        assert app.screen.item.row.uid == plan[8] and "Its work waits for review" in shown(app)
+        await settle(pilot, "s", "p")
+        assert "waits for review: x there discards it" in said(app)
+        await settle(pilot, "escape", "enter")
+        assert isinstance(app.screen, ReviewScreen)
+
+
+async def test_a_task_whose_work_waits_for_review_is_not_set_pending(plan, ready, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        app.pane.row_list.move_to(plan[8])
+        await settle(pilot, "s", "p")
+        assert "The work on #8 waits for review: x there discards it" in said(app)
+        await settle(pilot, "escape")
+        assert task(app, plan[8]).status == "done"
 
 
 async def test_files_that_are_read_after_the_inbox_was_left_draw_nothing(plan, ready, make_app, monkeypatch):

@@ -59,17 +59,26 @@ def why_not_given_back(context: Context, task: TaskLine) -> str | None:
     """Return why a task cannot be given back: nobody has it, or its work waits for review; None: it can."""
     if task.deleted:
         return None
-    if task.uid in context.state.reviewable:
-        key = context.keymap.key_of("work_discard")
-        return f"The work on #{task.number} waits for review: {key} there discards it and gives the task back."
+    if (why := why_not_pending(context, task.uid, task.number)) is not None:
+        return why
     if task.status == "pending" and task.agent is None:
         return f"Nothing to give back: #{task.number} is pending already, and free for any agent."
     return None
 
 
+def why_not_pending(context: Context, uid: str, number: int) -> str | None:
+    """Return why a task cannot become pending: another agent would claim it while its work waits for review."""
+    if uid not in context.state.reviewable:
+        return None
+    key = context.keymap.key_of("work_discard")
+    return f"The work on #{number} waits for review: {key} there discards it and gives the task back."
+
+
 async def ask_status(context: Context, uid: str, name: str) -> None:
     """Ask for the status of a task that its agent does not go on with; Enter gives it back: pending, without agent."""
-    choices = [Choice("p", "pending, without an agent"), Choice("d", "done"), Choice("f", "failed")]
+    task = task_queries.task(context.db, uid)
+    why_not = why_not_pending(context, uid, task.number) or ""
+    choices = [Choice("p", "pending, without an agent", why_not=why_not), Choice("d", "done"), Choice("f", "failed")]
     key = await context.ask(Menu(context, f"Status of {name}", choices, lit="p"))
     task = task_queries.task(context.db, uid)
     if key == "p" and task.status == "pending" and task.agent is None:

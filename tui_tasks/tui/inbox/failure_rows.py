@@ -23,7 +23,7 @@ from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.output_lines import check_failure
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_actions import ask_status
+from tui_tasks.tui.agents.agent_actions import ask_status, why_not_pending
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.keys.action_table import Action
@@ -113,6 +113,9 @@ class FailedChecks(RowSource[FailedTask]):
         who = f"{agent_text.who(row.who, 40)} {what}, in {row.list_name}; checked {when}"
         lines = [] if is_named else block(f"#{row.task.number} {row.task.name}", room, "bold")
         lines += block(who, room, "$muted")
+        if row.uid in self.context.state.reviewable:
+            key = self.context.keymap.key_of(self.OPEN)
+            lines += block(f"Its work waits for review: {key} shows it.", room, "$muted")
         lines += [[], *task_text.lines(self.context, row.task, room, OUTPUT_LINES)]
         return lines + ([[], *block(row.task.description, room)] if row.task.description else [])
 
@@ -148,7 +151,11 @@ class FailedChecks(RowSource[FailedTask]):
         if row is None:
             return
         name = f"“{safe_line(row.task.name, 40)}”"
-        choices = [Choice("d", "done, though its check failed"), Choice("p", "pending, without an agent")]
+        why_not = why_not_pending(self.context, row.uid, row.task.number) or ""
+        choices = [
+            Choice("d", "done, though its check failed"),
+            Choice("p", "pending, without an agent", why_not=why_not),
+        ]
         key = await self.context.ask(Menu(self.context, f"Status of {name}", choices))
         if key == "p":
             await self.context.link.commit(EditTask(row.uid, {"status": "pending", "agent": None}))
@@ -159,9 +166,9 @@ class FailedChecks(RowSource[FailedTask]):
             self.context.say(f"{name} is done, though its check failed.")
 
     def do_failed_open(self) -> None:
-        """Show the task in full."""
+        """Review the work on the task; without one, show the task in full."""
         row = self.row
-        if row is not None:
+        if row is not None and not work_actions.review(self.context, row.uid):
             self.open_task(row.uid)
 
 

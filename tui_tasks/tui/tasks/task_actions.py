@@ -101,12 +101,22 @@ class TaskActions(Controller):
             shown = LOOKS[status]
             already = all(task.status == status for task in tasks)
             word = f"{shown.mark(ascii_only=self._context.ascii_only)} {shown.word}"
-            choices.append(Choice(letter, word, shown.color, f"It is {shown.word} already." if already else ""))
+            why_not = f"It is {shown.word} already." if already else ""
+            choices.append(Choice(letter, word, shown.color, why_not or self._why_not_set(tasks, status)))
         key = await self._context.ask(Menu(self._context, f"Status of {self._named(tasks)}", choices))
         if key is None or self._have_changed(tasks, "Not set"):
             return
         if await self.set_status([task.uid for task in tasks], STATUS_KEYS[key]):
             self._pane.row_list.clear_marks()
+
+    def _why_not_set(self, tasks: Sequence[Task], status: str) -> str:
+        """Return why one of the tasks cannot get a status; empty where all can."""
+        from tui_tasks.tui.agents.agent_actions import why_not_pending
+
+        if status != "pending":
+            return ""
+        found = (why_not_pending(self._context, task.uid, task.number) for task in tasks)
+        return next(filter(None, found), "")
 
     async def set_status(self, uids: Sequence[str], status: str, *, is_seen: bool = False) -> bool:
         """Set the status of tasks as one change; ask for the reason first if it is one of `ASKED_WHY`.

@@ -123,7 +123,7 @@ class Needs:
         return (
             *(state.lists, state.asks, state.asked_about, state.failing_checks, state.held_first, state.to_review),
             *(state.present, state.left, state.lapsed, state.failed_tasks, state.failing, state.next_jobs, state.due),
-            *(state.seen.put_away_at, state.held),
+            *(state.seen.put_away_at, state.held, state.races),
         )
 
     def is_hidden(self, need: Need) -> bool:
@@ -147,7 +147,10 @@ class Needs:
             yield Need(HELD, _REST_HELD, "proposed", count=more, rank=1)
 
     def _work(self) -> Iterator[Need]:
-        for work, since in self._context.state.to_review:
+        state = self._context.state
+        for work, since in state.to_review:
+            if work.task_uid in state.failing_checks and work.task_uid not in state.races:
+                continue  # its failed check needs the human, in the same row
             yield Need(REVIEW, f"work:{work.uid}", "to review", since, work.task_uid, agent=work.agent, row=work)
 
     def _in_trouble(self) -> Iterator[Need]:
