@@ -169,16 +169,16 @@ def _of_bash(content: str | None, where: str = "localSettings") -> dict[str, Any
 @pytest.mark.parametrize(
     ("suggestion", "shown"),
     [
-        (_of_bash("make:*"), 'always "make ..." in its project (settings.local.json)'),
+        (_of_bash("make:*"), 'every "make ..." in its project (settings.local.json)'),
         (_of_bash("make all", "session"), 'just "make all" until its session ends'),
         (
             _of_bash("git * x", "userSettings"),
-            'always all like "git * x" in all your projects (~/.claude/settings.json)',
+            'all like "git * x" in all your projects (~/.claude/settings.json)',
         ),
         (_of_bash(None, "session"), "every use of Bash until its session ends"),
         (
             _of_bash('x" until its session ends: y'),
-            'always just "x\\" until its session ends: y" in its project (settings.local.json)',
+            'just "x\\" until its session ends: y" in its project (settings.local.json)',
         ),
         (_of_bash("a\nb\u200b", "session"), 'just "a\\nb<U+200B>" until its session ends'),
         (
@@ -198,7 +198,10 @@ def test_what_would_be_allowed_says_for_how_long_and_where_it_is_kept_as_a_perso
     options = request_options(asked)
     assert options[1] == always_text(suggestion), "the answer stays as the hook knows it"
     ask = Ask(1, "u", "claude-1", "", options, None, 0, None, "open", None, None, {"suggestions": [suggestion]})
-    assert spoken_options(ask, options) == ["Allow", f"Allow once; {shown}", "Deny"]
+    assert spoken_options(ask, options) == ["Allow once", f"Allow, and from now on {shown}", "Deny"]
+    in_api = spoken_options(ask, options, "api")[1]
+    assert in_api == f"Allow, and from now on {shown.replace('in its project', 'in api')}"
+    assert spoken_options(ask, options, 'api" until its session ends')[1] == f"Allow, and from now on {shown}"
 
 
 @pytest.mark.parametrize(

@@ -210,16 +210,18 @@ class AgentNote(TextDrawing):
 
     def _ask(self, view: AskView, width: int) -> list[Drawn]:
         """Return the whole question and its options, on one line if they fit, those of a permission on as few as do;
-        options without a key have no mark.
+        options without a key have no mark, and of a permission they follow on their own lines.
         """
         lines = request_lines(view, width - 2, ascii_only=self.context.ascii_only)
         if view.why_closed is not None:
             return [*lines, *block(view.why_closed, max(8, width - 2), "$state-needs-you")]
-        texts = view.shown_options(ascii_only=self.context.ascii_only)
+        texts = view.shown_options(self.context)
         keys = self._option_keys(view)
         shown = [(keys.get(number, ""), option) for number, option in enumerate(texts)]
         if len(keys) < len(texts):
             shown.append((self.context.keymap.key_of("agent_ask"), "choose…"))
+        if view.always:
+            shown.sort(key=lambda option: not option[0])
         # A text with such spaces could look like two options, and one that begins like `y Allow` has no key of its own.
         is_plain = not any("  " in text for text in texts)
         is_plain = is_plain and all(key or cell_len(text.partition(" ")[0]) > 1 for key, text in shown)
@@ -228,7 +230,7 @@ class AgentNote(TextDrawing):
             column = width
             for key, text in shown:
                 head = f"   {key} " if key else "   "
-                if column + cell_len(head + text) >= width:
+                if column + cell_len(head + text) >= width or (view.always and not key):
                     lines, column = [*lines, []], 0
                 lines[-1] = [*lines[-1], (head, "$key bold"), (text, "")]
                 column += cell_len(head + text)

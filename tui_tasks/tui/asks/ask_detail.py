@@ -266,7 +266,7 @@ class AskDetail(TextDrawing):
                 (self.context.keymap.key_of("ask_deny"), "deny + reason", "ask_deny"),
                 *rest,
             ]
-        options: Sequence[str] = view.shown_options(ascii_only=self.context.ascii_only)
+        options: Sequence[str] = view.shown_options(self.context)
         if view.takes_several:
             marks = [look("done" if at in view.picked else "pending") for at in range(len(options))]
             options = [
@@ -281,9 +281,11 @@ class AskDetail(TextDrawing):
         # A text with such spaces could look like two options.
         is_plain = not small and not any("  " in text for text in options)
         widths = [cell_len(key) + 1 + cell_len(safe_line(text)) + 3 for key, text, _ in choices]
-        # The options of a question are on one line, or each on its own.
-        is_plain = is_plain and (view.is_permission or sum(widths) <= width)
-        for (key, text, action), wide in zip(choices, widths, strict=True):
+        # The options are on one line, or each on its own; of a permission always, where one allows from now on.
+        is_plain = is_plain and (bool(view.always) or sum(widths) <= width)
+        for number, ((key, text, action), wide) in enumerate(zip(choices, widths, strict=True)):
+            if view.always and number < len(options):
+                column = width
             if is_plain and wide <= width - 3:
                 if column + wide - 3 > width:
                     lines.append([(indent, "")])
@@ -294,10 +296,10 @@ class AskDetail(TextDrawing):
                 column += wide
                 continue
             column = width
-            for number, line in enumerate(wrapped(text, max(8, width - len(indent) - 3))):
+            for part, line in enumerate(wrapped(text, max(8, width - len(indent) - 3))):
                 if action:
                     self.spot(at + len(lines), 0, width, action)
-                lines.append([(indent + (key if number == 0 else " "), "$key bold"), (f" {line}", "")])
+                lines.append([(indent + (key if part == 0 else " "), "$key bold"), (f" {line}", "")])
         return lines
 
     def _choice(self, number: int, text: str) -> tuple[str, str, str]:

@@ -98,9 +98,10 @@ class AskView(msgspec.Struct, frozen=True):
             return ALLOW, DENY
         return options
 
-    def shown_options(self, *, ascii_only: bool) -> list[str]:
+    def shown_options(self, context: Context) -> list[str]:
         """Return the answers to choose from now, as the human reads them."""
-        return spoken_options(self.ask, self.options, ascii_only=ascii_only)
+        project = self.ask.project or context.state.projects.of_agent(self.ask.agent)
+        return spoken_options(self.ask, self.options, project, ascii_only=context.ascii_only)
 
     @property
     def takes_several(self) -> bool:

@@ -180,7 +180,8 @@ class InboxRows(RowDrawing[InboxLine]):
             return [(shown, "$muted")] if shown else []
         task = self._tasks.of(ask)
         options = ask_options(ask, ask.options, ascii_only=ascii_only)
-        texts = ["  ".join(f"{number} {option}" for number, option in enumerate(options, 1))] if options else []
+        # Without their keys, which answer the question under the cursor alone.
+        texts = [" or ".join(options)] if options else []
         # Last, as a title gives way to what is asked.
         texts += [f"about {safe_line(task.name, 60)}"] if task is not None else []
         return [("   ".join(texts), "$muted")] if texts else []

@@ -95,10 +95,15 @@ def always_text(suggestion: Any) -> str:
     return f"{ALWAYS}: {decided_line(_suggestion(suggestion))}"[:MAX_OPTION]
 
 
-def spoken_options(ask: Ask, options: Sequence[str], *, ascii_only: bool = False) -> list[str]:
-    """Return the options of a question for a screen: those that allow from now on say in words what."""
+def spoken_options(ask: Ask, options: Sequence[str], project: str = "", *, ascii_only: bool = False) -> list[str]:
+    """Return the options of a question for a screen: those that allow from now on say in words what, and in which
+    `project`, if its name is known; the one beside them says that it allows once.
+    """
     suggestions = (ask.request or {}).get("suggestions")
-    spoken = {always_text(one): always_words(one) for one in suggestions} if isinstance(suggestions, list) else {}
+    named = suggestions if isinstance(suggestions, list) else ()
+    spoken = {always_text(one): always_words(one, project) for one in named}
+    if any(option in spoken for option in options):
+        spoken[ALLOW] = f"{ALLOW} once"
     shown = zip(options, ask_options(ask, options, ascii_only=ascii_only), strict=True)
     return [
         decided_line(words, ascii_only=ascii_only) if (words := spoken.get(option)) is not None else text
@@ -106,21 +111,23 @@ def spoken_options(ask: Ask, options: Sequence[str], *, ascii_only: bool = False
     ]
 
 
-# For how long, and where, each destination of a rule keeps it: the words before the rule, and those after it.
+# For how long, and where, each destination of a rule keeps it; `{}` is the project.
 _DESTINATIONS: Final = {
-    "session": ("", " until its session ends"),
-    "localSettings": ("always ", " in its project (settings.local.json)"),
-    "projectSettings": ("always ", " in its project, for everyone (settings.json)"),
-    "userSettings": ("always ", " in all your projects (~/.claude/settings.json)"),
+    "session": "until its session ends",
+    "localSettings": "in {} (settings.local.json)",
+    "projectSettings": "in {}, for everyone (settings.json)",
+    "userSettings": "in all your projects (~/.claude/settings.json)",
 }
+# The names of projects that cannot look like other words of an option.
+_PROJECT_NAME: Final = re.compile(r"[\w.-]{1,20}", re.ASCII)
 _MODES: Final = {
     "acceptEdits": "edits of files, unasked (mode acceptEdits)",
     "bypassPermissions": "everything, unasked (mode bypassPermissions)",
 }
 
 
-def always_words(suggestion: Any) -> str | None:
-    """Return `Allow once; always "make ..." in its project (settings.local.json)`: what a suggestion allows
+def always_words(suggestion: Any, project: str = "") -> str | None:
+    """Return `Allow, and from now on every "make ..." in api (settings.local.json)`: what a suggestion allows
     beside what is asked, for how long, and where it is kept. No two read the same; None where a part has no words.
     """
     if not isinstance(suggestion, dict) or _suggestion(suggestion) == _plain(suggestion):
@@ -128,7 +135,7 @@ def always_words(suggestion: Any) -> str | None:
     kind, destination = suggestion["type"], suggestion.get("destination")
     if not isinstance(destination, str) or destination not in _DESTINATIONS:
         return None
-    span, place = _DESTINATIONS[destination]
+    place = _DESTINATIONS[destination].format(project if _PROJECT_NAME.fullmatch(project) else "its project")
     if kind == "addRules":
         parts = [_rule_words(one.get("toolName"), one.get("ruleContent")) for one in suggestion["rules"]]
     elif kind == "setMode":
@@ -137,11 +144,11 @@ def always_words(suggestion: Any) -> str | None:
         parts = ["work in " + ", ".join(map(_plain_json, suggestion["directories"]))]
     if not parts or None in parts:
         return None
-    return f"{ALLOW} once; {span}{', '.join(part for part in parts if part is not None)}{place}"
+    return f"{ALLOW}, and from now on {', '.join(part for part in parts if part is not None)} {place}"
 
 
 def _rule_words(tool: Any, content: Any) -> str | None:
-    """Return `"make ..."` for the rule `Bash(make:*)`, whose content stands in quotes; None without words."""
+    """Return `every "make ..."` for the rule `Bash(make:*)`, whose content stands in quotes; None without words."""
     if not isinstance(tool, str) or not re.fullmatch(r"\w+", tool, re.ASCII):
         return None
     if content is None:
@@ -156,7 +163,7 @@ def _rule_words(tool: Any, content: Any) -> str | None:
     if "*" not in content:
         return f"just {_plain_json(content)}"
     if begins != content and "*" not in begins:
-        return _plain_json(f"{begins} ...")
+        return f"every {_plain_json(f'{begins} ...')}"
     return f"all like {_plain_json(content)}"
 
 
