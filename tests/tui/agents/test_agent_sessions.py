@@ -145,7 +145,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         assert counts_line(app).startswith(
-            " ? 3 asks  ✗ 2 failed  ▲ 0 stuck   • since 19:58: claude-5 #3 failed, claude-3 #4 #7 asked, #5 started"
+            " ? 3 asks  ✗ 2 failed  ▲ 0 stuck  • since 19:58 ✗claude-5,#3 ?claude-3,#4,7 ◐#5"
         )
         assert any(re.match(r"•✗ claude-5 .*overloaded.*  •✗ #3 test_dst_gap", line) for line in lines(app))
         with Store(people.path) as store:

@@ -275,8 +275,8 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
         before = keys_of(app)
         assert len(before) == 1
         counts = counts_line(app).split(" • ")[0].split("   •")[0]
-        agents = {"gone": "claude-1 gone, ", "lapsed": "alpha gone, ", "stuck": "claude-1 stuck, "}
-        hidden = {"failed": "#3 failed, ", "job": "S1 failed, ", **agents}.get(what, "")
+        agents = {"gone": "gone claude-1 · ", "lapsed": "gone alpha · ", "stuck": "stuck claude-1 · "}
+        hidden = {"failed": "failed #3 · ", "job": "failed S1 · ", **agents}.get(what, "")
         changes = counts_line(app).partition("• ")[2].removeprefix(f"since 19:58: {hidden}")
         await settle(pilot, "a")
         assert ". Hide" in lines(app)[-1]

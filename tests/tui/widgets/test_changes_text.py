@@ -25,42 +25,43 @@ def texts(*news: News, has_words: bool = False, ascii_only: bool = False) -> lis
 
 def test_a_wide_screen_names_all_in_words_and_the_least_important_give_way_first() -> None:
     assert texts(*NEWS, has_words=True) == [
-        "since 19:58: claude-5 #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
-        "since 19:58: claude-5 #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
-        "since 19:58: claude-5 #3 failed, #4 #7 asked, #5 started, #6 logged, +1",
-        "since 19:58: claude-5 #3 failed, #4 #7 asked, #5 started, +2",
-        "since 19:58: claude-5 #3 failed, #4 #7 asked, +3",
-        "since 19:58: claude-5 #3 failed, #4 asked, +4",
-        "claude-5 #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
-        "claude-5 #3 failed, #4 #7 asked, #5 started, #6 logged, +1",
-        "claude-5 #3 failed, #4 #7 asked, #5 started, +2",
-        "claude-5 #3 failed, #4 #7 asked, +3",
-        "claude-5 #3 failed, #4 asked, +4",
-        "claude-5 #3 failed, +5",
-        "claude-5 failed, +6",
+        "since 19:58: failed claude-5, #3 · asked #4, #7 · started #5 · logged #6, #8",
+        "since 19:58: failed claude-5, #3 · asked #4, #7 · started #5 · logged #6, #8",
+        "since 19:58: failed claude-5, #3 · asked #4, #7 · started #5 · logged #6 · +1",
+        "since 19:58: failed claude-5, #3 · asked #4, #7 · started #5 · +2",
+        "since 19:58: failed claude-5, #3 · asked #4, #7 · +3",
+        "since 19:58: failed claude-5, #3 · asked #4 · +4",
+        "failed claude-5, #3 · asked #4, #7 · started #5 · logged #6, #8",
+        "failed claude-5, #3 · asked #4, #7 · started #5 · logged #6 · +1",
+        "failed claude-5, #3 · asked #4, #7 · started #5 · +2",
+        "failed claude-5, #3 · asked #4, #7 · +3",
+        "failed claude-5, #3 · asked #4 · +4",
+        "failed claude-5, #3 · +5",
+        "failed claude-5 · +6",
         "7",
     ]
 
 
 def test_a_wide_screen_counts_tasks_of_a_range_and_those_that_have_no_name_as_more() -> None:
     ranges = News("new", 19, [("#10–#27", 18), ("#30", 1)]), News("deleted", 2)
-    assert texts(*ranges, has_words=True)[-2] == "#10–#27 new, +3"
+    assert texts(*ranges, has_words=True)[-2] == "new #10–#27 · +3"
 
 
 def test_all_are_named_in_words_then_by_marks_and_the_least_important_give_way_first() -> None:
     assert texts(*NEWS) == [
-        "since 19:58: claude-5 #3 failed, #4 #7 asked, #5 started, #6 #8 logged",
-        "since 19:58: ✗claude-5 #3 ?#4 #7 ◐#5 ·#6 #8",
-        "since 19:58: ✗claude-5 #3 ?#4 #7 ◐#5 ·#6 +1",
-        "since 19:58: ✗claude-5 #3 ?#4 #7 ◐#5 +2",
-        "since 19:58: ✗claude-5 #3 ?#4 #7 +3",
-        "since 19:58: ✗claude-5 #3 ?#4 +4",
-        "✗claude-5 #3 ?#4 #7 ◐#5 ·#6 #8",
-        "✗claude-5 #3 ?#4 #7 ◐#5 ·#6 +1",
-        "✗claude-5 #3 ?#4 #7 ◐#5 +2",
-        "✗claude-5 #3 ?#4 #7 +3",
-        "✗claude-5 #3 ?#4 +4",
-        "✗claude-5 #3 +5",
+        "since 19:58: failed claude-5, #3 · asked #4, #7 · started #5 · logged #6, #8",
+        "since 19:58 ✗ claude-5, #3  ? #4, #7  ◐ #5  log #6, #8",
+        "since 19:58 ✗claude-5,#3 ?#4,7 ◐#5 log#6,8",
+        "since 19:58 ✗claude-5,#3 ?#4,7 ◐#5 log#6 +1",
+        "since 19:58 ✗claude-5,#3 ?#4,7 ◐#5 +2",
+        "since 19:58 ✗claude-5,#3 ?#4,7 +3",
+        "since 19:58 ✗claude-5,#3 ?#4 +4",
+        "✗claude-5,#3 ?#4,7 ◐#5 log#6,8",
+        "✗claude-5,#3 ?#4,7 ◐#5 log#6 +1",
+        "✗claude-5,#3 ?#4,7 ◐#5 +2",
+        "✗claude-5,#3 ?#4,7 +3",
+        "✗claude-5,#3 ?#4 +4",
+        "✗claude-5,#3 +5",
         "✗claude-5 +6",
         "7",
     ]
@@ -68,9 +69,9 @@ def test_all_are_named_in_words_then_by_marks_and_the_least_important_give_way_f
 
 def test_where_more_have_changed_than_are_read_they_are_counted() -> None:
     assert texts(News("failed", 1), News("new", 5_000), News("deleted", 1)) == [
-        "since 19:58: 1 failed, 5,000 new, 1 deleted",
-        "since 19:58: 1 failed, 5,000 new, 1 more",
-        "since 19:58: 1 failed, 5,001 more",
+        "since 19:58: 1 failed · 5,000 new · 1 deleted",
+        "since 19:58: 1 failed · 5,000 new · 1 more",
+        "since 19:58: 1 failed · 5,001 more",
         "5,002 changed since 19:58",
         "5,002 since 19:58",
         "5,002",
@@ -78,10 +79,11 @@ def test_where_more_have_changed_than_are_read_they_are_counted() -> None:
 
 
 def test_a_name_of_several_tasks_counts_for_each_of_them() -> None:
-    assert texts(News("new", 19, [("#10–#28", 19)]), News("deleted", 2))[1] == "since 19:58: ·#10–#28 +2"
-    assert texts(News("failed", 20, [("#3", 1), ("#5", 1)]))[:2] == [
+    assert texts(News("new", 19, [("#10–#28", 19)]), News("deleted", 2))[2] == "since 19:58 new#10–#28 +2"
+    assert texts(News("failed", 20, [("#3", 1), ("#5", 1)]))[:3] == [
         "since 19:58: 20 failed",
-        "since 19:58: ✗#3 #5 +18",
+        "since 19:58 20 failed",
+        "since 19:58 ✗#3,5 +18",
     ]
 
 
@@ -103,5 +105,5 @@ def test_every_way_is_one_line_of_words_and_counts_all(news: list[News], has_wor
     ways = texts(*news, has_words=has_words, ascii_only=ascii_only)
     assert ways[-1] == str(total)
     for way in ways:
-        assert "  " not in way and way == way.strip() and cell_len(way) == len(way)
+        assert "   " not in way and way == way.strip() and cell_len(way) == len(way)
         assert way.isascii() or not ascii_only

@@ -53,7 +53,7 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
         ((agents, counts),) = {(head[1], head[2]) for place, head in zip(PLACES, found, strict=True) if place != "D"}
         words = "questions" if size[0] >= 100 else "asks"
         assert re.match(f"(─ | )[?] 2 {words} +✗ 2 failed +▲ 0 stuck +◷ 1 late", counts)
-        assert all("• since 19:58: " in f"{head[2]}{head[3]}" for head in found[:6])
+        assert all("• since 19:58" in f"{head[2]}{head[3]}" for head in found[:6])
         digest = found[PLACES.index("D")]
         assert digest[1] == agents and re.match(f"─ [?] 2 {words} .*─$", digest[2]), "it counts its rows"
         assert re.match(r" [?] claude-2 (waiting )?#7", agents) and " ◐ claude-1 #5 " in agents
@@ -149,11 +149,11 @@ async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
 @pytest.mark.parametrize(
     ("width", "changed"),
     [
-        (60, "since 19:58: #3 failed, #4 #7 asked, #5 started"),
-        (66, "since 19:58: #3 failed, #4 #7 asked, #5 started"),
-        (80, "since 19:58: ✗#3 ?#4 #7 ◐#5"),
-        (99, "since 19:58: #3 failed, #4 #7 asked, #5 started"),
-        (120, "since 19:58: #3 failed, #4 #7 asked, #5 started"),
+        (60, "since 19:58: failed #3 · asked #4, #7 · started #5"),
+        (66, "since 19:58: failed #3 · asked #4, #7 · started #5"),
+        (80, "since 19:58 ✗ #3 ? #4, #7 ◐ #5"),
+        (99, "since 19:58: failed #3 · asked #4, #7 · started #5"),
+        (120, "since 19:58: failed #3 · asked #4, #7 · started #5"),
     ],
 )
 async def test_counts_have_the_same_words_at_each_width_and_what_has_changed_as_many_as_fit(
@@ -170,8 +170,8 @@ async def test_at_each_width_all_that_has_changed_is_named_and_below_the_counts_
 ):
     by_agent(plan, "claude-1", *(AddTask(f"Job {number}", plan.list_uid) for number in range(2)))
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), EditTask(plan[6], {"status": "done"}))
-    words = "since 19:58: #3 failed, #4 #7 asked, #6 done, #5 started, #10 #11 new, #8 logged"
-    marks = "since 19:58: ✗#3 ?#4 #7 ✓#6 ◐#5 ·#10 #11 #8"
+    words = "since 19:58: failed #3 · asked #4, #7 · done #6 · started #5 · new #10, #11 · logged #8"
+    marks = "since 19:58 ✗ #3  ? #4, #7  ✓ #6  ◐ #5  new #10, #11  log #8"
     counts = " ? 2 asks  ✗ 2 failed  ▲ 0 stuck  ◷ 1 late"
     shown = {
         (120, 40): [" ? 2 questions   ✗ 2 failed   ▲ 0 stuck   ◷ 1 late", f"─ • {words} ─"],
@@ -250,7 +250,7 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         rows = [line for line in above(app).splitlines()[2:] if line[1] != " "]
         assert {line[3:5] for line in rows if line.startswith("•") and line[1] != "+"} >= {"#4", "#7", "#3"}
         assert {line[3:5] for line in rows if line.startswith(" ")} <= {"S4", "S3"}
-        assert counts_line(app).endswith("• since 19:58: #3 failed, claude-2 #4 #7 asked, #5 started, #8 logged")
+        assert counts_line(app).endswith("• since 19:58: failed #3 · asked claude-2, #4, #7 · started #5 · logged #8")
         await press(app, pilot, "a")
         marked = {line[4:6] for line in below(app)[:9] if line[1:2] == "•"}
         assert marked == {"#4", "#7", "#3", "  "}
@@ -264,7 +264,7 @@ async def test_a_question_without_a_task_is_named_by_its_agent_among_what_has_ch
     by_agent(plan, "claude-2", OpenAsk("May I use the other key?"))
     app = make_app(plan.path)
     async with opened(app, (80, 24)) as pilot:
-        assert counts_line(app).endswith("• since 20:15: claude-2 asked")
+        assert counts_line(app).endswith("• since 20:15: asked claude-2")
         assert re.search("^•[?] +May I use", above(app), re.M) and ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")
         assert counts_line(app).endswith("• 0 changed") and ". Seen" not in lines(app)[-1]
@@ -278,9 +278,9 @@ async def test_what_happens_to_a_task_is_said_in_place_of_its_question(plan, mak
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "4")
-        assert counts_line(app).endswith("• since 20:15: #8 asked")
+        assert counts_line(app).endswith("• since 20:15: asked #8")
         by_agent(plan, "codex-1", EditTask(plan[8], {"status": "done"}), now=NOW + 1)
-        await until(pilot, lambda: counts_line(app).endswith("• since 20:15: #8 done"))
+        await until(pilot, lambda: counts_line(app).endswith("• since 20:15: done #8"))
 
 
 async def test_what_happens_to_a_task_after_its_failure_was_hidden_is_said(plan, make_app):
@@ -296,7 +296,7 @@ async def test_what_happens_to_a_task_after_its_failure_was_hidden_is_said(plan,
         await press(app, pilot, "full_stop", "escape")
         assert "#8" not in above(app) and counts_line(app).endswith("• 0 changed")
         by_agent(plan, "codex-1", EditTask(plan[8], {"name": "Drop the backups"}), now=NOW + 1)
-        await until(pilot, lambda: counts_line(app).endswith("• since 20:15: #8 edited"))
+        await until(pilot, lambda: counts_line(app).endswith("• since 20:15: edited #8"))
 
 
 @pytest.mark.parametrize("kind", [FAILED, HELD])

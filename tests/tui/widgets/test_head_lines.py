@@ -143,14 +143,14 @@ async def test_a_small_screen_names_an_agent_that_waits_where_none_is_at_work(pl
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert counts_line(app).endswith("• since 19:58: #3 failed, #4 #7 asked, #5 started")
+        assert counts_line(app).endswith("• since 19:58: failed #3 · asked #4, #7 · started #5")
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: counts_line(app).endswith(", #5 started, 1 deleted"))
+        await until(pilot, lambda: counts_line(app).endswith(" · started #5 · 1 deleted"))
         with Store(plan.path) as store:
             store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
-        await until(pilot, lambda: counts_line(app).endswith(", #5 started"))
+        await until(pilot, lambda: counts_line(app).endswith(" · started #5"))
         agent(DeleteTask(plan[9]))
         await until(pilot, lambda: "1 deleted" in counts_line(app))
         await press(app, pilot, "full_stop")
@@ -180,7 +180,7 @@ ROWS = (
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
         counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   "
-        assert counts_line(app) == f"{counts}• since 19:58: #3 failed, #4 #7 asked, #5 started"
+        assert counts_line(app) == f"{counts}• since 19:58: failed #3 · asked #4, #7 · started #5"
         assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" ?#4'
         for line, (words, aside, waits) in zip(above(app).splitlines()[2:], ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
@@ -283,7 +283,7 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
     async with opened(app, size) as pilot:
         leave(plan, "claude-1")
         await until(pilot, lambda: "▲ claude-1" in "".join(lines(app)[:3]))
-        assert "◐ " not in "".join(lines(app)[: 3 if size[0] > 60 else 1])
+        assert "◐ " not in "".join(line.partition("•")[0] for line in lines(app)[: 3 if size[0] > 60 else 1])
         if size[0] > 60:
             assert "▲ 1 gone" in counts_line(app)
             assert agents_line(app).startswith(" ▲ claude-1 gone now #5 Ship auth")
@@ -596,7 +596,7 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent}" not in above(app)
-        assert " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   ⇡ 1 to review  • since 19:58: #3 failed, " in counts_line(app)
+        assert " ? 2 asks  ✗ 1 failed  ▲ 0 stuck  ⇡ 1 to review   • since 19:58: failed #3 · " in counts_line(app)
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
         (line,) = (line for line in above(app).splitlines() if line.startswith("•⇡ "))
         assert re.fullmatch(rf"•⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
@@ -671,12 +671,12 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
 @pytest.mark.parametrize(
     ("width", "height", "says"),
     [
-        (120, 24, "• since 19:58: #3 failed, #4 #7 asked, #5 started, #8 #9 logged"),
-        (99, 24, "• since 19:58: #3 failed, #4 #7 asked, #5 started, #8 #9 logged"),
-        (70, 24, "• since 19:58: ✗#3 ?#4 #7 ◐#5 ·#8 #9"),
-        (70, 16, "• since 19:58: ✗#3 ?#4 #7 ◐#5 ·#8 #9"),
-        (60, 24, "• since 19:58: ✗#3 ?#4 #7 ◐#5 ·#8 #9"),
-        (60, 16, "• since 19:58: ✗#3 ?#4 #7 ◐#5 ·#8 #9"),
+        (120, 24, "• since 19:58: failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
+        (99, 24, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  log #8, #9"),
+        (70, 24, "• since 19:58 ✗#3 ?#4,7 ◐#5 log#8,9"),
+        (70, 16, "• since 19:58 ✗#3 ?#4,7 ◐#5 log#8,9"),
+        (60, 24, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  log #8, #9"),
+        (60, 16, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  log #8, #9"),
     ],
 )
 async def test_what_has_changed_is_said_in_words_the_most_important_first_and_counted_where_there_is_no_room(
@@ -690,8 +690,8 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_and_co
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (140, "• since 19:58: #3 failed, #5 check failed, #4 #7 asked, #6 logged"),
-        (104, "• since 19:58: #3 failed, #5 check failed, #4 #7 asked, #6 logged"),
+        (140, "• since 19:58: failed #3 · check failed #5 · asked #4, #7 · logged #6"),
+        (104, "• since 19:58: failed #3 · check failed #5 · asked #4, #7 · logged #6"),
     ],
 )
 async def test_a_check_that_failed_is_named_before_questions_and_the_room_of_the_rule_is_used(
@@ -706,9 +706,9 @@ async def test_a_check_that_failed_is_named_before_questions_and_the_room_of_the
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "• since 19:58: #3 failed, #4 #7 asked, #5 started, #10–#28 new"),
-        (80, "• since 19:58: ✗#3 ?#4 #7 ◐#5 ·#10–#28"),
-        (66, "• since 19:58: #3 failed, #4 #7 asked, #5 started, #10–#28 new"),
+        (120, "• since 19:58: failed #3 · asked #4, #7 · started #5 · new #10–#28"),
+        (80, "• since 19:58 ✗#3 ?#4,7 ◐#5 new#10–#28"),
+        (66, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  new #10–#28"),
     ],
 )
 async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):
@@ -733,17 +733,17 @@ async def test_the_last_status_of_a_task_says_more_than_a_note_and_what_was_seen
     app = make_app(plan.path, pane="schedule")
     async with opened(app, (160, 40)) as pilot:
         agent(EditTask(plan[8], {"description": "In the cellar."}))
-        await until(pilot, lambda: "#8 edited" in counts_line(app))
+        await until(pilot, lambda: "edited #8" in counts_line(app))
         agent(LogTask(plan[8], "looked"))
-        await until(pilot, lambda: "#8 logged" in counts_line(app))
+        await until(pilot, lambda: "logged #8" in counts_line(app))
         agent(EditTask(plan[8], {"status": "skipped"}), LogTask(plan[8], "later"))
-        await until(pilot, lambda: "#8 skipped" in counts_line(app))
+        await until(pilot, lambda: "skipped #8" in counts_line(app))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: counts_line(app).endswith("#5 started, #8 skipped, 1 deleted"))
+        await until(pilot, lambda: counts_line(app).endswith("started #5 · skipped #8 · 1 deleted"))
         await press(app, pilot, "full_stop")
         await until(pilot, lambda: counts_line(app).endswith("• 0 changed"))
         agent(LogTask(plan[8], "again"))
-        await until(pilot, lambda: counts_line(app).endswith(": #8 logged"))
+        await until(pilot, lambda: counts_line(app).endswith(": logged #8"))
 
 
 async def test_a_job_that_an_agent_files_for_review_is_counted_as_changed(plan, make_app):
@@ -754,7 +754,7 @@ async def test_a_job_that_an_agent_files_for_review_is_counted_as_changed(plan, 
         await until(pilot, lambda: counts_line(app).endswith("• 0 changed"))
         job = CreateJob(name="nightly", type="adhoc", system_prompt="", prompt="go", timezone="UTC")
         by_agent(plan, "claude-1", job, now=NOW + SECOND)
-        await until(pilot, lambda: counts_line(app).endswith(": S1 new"))
+        await until(pilot, lambda: counts_line(app).endswith(": new S1"))
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
@@ -802,8 +802,8 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     async with opened(app, size) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
         words = {
-            120: "• since 19:58: #3 failed, #4 #7 asked, #5 started",
-            80: "• since 19:58: ✗#3 ?#4 #7 ◐#5",
+            120: "• since 19:58: failed #3 · asked #4, #7 · started #5",
+            80: "• since 19:58 ✗ #3  ? #4, #7  ◐ #5",
             40: "• 4 changed",
         }[size[0]]
         assert words in shown(app)

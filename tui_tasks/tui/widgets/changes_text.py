@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.overview import FAILED_WORDS, LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.widgets.agent_entries import WHO
@@ -37,6 +37,8 @@ _STATES: Final = {
     "skipped": "skipped",
     "cancelled": "cancelled",
 }
+# What stands for the words without a mark.
+_SHORT: Final = {"checked": "check", "logged": "log", "edited": "edit"}
 
 
 def changed_words(context: Context, *, is_long: bool) -> str:
@@ -70,9 +72,10 @@ class News(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`#4 #7 asked`, `claude-5 #3 failed`; `19 new` where not all are named."""
-        names = " ".join(name for name, _ in self.names) if self.are_all_named else f"{self.number:,}"
-        return f"{names} {self.word}"
+        """`asked #4, #7`, `failed claude-5, #3`; `19 new` where not all are named."""
+        if not self.are_all_named:
+            return f"{self.number:,} {self.word}"
+        return f"{self.word} {', '.join(name for name, _ in self.names)}"
 
 
 def what_changed(context: Context, needs: Sequence[Need]) -> list[News]:
@@ -101,57 +104,76 @@ def what_changed(context: Context, needs: Sequence[Need]) -> list[News]:
 
 
 def news_ways(news: Sequence[News], since: str, *, has_words: bool, ascii_only: bool) -> Iterator[Sequence[Part]]:
-    """Yield the words for news, the longest first: `since 19:58: #3 failed, #4 #7 asked, 2 new`, then
-    `since 19:58: #3 failed, #4 #7 asked, +2` with the most important names, the same without the time, and `6`. Without
-    `has_words` marks stand for words where not all has room: `✗#3 ?#4 #7 +2`.
+    """Yield the words for news, the longest first: `since 19:58: failed #3 · asked #4, #7 · 2 new`, then
+    `since 19:58: failed #3 · asked #4, #7 · +2` with the most important names, the same without the time, and `6`.
+    Without `has_words` marks stand for words where not all has room: `since 19:58 ✗ #3  ? #4, #7`, then
+    `since 19:58 ✗#3 ?#4,7 +2`.
     """
-    head, total = f"since {since}: ", sum(one.number for one in news)
-    yield [(head + ", ".join(one.text for one in news), "")]
+    total, dot = sum(one.number for one in news), "; " if ascii_only else " · "
+    head = f"since {since}{':' * has_words} "
+    yield [(f"since {since}: {dot.join(one.text for one in news)}", "")]
     names = [(_looks(one.word, ascii_only=ascii_only), *name) for one in news for name in one.names]
     most = [
-        _worded(news, shown, total) if has_words else _marked(names[:shown], total)
+        _worded(news, shown, total, dot) if has_words else _marked(names[:shown], total)
         for shown in range(len(names), 0, -1)
     ]
+    if names and not has_words:
+        yield [(head, ""), *_roomy(news, ascii_only=ascii_only)]
     yield from ([(head, ""), *parts] for parts in most[: max(1, len(most) - _LEAST_NAMED + 1)])
     yield from most
     number = f"{total:,}{'+' * (total >= MAX_NEW)}"
     if not names:
         for shown in range(len(news) - 1, 0, -1):
             rest = sum(one.number for one in news[shown:])
-            yield [(f"{head}{', '.join(one.text for one in news[:shown])}, {rest:,} more", "")]
+            first = dot.join(one.text for one in news[:shown])
+            yield [(f"since {since}: {first}{dot}{rest:,} more", "")]
         yield from ([(text, "")] for text in (f"{number} changed since {since}", f"{number} since {since}"))
     yield [(number, "")]
 
 
-def _worded(news: Sequence[News], shown: int, total: int) -> Sequence[Part]:
-    """Return `#3 failed, #4 #7 asked, +2`: so many names with words, and how many there are more."""
+def _worded(news: Sequence[News], shown: int, total: int, dot: str) -> Sequence[Part]:
+    """Return `failed #3 · asked #4, #7 · +2`: so many names with words, and how many there are more."""
     texts: list[str] = []
     for one in news:
         if names := one.names[:shown]:
             part = News(one.word, sum(number for _, number in names), names)
             texts.append(part.text)
             shown, total = shown - len(names), total - part.number
-    return [(", ".join([*texts, *([f"+{total:,}"] if total else [])]), "")]
+    return [(dot.join([*texts, *([f"+{total:,}"] if total else [])]), "")]
+
+
+def _roomy(news: Sequence[News], *, ascii_only: bool) -> Sequence[Part]:
+    """Return `✗ #3  ? #4, #7  1 deleted`: all, by marks where all have names."""
+    parts: list[Part] = []
+    for one in news:
+        names = ", ".join(name for name, _ in one.names)
+        said = [_looks(one.word, ascii_only=ascii_only), (f" {names}", "")] if one.are_all_named else [(one.text, "")]
+        parts += [("  ", ""), *said] if parts else said
+    return parts
 
 
 def _marked(names: Sequence[tuple[Part, str, int]], total: int) -> Sequence[Part]:
-    """Return `✗#3 ?#4 #7 +2`: each name behind the mark of what has happened to it, and how many there are more."""
+    """Return `✗#3 ?#4,7 +2`: the names behind the mark of what has happened to them, and how many there are more."""
     parts: list[Part] = []
-    before, rest = None, total
-    for mark, name, number in names:
-        blank = " " * bool(parts)
-        parts += [(f"{blank}{mark[0]}", mark[1]), (name, "")] if mark != before else [(f"{blank}{name}", "")]
-        before, rest = mark, rest - number
-    return [*parts, *([(f" +{rest:,}", "")] if rest else [])]
+    for mark, found in groupby(names, lambda name: name[0]):
+        group = list(found)
+        total -= sum(number for *_, number in group)
+        parts += [(" ", "")] * bool(parts) + [mark, (_short_list([name for _, name, _ in group]), "")]
+    return [*parts, *([(f" +{total:,}", "")] if total else [])]
+
+
+def _short_list(names: Sequence[str]) -> str:
+    """Return `claude-5,#3,7`: a number behind another has no sign."""
+    ends = (name[1:] if name[0] == before[0] == "#" else name for before, name in pairwise(names))
+    return ",".join([names[0], *ends])
 
 
 def _looks(word: str, *, ascii_only: bool) -> Part:
-    state = _STATES.get(word)
-    return (
-        (look(state).mark(ascii_only=ascii_only), look(state).color)
-        if state
-        else (sign("log", ascii_only=ascii_only), "$muted")
-    )
+    """Return the mark that stands for a word, else a short word."""
+    if word not in _STATES:
+        return _SHORT.get(word, word), "$muted"
+    looks = look(_STATES[word])
+    return looks.mark(ascii_only=ascii_only), looks.color
 
 
 def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:

@@ -126,7 +126,7 @@ class Counts:
         self._needs = Needs(context, lasts)
 
     def groups(self, size: Size) -> list[Group]:
-        """`─ ? 2 questions   ✗ 2 failed   ! 0 stuck   ◷ 1 late ───── • since 19:58: #5 started ─`.
+        """`─ ? 2 questions   ✗ 2 failed   ! 0 stuck   ◷ 1 late ───── • since 19:58: started #5 ─`.
 
         Alone, it is no rule, and shows what agents do as well.
         """
@@ -151,7 +151,7 @@ class Counts:
         )
 
     def changes_row(self, size: Size) -> Sequence[Part]:
-        """Return `─ • since 19:58: #3 failed, #4 #7 asked ─────`: what has changed, which takes the row below the
+        """Return `─ • since 19:58: failed #3 · asked #4, #7 ─────`: what has changed, which takes the row below the
         counts where it has no room beside them; else nothing.
         """
         return self._with_changes(size)[1]
@@ -217,7 +217,7 @@ class Counts:
         return Count(mark, text, f"{sum(numbers.values()):,}", self._act("agents"))
 
     def _changed(self, found: Sequence[Need], width: int) -> Changes:
-        """Return `• since 19:58: #3 failed, #4 #7 asked, #5 started`, down to `• 4`: all that agents have done that
+        """Return `• since 19:58: failed #3 · asked #4, #7 · started #5`, down to `• 4`: all that agents have done that
         the human has not seen. Marks stand for words on a screen that is not wide.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
@@ -232,7 +232,7 @@ class Counts:
         has_words = width >= WIDE
         ways = news_ways(news, self._looked_at(), has_words=has_words, ascii_only=self._context.ascii_only)
         has_marks = not has_words and any(one.names for one in news)
-        return Changes((f"{mark} ", "$changed"), list(ways), 1 + has_marks)
+        return Changes((f"{mark} ", "$changed"), list(ways), 3 if has_marks else 1)
 
     def _changed_in_all(self) -> Changes | None:
         """Return `• 4 tasks changed, 1 deleted since 19:58`, for a screen without rows; None in the past."""
@@ -384,15 +384,20 @@ def _titled(counts: Sequence[Count], texts: Sequence[str], gap: str) -> list[Gro
 
 
 def _side_by_side(context: Context, width: int, ways: Iterable[tuple[Sequence[Group], Sequence[Part]]]) -> list[Group]:
-    """Return the first counts and changes that have room in a rule, or in a line without its dashes; else nothing."""
+    """Return the first counts and changes that have room in a rule, or in a line without its dashes, which leaves the
+    last cell free if one of them can; else nothing.
+    """
+    flush: list[Group] = []
     for titles, end in ways:
         groups = _in_rule(context, width, titles, end)
         if _size(groups) <= width:
             return groups
         groups = [*titles, Group(end, gap=_GAP)]
-        if _width(groups) <= width:
+        if _width(groups) < width:
             return groups
-    return []
+        if _width(groups) == width:
+            flush = flush or groups
+    return flush
 
 
 def _in_rule(context: Context, width: int, titles: Sequence[Group], end: Sequence[Part] = ()) -> list[Group]:
