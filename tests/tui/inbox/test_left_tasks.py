@@ -25,6 +25,7 @@ from tui_tasks.tui.inbox import row_sources
 from tui_tasks.tui.inbox.inbox_lines import InboxItem
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.screens import project_picker
+from tui_tasks.tui.screens.digest_screen import DigestScreen
 
 
 @pytest.fixture
@@ -95,6 +96,11 @@ async def test_an_agent_that_is_gone_is_not_paused_and_the_screen_says_what_refu
         await settle(pilot, "P")
         assert said(app).startswith("claude-1 is gone: nothing to pause.")
         assert "`tui-tasks agents pause claude-1`" in said(app)
+        await settle(pilot, *"wip")
+        assert "What you typed was dropped." in said(app), "words are typed on, and press no keys"
+        await settle(pilot, "escape")
+        await settle(pilot, "A", "P", "D")
+        await until(pilot, lambda: isinstance(app.screen, DigestScreen))
 
 
 async def test_the_digest_lists_a_task_that_was_left(plan, left, make_app):

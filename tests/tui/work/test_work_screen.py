@@ -25,6 +25,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
+from tui_tasks.settings import project
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.agents import agent_actions, agent_text
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
@@ -167,8 +168,22 @@ async def test_of_a_race_the_agents_whose_work_waits_for_review_are_those_of_the
         await until(pilot, lambda: "2 works to review" in shown(app))
 
 
+async def test_w_outside_a_repository_says_so_before_the_form(plan, make_app, monkeypatch):
+    monkeypatch.setattr(project, "work_tree", lambda folder: None)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W")
+        assert not isinstance(app.screen, StartForm)
+        assert said(app).startswith("No git repository in ") and "`git init`" in said(app)
+        await settle(pilot, *"drill")
+        assert "What you typed was dropped." in said(app)
+
+
 async def test_a_start_that_is_refused_says_why(plan, make_app, monkeypatch):
-    monkeypatch.chdir(Path(plan.path).parent)
+    folder = Path(plan.path).parent
+    (folder / ".git").mkdir()
+    monkeypatch.chdir(folder)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])

@@ -250,8 +250,8 @@ class AgentActions(Controller):
 
     @override
     def opens_input(self, action: Action) -> bool:
-        """A paused agent is resumed without a question."""
-        return action.id != "agent_pause" or not self.is_paused
+        """A paused agent is resumed without a question, and one that is gone is not paused."""
+        return action.id != "agent_pause" or (self.can_be_paused and not self.is_paused)
 
     @property
     def is_paused(self) -> bool:

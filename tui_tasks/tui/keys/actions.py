@@ -32,7 +32,9 @@ class Controller:
         return True
 
     def opens_input(self, action: Action) -> bool:
-        """Return whether an action that takes words opens an input now; if not, keys after it act at once."""
+        """Return whether an action that takes words opens an input now. If not, keys after it act at once; where it is
+        refused, one key alone does after a pause.
+        """
         return True
 
 
@@ -81,8 +83,9 @@ class Actor:
         action = ACTIONS[id]
         refused = self.why_not(action) or ""
         doer = self._doer(id)
-        if action.takes_words and (refused or not isinstance(doer, Controller) or doer.opens_input(action)):
-            self.context.expect_words(refused, id)
+        opens = not isinstance(doer, Controller) or doer.opens_input(action)
+        if action.takes_words and (refused or opens):
+            self.context.expect_words(refused, id, is_seen=not opens)
         if refused:
             self.context.say(refused)
             return

@@ -109,6 +109,7 @@ class KeyQueue:
         self._refused = ""
         self._has_dropped = False
         self._tried = ""
+        self._is_seen = False
         self._opens_again = ""
         self._go_on: Callable[[str], None] | None = None
         # A key that waits until a pause shows that it begins no word.
@@ -145,11 +146,13 @@ class KeyQueue:
         if not self._is_lost(event) and not self._is_rest(event):
             await self._take(event)
 
-    def expect_words(self, refused: str, action: str = "") -> None:
+    def expect_words(self, refused: str, action: str = "", *, is_seen: bool = False) -> None:
         """Note that an action opens an input, or why not. If none opens, what is typed until a pause or Esc is
         dropped, but neither the key of the `action` when it comes again nor one key alone that moves the cursor: that
-        acts after a pause, or at once where nobody can write.
+        acts after a pause, or at once where nobody can write. Where `is_seen`, as the row shows why no input opens,
+        any key alone acts after a pause.
         """
+        self._is_seen = is_seen
         self._refused, self._opens_again, self._has_dropped, self._tried = refused, "", False, action
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
 
@@ -188,7 +191,7 @@ class KeyQueue:
                 return True
         elif event.key == "enter":
             self._expects_words_on = None
-        elif not self._has_dropped and (moves or self._held is not None) and self._hold(event):
+        elif not self._has_dropped and (moves or self._is_seen or self._held is not None) and self._hold(event):
             return True
         self._has_dropped = True
         self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed was dropped.")

@@ -109,8 +109,8 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     """Draws only the keys at the foot again, for what is under the cursor."""
     run: Callable[[Coroutine[Any, Any, None]], None]
     """Runs an action that waits for a write or an answer; shows its refusal, if any."""
-    expect_words: Callable[[str, str], None]
-    """Announces that an action opens an input, or why it cannot. If none opens, what is typed on is dropped."""
+    expect_words: Callable[..., None]
+    """Announces that an action opens an input, or why it cannot: see `KeyQueue.expect_words`."""
     expect_more: Callable[..., None]
     """Announces that a key has closed an input: what is typed on must not run as keys; see `KeyQueue.expect_more`."""
     expect_rest: Callable[[str], None]

@@ -16,7 +16,8 @@ from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.read.tasks.task_names import waits_for
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import LIVE_WORK
-from tui_tasks.text.safe import safe_line
+from tui_tasks.settings import project
+from tui_tasks.text.safe import safe_ends, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action
@@ -133,16 +134,9 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     from tui_tasks.work import program_commands, starting
 
     tasks = task_queries.live_tasks(context.db, uids)
-    claimed = next((one for one in tasks if one.claimed_by is not None and not _others(context, [one])), None)
-    if claimed is not None:
-        who, key = agent_text.who(str(claimed.claimed_by), 30), context.keymap.key_of("status")
-        context.say(f"{who} has claimed #{claimed.number}: set it pending first ({key}).")
-        return False
-    if ended := next((one for one in tasks if work_queries.must_reopen(context.db, one)), None):
-        context.say(f"#{ended.number} is done: set it pending first ({context.keymap.key_of('status')}).")
-        return False
-    if tasks and not _others(context, tasks) and (on := ready_tasks.waiting_on(context.db, tasks[0])):
-        context.say(waits_for(tasks[0], on))
+    if refused := _why_not_start(context, tasks):
+        context.expect_words(refused, is_seen=True)
+        context.say(refused)
         return False
     with Store(context.link.path, read_only=True) as store:
         settings = starting.settings()
@@ -173,6 +167,23 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
             context.say(done.message)
             break
     return not tasks
+
+
+def _why_not_start(context: Context, tasks: Sequence[Task]) -> str:
+    """Return why no agent can be started on tasks, as far as that is known before the form; empty where one may be."""
+    key = context.keymap.key_of("status")
+    claimed = next((one for one in tasks if one.claimed_by is not None and not _others(context, [one])), None)
+    if claimed is not None:
+        who = agent_text.who(str(claimed.claimed_by), 30)
+        return f"{who} has claimed #{claimed.number}: set it pending first ({key})."
+    if ended := next((one for one in tasks if work_queries.must_reopen(context.db, one)), None):
+        return f"#{ended.number} is done: set it pending first ({key})."
+    if tasks and not _others(context, tasks) and (on := ready_tasks.waiting_on(context.db, tasks[0])):
+        return waits_for(tasks[0], on)
+    if project.work_tree(folder := Path.cwd()) is None:
+        place = safe_ends(str(folder), 50)
+        return f"No git repository in {place}: run `git init` there, or open this screen in a checkout."
+    return ""
 
 
 def _draft_of(tasks: Sequence[Task]) -> str:
