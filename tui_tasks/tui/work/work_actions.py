@@ -16,7 +16,6 @@ from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.read.tasks.task_names import waits_for
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import LIVE_WORK
-from tui_tasks.settings import project
 from tui_tasks.text.safe import safe_ends, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
@@ -171,6 +170,8 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
 
 def _why_not_start(context: Context, tasks: Sequence[Task]) -> str:
     """Return why no agent can be started on tasks, as far as that is known before the form; empty where one may be."""
+    from tui_tasks.settings import project  # for those who start agents alone
+
     key = context.keymap.key_of("status")
     claimed = next((one for one in tasks if one.claimed_by is not None and not _others(context, [one])), None)
     if claimed is not None:
