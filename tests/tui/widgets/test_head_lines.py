@@ -870,11 +870,11 @@ async def test_a_message_goes_with_the_pane_that_it_was_about(app, plan):
 @pytest.mark.parametrize(
     ("width", "words"),
     [
-        (120, "none ready: #6 Write integration tests waits for #5  ◷ Server status in 14m"),
-        (100, "none ready: #6 Write… waits for #5  ◷ Server… 14m"),
-        (80, "none ready: #6 waits for #5  ◷ Server… 14m"),
-        (70, "no task is ready  ◷ Server… 14m"),
-        (60, "no task is ready  ◷ 14m"),
+        (120, "next, after #5: #6 Write integration tests  ◷ Server status in 14m"),
+        (100, "next, after #5: #6 Write integration tests  ◷ Server… 14m"),
+        (80, "next, after #5: #6 Write…  ◷ Server… 14m"),
+        (70, "next #6 after #5  ◷ Server… 14m"),
+        (60, "next #6 after #5  ◷ 14m"),
     ],
 )
 async def test_what_is_next_says_why_nothing_can_start_where_there_is_room(plan, jobs, make_app, width, words):

@@ -127,9 +127,9 @@ class TopLine(FrameLine):
         """
         task, state = self.context.state.next_task, self.context.state
         if task is None:
+            none = list(self._none())
             is_left = any(home.pending for home in state.of_project)
-            none: list[list[Part]] = [[(f"  {words}", "$muted")] for words in self._none()]
-            return (none, [[("  next none", "$muted")]]) if is_left else ([[]], [])
+            return (none, none[-1:]) if is_left else ([[]], [])
         ascii_only = self.context.ascii_only
         home, where = state.lists.get(task.list_id), ""
         if home is not None and home.id != state.list_id:
@@ -145,16 +145,19 @@ class TopLine(FrameLine):
         )
         return long, [*short, [before, (f"#{task.number}", "")]]
 
-    def _none(self) -> Iterator[str]:
-        """Yield that no task is ready, and why, the longest first: `none ready: #6 Write tests waits for #5`."""
+    def _none(self) -> Iterator[list[Part]]:
+        """Yield which task is next though it is not ready, and when it is, the longest first: `next, after #5: #6 Write
+        tests`, `next #6 after #5`. Else yield why none is ready, or that.
+        """
         task, why = self.context.state.why_none_next
-        if task is not None:
-            for cells in range(_UNREADY, _LEAST_UNREADY - 1, -1):
-                yield f"none ready: #{task.number} {_cut(task.name, cells, ascii_only=self.context.ascii_only)} {why}"
-            yield f"none ready: #{task.number} {why}"
-        elif why:
-            yield f"none ready: {why}"
-        yield _NONE
+        if task is None:
+            yield from ([(f"  {words}", "$muted")] for words in ([f"none ready: {why}"] if why else []) + [_NONE])
+            return
+        most = max(1, min(_UNREADY, cell_len(one_line(task.name))))
+        for cells in range(most, min(most, _LEAST_UNREADY) - 1, -1):
+            name = _cut(task.name, cells, ascii_only=self.context.ascii_only)
+            yield [(f"  next, {why}: ", "$muted"), (f"#{task.number} {name}", "")]
+        yield [("  next ", "$muted"), (f"#{task.number}", ""), (f" {why}", "$muted")]
 
     def _next_job(self) -> list[list[Part]]:
         """Return the next job that is due, the longest first: `◷ Server status in 14m`, `◷ Server… 14m`, and last its

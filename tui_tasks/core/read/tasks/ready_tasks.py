@@ -195,8 +195,8 @@ def why_none(
 
 
 def why_none_briefly(db: Database, project: str | None) -> tuple[Task | None, str]:
-    """Return the first task that is pending, and in few words why it cannot start: `waits for #5`. Without the task
-    where the words are about all; they are empty if that is not known.
+    """Return the first task that is pending, and in few words when it can start: `after #5`. Without the task the words
+    are about all, and why none can start; they are empty if that is not known.
     """
     homes = [home for home in task_queries.lists(db, project) if home.pending and not home.archived]
     tasks = [
@@ -206,10 +206,10 @@ def why_none_briefly(db: Database, project: str | None) -> tuple[Task | None, st
     ]
     for task in tasks:
         if (on := _waits_for(db, task)) is not None:
-            return task, f"waits for #{on.number}"
+            return task, f"after #{on.number}"
     held = [task for task in tasks if task.held]
     if held and len(held) == sum(home.pending for home in homes):
-        return (None, "all are held") if len(held) > 1 else (held[0], "is held")
+        return (None, "all are held") if len(held) > 1 else (held[0], "once accepted")
     return None, ""
 
 
