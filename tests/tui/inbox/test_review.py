@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import SIZES, above, by_agent, counts_line, named, said, settle, shown, until, write
+from tests.tui.driving import SIZES, above, by_agent, counts_line, named, opened, said, settle, shown, until, write
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
@@ -60,6 +60,13 @@ async def test_held_tasks_are_named_above_every_pane(plan, filed, make_app, widt
         assert len(rows) == 3 and re.fullmatch(r"•◇ #10  new task\? Rewrite it in Rust +claude-1 +now", rows[0])
         by_agent(plan, "human", *(AcceptTask(uid, 1) for uid in filed[:2]))
         await until(pilot, lambda: re.search(r"^•◇ #12  new task\? Tell the team +claude-1 +now$", above(app), re.M))
+
+
+async def test_several_held_tasks_in_one_row_above_a_pane_have_their_names_alone(plan, filed, make_app):
+    async with opened(make_app(plan.path), (80, 24)) as pilot:
+        last = above(pilot.app).splitlines()[-1]
+        assert re.fullmatch(r".*•◇ #\d+ +(Rewrite it in Rust|Rotate the keys) +•◇ #1\d .*", last), last
+        assert "new task?" not in last
 
 
 async def test_where_a_job_alone_is_held_it_is_named(plan, make_app):

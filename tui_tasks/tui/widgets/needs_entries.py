@@ -59,7 +59,9 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def ways(self) -> list[str]:
-        """Its texts, the longest first."""
+        """Its texts in a row with others, the longest first: of a held task its name alone, beside its mark."""
+        if self.need.kind == open_needs.HELD and self.brief:
+            return [self.brief]
         return [self.text, *filter(None, (self.brief, self.least))]
 
     @property
@@ -119,7 +121,8 @@ class NeedsEntries:
     def _held(self, need: Need) -> Entry:
         row = need.row
         number = _of_job(job_lines.place(self.context.db, row.id)) if row.is_job else f"#{row.id}"
-        return self._entry(need, number, f"new {row.kind}? {one_line(row.name, _NAME)}", agent_text.who(row.maker, WHO))
+        name = one_line(row.name, _NAME)
+        return self._entry(need, number, f"new {row.kind}? {name}", agent_text.who(row.maker, WHO), name)
 
     def _work(self, need: Need) -> Entry:
         number, name = self._task(need.task)
