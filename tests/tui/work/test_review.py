@@ -931,6 +931,7 @@ async def test_on_a_wide_screen_commits_and_checks_stand_below_the_files(plan, p
         left = "\n".join(line.split("│")[0] for line in lines(app))
         for words in ("Keys are rotated", "2 commits ahead of main", "Keep the fresh key", " has no check"):
             assert words in left
+        assert left.count("ahead of main") == 1, "in the line above"
 
 
 async def test_an_agent_that_gets_stuck_stands_above_the_review(plan, place, make_app):

@@ -112,7 +112,8 @@ class ReviewScreen(Overlay):
             context, self._title, id="review", kinds=lambda: _ABOVE, below=ROWS_AND_DETAIL, most=self._rows_above
         )
         self._facts_line = FrameLine(context, self._facts_parts, id="review-facts")
-        self._summary = TextLines(context, review_text.WorkSummary(context, lambda: self.facts), id="work-summary")
+        summary = review_text.WorkSummary(context, lambda: self.facts, lambda: bool(self._facts_line.display))
+        self._summary = TextLines(context, summary, id="work-summary")
         self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
         self.reading = Reading(context)
         self.controllers = (ReviewActions(self), SideMoves(self))

@@ -176,9 +176,11 @@ def summary_word(facts: WorkFacts) -> str:
 class WorkSummary(TextDrawing):
     """Draws what there is to know of the work in a narrow column: without places, ids and times."""
 
-    def __init__(self, context: Context, facts: Callable[[], WorkFacts]) -> None:
+    def __init__(self, context: Context, facts: Callable[[], WorkFacts], has_line: Callable[[], bool]) -> None:
+        """`has_line` returns whether the line of facts is on screen, which names the branch below the commits."""
         super().__init__(context)
         self._facts = facts
+        self._has_line = has_line
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return what is wrong, the agent's words, the commits and the checks."""
@@ -191,7 +193,8 @@ class WorkSummary(TextDrawing):
         if facts.sent is not None:
             self.lasts(age_lasts(facts.sent[1], self.context.clock.now()))
             lines += [*_sent(self.context, facts, room), []]
-        lines.append([(f" {count(len(review.commits), 'commit')} ahead of {safe_line(review.base, 24)}", "bold")])
+        of = "" if self._has_line() else f" ahead of {safe_line(review.base, 24)}"
+        lines.append([(f" {count(len(review.commits), 'commit')}{of}", "bold")])
         lines += [[(f"   {safe_line(commit.title, room - 3)}", "")] for commit in review.commits[:_MAX_NAMED]]
         return lines + _checks(self.context, facts, room)
 
