@@ -15,7 +15,7 @@ from textual.message import Message
 from typing_extensions import override
 
 from tui_tasks.core.read.pages.board_pages import Card
-from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.glyphs import PROOF_LOOKS, look, sign
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND, count
 from tui_tasks.tui.board.board_columns import EMPTY_SHARE, WIDE, CardsOfColumn, ColumnSpec
@@ -25,6 +25,7 @@ from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.tasks.filter_actions import MAX_MARKED, PAUSE
 from tui_tasks.tui.tasks.task_text import EmptiedNote
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 # The lines of a card at least.
 _LEAST: Final = 2
+# In the order in which a head has them.
+_PROOFS: Final = ("passed", "unproven", "stale", "running", "failed")
 
 
 class CardDrawing(RowDrawing[Card]):
@@ -127,7 +130,10 @@ class CardDrawing(RowDrawing[Card]):
         lines = self._laid_out(row, look.width, most)
         more = "~" if ascii_only else "…"
         whole = self._laid_out(row, look.width, MOST_LINES)
-        if len(whole) > len(lines) and not any(more in text for line in lines for text, _ in line):
+        content = self._content(row)
+        # Of one that ends in its age and has no note, at most the agent is missing.
+        ends_in_age = bool(content.age) and lines[-1][-1][0] == content.age and not content.note[0]
+        if len(whole) > len(lines) and not ends_in_age and not any(more in text for line in lines for text, _ in line):
             # A line that fills its cells has it in the margin.
             used = digits + 4 + sum(cell_len(text) for text, _ in lines[-1])
             lines[-1] = [*lines[-1], (f" {more}" if used + 2 <= look.width else more, "$muted")]
@@ -178,6 +184,11 @@ class CardRows(VirtualList[Card]):
     def is_current(self) -> bool:
         """Whether this column has the cursor."""
         return self._card_drawing.is_current
+
+    def all_cards(self, part: str, number: str) -> Sequence[Card] | None:
+        """Return all cards of a part, of which there are `number`; None in a long column, which holds some of them."""
+        cards = [card for card in self.rows_held if card.part == part]
+        return cards if str(len(cards)) == number else None
 
     def set_spec(self, spec: ColumnSpec) -> None:
         """Show cards in the way of a column."""
@@ -230,7 +241,7 @@ class CardRows(VirtualList[Card]):
 
 
 class ColumnHead(FrameLine):
-    """` ◐ In progress 1`, ` ✓ Done 2  1 skipped`; with cards of several states ` Closed  ✗ 1  ✓ 2  – 1`."""
+    """` ◐ In progress 1`, ` ✓ Done 2  1 skipped`; with cards of several states ` Closed  ✗ 1  ✓ 2  ○ 1  – 1`."""
 
     class Clicked(Message):
         """The head was clicked: the focus is to go to the cards."""
@@ -258,16 +269,21 @@ class ColumnHead(FrameLine):
         in_words: list[Part] = []
         for other, members in spec.apart:
             number = self._count(members)
-            if number != "0":
+            proofs = self._proofs(number) if other == "done" and not spec.state else ()
+            counts += proofs
+            in_words += proofs
+            if number != "0" and not proofs:
                 there = [member for member in members if self._count((member,)) != "0"]
                 shown = look(there[0] if len(members) > len(there) == 1 else other)
                 counts.append((f"  {shown.mark(ascii_only=ascii_only)} {number}", shown.color))
                 # The sign of what is dropped says little without a word.
-                has_word = len(members) > len(there) == 1
+                has_word = len(members) > len(there) == 1 and bool(spec.state)
                 in_words.append((f"  {number} {shown.word}", shown.color) if has_word else counts[-1])
         left = width - sum(cell_len(text) for text, _ in parts)
         if sum(cell_len(text) for text, _ in in_words) < left - (cell_len(total[0]) if spec.state else 0):
             counts = in_words
+        if not spec.state and sum(cell_len(text) for text, _ in counts) > left:
+            counts = [(text if at == 0 else text[1:], color) for at, (text, color) in enumerate(counts)]
         if not spec.state and counts and sum(cell_len(text) for text, _ in counts) <= left:
             return [*parts, *counts]
         left -= cell_len(total[0])
@@ -277,6 +293,13 @@ class ColumnHead(FrameLine):
             if left >= 0:
                 parts.append((text, color))
         return parts
+
+    def _proofs(self, number: str) -> list[Part]:
+        """Return how many cards that are done each state of their checks has; empty where not all are at hand."""
+        cards = self._cards.all_cards("done", number)
+        proofs = task_text.proofs(self.context, cards) if cards else {}
+        shown = [(PROOF_LOOKS[state], tasks) for state in _PROOFS if (tasks := proofs.get(state))]
+        return [(f"  {each.mark(ascii_only=self.context.ascii_only)} {tasks}", each.color) for each, tasks in shown]
 
     def set_target(self, is_target: bool) -> None:
         """Set whether the dragged card would be dropped on this column."""

@@ -164,7 +164,8 @@ def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = F
 def _unmarked_lines(content: CardContent, room: int, most: int, ascii_only: bool) -> list[list[Part]]:
     text, color = content.note
     first, is_small = bool(text) and content.note_first, most <= _FEW_LINES
-    standing = _joined(content.standing, room, ascii_only, content.age)[: 1 if is_small else _STANDING_LINES]
+    standing = _joined(content.standing, room, ascii_only, content.age)
+    standing = _cut(standing, 1 if is_small else _STANDING_LINES, room, ascii_only, content.age)
     most_of_name = min(most, 2 if is_small else _NAME_LINES)
     name = _name(content, room, most_of_name, ascii_only)
     is_full = len(name) == most > 1 and len(standing) == 1 and not first
@@ -183,7 +184,7 @@ def _unmarked_lines(content: CardContent, room: int, most: int, ascii_only: bool
             text = _fitted_question(text, room, most_of_note, ascii_only)
         note = wrapped(text, room, most_of_note, ascii_only=ascii_only) if left else []
         return [*name, *([(line, color)] for line in note), *standing[: left - len(note)]]
-    standing = standing[:left]
+    standing = _cut(standing, left, room, ascii_only, content.age)
     left -= len(standing)
     note = wrapped(text, room, left, ascii_only=ascii_only) if text and left else []
     if text and standing and not left:
@@ -230,10 +231,20 @@ def _joined(parts: Sequence[Part], room: int, ascii_only: bool, age_part: str) -
     return lines
 
 
-def _append(line: list[Part], text: str, room: int, ascii_only: bool, color: str = "$muted") -> None:
+def _cut(lines: list[list[Part]], most: int, room: int, ascii_only: bool, age_part: str) -> list[list[Part]]:
+    """Return the first lines of a standing; an age from below goes to the end of the last of them where it fits."""
+    kept = lines[:most]
+    if kept and age_part and any(text == age_part for line in lines[most:] for text, _ in line):
+        _append(kept[-1], age_part, room, ascii_only, least=cell_len(age_part))
+    return kept
+
+
+def _append(
+    line: list[Part], text: str, room: int, ascii_only: bool, color: str = "$muted", *, least: int = _LEAST_NOTE
+) -> None:
     """Add the beginning of a note to a line, if enough of it fits."""
     left = room - _width(line) - 3
-    if left >= _LEAST_NOTE:
+    if left >= least:
         line += [(dot(ascii_only), "$muted"), (safe_line(text, left, ascii_only=ascii_only), color)]
 
 

@@ -143,7 +143,7 @@ class JobRows(RowDrawing[JobLine]):
         next_style = shown.color if state == "overdue" else "$muted"
         head = (
             look_.cursor_sign(after=" "),
-            (shown.mark(ascii_only=ascii_only), shown.color),
+            (shown.mark(ascii_only=ascii_only), _SLOW if job_text.is_slow(row, now) else shown.color),
             (number, "$muted"),
         )
         quiet = "$muted" if not job.enabled else ""
@@ -279,16 +279,17 @@ class JobDetail(TextDrawing):
             story = line.failure.why
         number, look = f" S{self._number} ", job_text.job_look(state)
         mark = f"{look.mark(ascii_only=self.context.ascii_only)} "
-        return [(number, "$muted"), (mark, look.color), (safe_line(story, width - len(number + mark)), "")]
+        color = _SLOW if job_text.is_slow(line, now) else look.color
+        return [(number, "$muted"), (mark, color), (safe_line(story, width - len(number + mark)), "")]
 
     def _story(self, line: JobLine, now: int, width: int, titled: bool) -> list[Drawn]:
         story, state = job_text.story(line, now, lambda: self._why(line, now))
         look = job_text.job_look(state)
         head: list[Part] = [(f" S{self._number} " if titled else " ", "bold")]
-        head.append((f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color))
+        style = _SLOW if job_text.is_slow(line, now) else ""
+        head.append((f"{look.mark(ascii_only=self.context.ascii_only)} ", style or look.color))
         indent = sum(len(text) for text, _ in head)
         lines = _wrapped_at_most(story, width - indent - 1, 2)
-        style = _SLOW if job_text.is_slow(line, now) else ""
         return [[*(head if at == 0 else [(" " * indent, "")]), (text, style)] for at, text in enumerate(lines)]
 
     def _why(self, line: JobLine, now: int) -> str:
