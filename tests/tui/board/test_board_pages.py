@@ -130,6 +130,22 @@ def test_a_reason_begins_behind_who_has_it_where_a_card_has_two_lines():
     assert lines_of(face, 30, 2)[1][-1] == ("expected 02:…", "red")
 
 
+def test_a_long_title_of_a_question_keeps_its_second_line_and_the_answers_stand_for_the_question():
+    face = CardContent(
+        "Pick JWT lib: jose or pyjwt",
+        (("claude-1", "$muted"), ("9m", "$muted")),
+        ("jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "$muted"),
+        note_first=True,
+        is_question=True,
+        choice="pyjwt or jose?",
+        age="9m",
+    )
+    drawn = ["".join(text for text, _ in line) for line in lines_of(face, 21, 3)]
+    assert drawn == ["Pick JWT lib: jose or", "pyjwt", "pyjwt or jose? · 9m"]
+    drawn = ["".join(text for text, _ in line) for line in lines_of(face, 21, 4)]
+    assert drawn == ["Pick JWT lib: jose or", "pyjwt", "jose is … Which one?", "claude-1 · 9m"]
+
+
 def test_all_lines_of_a_card_begin_below_its_title():
     laid = lines_of(CardContent("Audit CloudFlare WAF rules", (("you", ""),), marks=(("✓", ""),)), 16, 6)
     assert ["".join(text for text, _ in line) for line in laid] == [

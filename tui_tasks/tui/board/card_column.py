@@ -130,9 +130,9 @@ class CardDrawing(RowDrawing[Card]):
         lines = self._laid_out(row, look.width, most)
         more = "~" if ascii_only else "…"
         whole = self._laid_out(row, look.width, MOST_LINES)
-        content = self._content(row)
-        # Of one that ends in its age and has no note, at most the agent is missing.
-        ends_in_age = bool(content.age) and lines[-1][-1][0] == content.age and not content.note[0]
+        content, last = self._content(row), [text for text, _ in lines[-1]]
+        # Of one that ends in its age, without a note or behind the answers that stand for it, the agent is missing.
+        ends_in_age = content.age == last[-1] != "" and (not content.note[0] or content.choice in last)
         if len(whole) > len(lines) and not ends_in_age and not any(more in text for line in lines for text, _ in line):
             # A line that fills its cells has it in the margin.
             used = digits + 4 + sum(cell_len(text) for text, _ in lines[-1])

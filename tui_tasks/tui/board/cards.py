@@ -10,6 +10,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.tasks.task_queries import aged_from
+from tui_tasks.core.rules.agents.request_text import ask_options
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
@@ -28,6 +29,7 @@ MOST_LINES: Final = 12
 # Up to so many lines, a card has two for its name, and one for its standing.
 _FEW_LINES: Final = 4
 _NAME_LINES: Final = 4
+_NAME_AND_CHOICE: Final = 3
 _STANDING_LINES: Final = 3
 _NOTE: Final = 400
 _TAGS: Final = 6
@@ -53,6 +55,8 @@ class CardContent:
     """Whether the note matters more than the standing."""
     is_question: bool = False
     """Whether the note is a question, which keeps its end where it is cut."""
+    choice: str = ""
+    """The answers to choose from, `pyjwt or jose?`, which stand for the question where a long name leaves no line."""
     age: str = ""
     """The part of the standing that does not stand alone on a line."""
     lasts: int = 0
@@ -115,9 +119,11 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     first = card.part in ("failed", NEEDS_YOU) or card.uid in context.state.stuck
     asked = ask_of(context, card) if card.part == NEEDS_YOU else None
     is_question = asked is not None and not agent_text.is_permission(asked)
-    is_quiet = card.part in _QUIET
+    options = ask_options(asked, asked.options, ascii_only=ascii_only) if asked is not None and is_question else ()
+    choice = safe_line(f"{' or '.join(options)}?", _NOTE, ascii_only=ascii_only) if options else ""
+    marks, is_quiet = (mark,) * has_mark, card.part in _QUIET
     return CardContent(
-        card.name, standing, note, (mark,) * has_mark, is_quiet, first, is_question, age(since, now), lasts
+        card.name, standing, note, marks, is_quiet, first, is_question, choice, age=age(since, now), lasts=lasts
     )
 
 
@@ -171,10 +177,16 @@ def _unmarked_lines(content: CardContent, room: int, most: int, ascii_only: bool
     is_full = len(name) == most > 1 and len(standing) == 1 and not first
     if is_full and _width(name[-1]) + 2 + _width(standing[0]) <= room:
         return [*name[:-1], [*name[-1], ("  ", ""), *standing[0]]]
-    kept = min(most - 1, bool(standing) + first)
+    # The lines above the board have the whole question.
+    is_short = bool(content.choice) and most == _NAME_AND_CHOICE and len(name) > 1
+    kept = min(most - 1, bool(standing) + first) if not is_short else 1
     if len(name) > most - kept:
         name = _name(content, room, most - kept, ascii_only)
     left = most - len(name)
+    if is_short:
+        line: list[Part] = [(safe_line(content.choice, room, ascii_only=ascii_only), color)]
+        _append(line, content.age, room, ascii_only, least=cell_len(content.age))
+        return [*name, line]
     if first and standing and left == 1:
         _append(standing[0], text, room, ascii_only, color)
         return [*name, standing[0]]
