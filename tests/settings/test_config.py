@@ -114,6 +114,27 @@ def test_a_table_of_work_that_cannot_be_understood_is_told_and_not_used(tmp_path
     assert found.work == {}
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('work = { progam = "x" }', "work: no setting progam; use one of program, worktree, branch, base, "),
+        ("work = { limits = { token = 3 } }", "work: no setting token; use one of tokens, cost_usd, minutes, "),
+        ('work = { program = { x = { run = ["a"] } } }', "work: no setting run; use one of command"),
+        (
+            'work = { program = { command = ["a"] } }',
+            "work: [work.program] has no command: it takes `default`, and tables `[work.program.NAME]`",
+        ),
+        ("review = { list = 1 }", "review: no setting list; use one of lists, "),
+        ("[[rule]]\nnot = 1", "rule: no setting not; use one of answer, "),
+    ],
+)
+def test_a_setting_that_a_table_does_not_have_is_told_with_those_that_it_has(tmp_path: Path, text: str, why: str):
+    file = tmp_path / "config.toml"
+    file.write_text(f"{text}\n")
+    (problem,) = config.load(file)[1]
+    assert problem.message.startswith(why)
+
+
 RULE = AnswerRule("allow", "Bash", 'git commit -m "a"', "claude")
 
 

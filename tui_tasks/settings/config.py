@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -205,8 +205,24 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
             if name in ("runner", "check"):
                 problems += _table_problems(path, text, name, value)
         except msgspec.ValidationError as error:
-            problems.append(SettingsProblem(path, line_of(text, name), f"{name}: {error}"))
+            problems.append(
+                SettingsProblem(path, line_of(text, name), f"{name}: {_why(name, known[name].type, error)}")
+            )
     return Config(**good), problems
+
+
+def _why(name: str, kind: Any, error: msgspec.ValidationError) -> str:
+    """Return what is wrong in a table of some kind; of an unknown setting, those that there are."""
+    unknown = re.match(r"Object contains unknown field `(.*?)`(?: - at `\$\.(\w+))?", str(error))
+    if unknown is None:
+        return str(error)
+    if name == "work":
+        tables = {"limits": work_settings.LimitSettings, "programs": work_settings.ProgramSettings}
+        kind = tables.get(unknown[2] or "", work_settings.WorkSettings)
+    while not hasattr(kind, "__struct_fields__") and get_args(kind):
+        kind = get_args(kind)[0]
+    fields = [each for each in getattr(kind, "__struct_fields__", ()) if each != "programs"]
+    return f"no setting {unknown[1]}; use one of {', '.join(fields)}" if fields else str(error)
 
 
 def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> list[SettingsProblem]:

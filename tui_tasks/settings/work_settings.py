@@ -125,6 +125,10 @@ def read(table: dict[str, Any]) -> WorkSettings:
         named = dict(programs)
         held["program"] = named.pop("default", "")
         held["programs"] = named
+        if other := next((name for name, program in named.items() if not isinstance(program, dict)), None):
+            raise msgspec.ValidationError(
+                f"[work.program] has no {other}: it takes `default`, and tables `[work.program.NAME]`"
+            )
     elif programs is not None:
         held["program"] = programs
     return msgspec.convert(held, WorkSettings)
