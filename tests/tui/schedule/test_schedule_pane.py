@@ -44,7 +44,7 @@ async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, mak
         await settle(pilot, "g")
         wanted = {
             "Server status": ("◐", "in 14m"),
-            "Login audit": ("○", "in 1d"),
+            "Login audit": ("○", "Mon 09:00"),
             "Restore test": ("◷", "late 25m"),
         }
         wanted |= {"Digest mail": ("✗", "in 19h"), "Weekly report": ("–", "—")}

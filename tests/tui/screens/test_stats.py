@@ -139,6 +139,7 @@ def test_the_spread_of_times_counts_each_once():
 def test_sparks_show_nothing_as_nothing_and_little_as_something():
     assert charts.spark([0, 1, 100]) == " ▁█"
     assert charts.spark([0, 1, 100], ascii_only=True) == " .#"
+    assert charts.spark([0, 1, 100], 800) == " ▁▁", "beside what is greater"
     assert charts.spark([]) == ""
     assert charts.spark([0, 0]) == "  "
 

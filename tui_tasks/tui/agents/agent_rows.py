@@ -72,6 +72,8 @@ class AgentsRows(RowDrawing[AgentsRow]):
         """What the human has just answered to an agent."""
         # The tasks that open questions are about, by the uid of the question.
         self._asked: dict[str, TaskLine] = {}
+        # How often the busiest of the agents was heard in a minute: the bars of all have one scale.
+        self._busiest = 0
         # What a filter finds agents by that have nothing open, in their state then: there may be thousands.
         self._said: dict[str, tuple[AgentView, str, str]] = {}
 
@@ -81,9 +83,9 @@ class AgentsRows(RowDrawing[AgentsRow]):
 
     def fit(self, members: Sequence[AgentView]) -> bool:
         """Make room for what these agents have, of very many for those that are there; return whether columns have
-        moved.
+        moved, or the scale of their bars has changed.
         """
-        context, before = self.context, self.filled
+        context, before = self.context, (self.filled, self._busiest)
         members = sorted(members, key=lambda one: one.is_plain)[:_LOOKED_AT]
         asked = {one.ask.uid: context.state.asked_about.get(one.ask.uid) for one in members if one.ask is not None}
         tasks = {ask: agent_text.live_task(context.db, uid) for ask, uid in asked.items() if uid is not None}
@@ -102,7 +104,9 @@ class AgentsRows(RowDrawing[AgentsRow]):
             )
             + GAP,
         )
-        return before != self.filled
+        now = context.clock.now()
+        self._busiest = max((max(pulse_at(one, now, PULSE_MINUTES), default=0) for one in members), default=0)
+        return before != (self.filled, self._busiest)
 
     def titles(self, width: int) -> list[Part]:
         """Return the titles of the columns."""
@@ -168,7 +172,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         if sizes.task:
             head.append((fit(named, sizes.name) + " " * (sizes.task - sizes.name), old))
         if sizes.pulse:
-            pulse = spark(pulse_at(row, now, PULSE_MINUTES), ascii_only=context.ascii_only)
+            pulse = spark(pulse_at(row, now, PULSE_MINUTES), self._busiest, ascii_only=context.ascii_only)
             head.append((pulse + " " * (sizes.pulse - PULSE_MINUTES), "$muted"))
         return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
 

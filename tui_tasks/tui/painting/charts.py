@@ -9,19 +9,20 @@ _EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
 _LETTERS: Final = " .:-=+*%#"
 
 
-def spark(values: Sequence[float], *, ascii_only: bool = False) -> str:
-    """Return a line with a bar for each value, scaled to the greatest; a value above 0 is always visible."""
-    return columns(values, 1, ascii_only=ascii_only)[0]
+def spark(values: Sequence[float], top: float = 0, *, ascii_only: bool = False) -> str:
+    """Return a line with a bar for each value, scaled to `top` or the greatest; a value above 0 is always visible."""
+    return columns(values, 1, top=top, ascii_only=ascii_only)[0]
 
 
 def columns(
-    values: Sequence[float], height: int, width: int = 1, gap: int = 0, *, ascii_only: bool = False
+    values: Sequence[float], height: int, width: int = 1, gap: int = 0, *, top: float = 0, ascii_only: bool = False
 ) -> list[str]:
     """Return `height` lines, the top first, with a bar `width` cells wide for each value, and `gap` cells after it.
 
-    Bars grow by eighths of a line. The greatest value reaches the top, and a value above 0 is always visible.
+    Bars grow by eighths of a line. The greatest value reaches the top, or `top` if that is greater; a value above 0 is
+    always visible.
     """
-    top = max(values, default=0)
+    top = max([top, *values])
     eighths = [_share(value, top, height * 8) for value in values]
     steps = _LETTERS if ascii_only else _EIGHTHS
     return [

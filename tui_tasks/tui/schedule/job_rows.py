@@ -365,7 +365,7 @@ def time_line(times: Sequence[int], start: int, cells: int, zone: tzinfo, *, asc
     """
     if len(times) > _TIMED:
         hours = _by_hour(times, start)
-        bars = charts.spark([min(runs, _FULL) for runs in hours] + [_FULL], ascii_only=ascii_only)[:-1]
+        bars = charts.spark([min(runs, _FULL) for runs in hours], _FULL, ascii_only=ascii_only)
         return "".join(bar.ljust(cells) for bar in bars)
     at = [(instant - start) * cells // HOUR for instant in times]
     ticks = charts.ticks(at, _HOURS * cells, ascii_only=ascii_only)

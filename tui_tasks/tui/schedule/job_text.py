@@ -30,6 +30,8 @@ _FAR: Final = 100 * YEAR
 # A run is slow after so many times its usual time, and after so many microseconds at least.
 _SLOW_TIMES: Final = 3
 _LEAST_SLOW: Final = 10 * SECOND
+# Up to here a weekday is not that of today.
+_ANOTHER_WEEKDAY: Final = 6 * DAY
 _OVERLAPS: Final = "times that come meanwhile are skipped"
 
 
@@ -145,11 +147,17 @@ def last(line: JobLine, now: int, *, with_reason: bool = False) -> str:
 
 
 def next_(job: Job, now: int, *, ascii_only: bool = False) -> str:
-    """Return when a job runs next: `in 9m`, `now`, `late 25m`, `off`, `—`."""
+    """Return when a job runs next: `in 9m`, `Mon 09:00` after a day, `now`, `late 25m`, `off`, `—`."""
     if not job.enabled:
         return "off"
     if job.next_run is None:
         return sign("none", ascii_only=ascii_only)
+    if DAY <= job.next_run - now < _ANOTHER_WEEKDAY:
+        try:
+            day, *_, time = moment(job.next_run, place(job)).split()
+        except (ScheduleError, Refusal):
+            return due_words(job.next_run, now)
+        return f"{day} {time}"
     return due_words(job.next_run, now) if job.next_run > now or is_overdue(job, now) else "now"
 
 
