@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -366,6 +367,27 @@ def test_a_base_that_is_checked_out_with_changes_is_refused_and_the_work_stays_r
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("ready", None)
     assert titles(repo) == ["First"] and (repo / "a.txt").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(("is_tracked", "says"), [(True, "commit"), (False, "move")])
+def test_a_name_in_the_way_that_is_not_utf_8_is_written_in_escapes(
+    is_tracked, says, store, repo, configure, starter, task, acceptance
+):
+    name = Path(os.fsdecode(b"b\xe9.txt"))
+    if is_tracked:
+        (repo / name).write_text("one\n")
+        commit(repo, "Add it")
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    if not is_tracked:
+        (worktree(store) / name).write_text("theirs\n")
+        commit(worktree(store), "Add it")
+    (repo / name).write_text("mine\n")
+    with pytest.raises(Conflict, match=rf"^{says} b\\xe9\.txt ") as refused:
+        acceptance.accept(work, acceptance.review(work))
+    assert refused.value.data["files"] == [r"b\xe9.txt"]
+    found = work_queries.find(store.db, work.uid)
+    assert (found.state, found.intent) == ("ready", None)
 
 
 def test_discarded_work_comes_back(store, repo, configure, starter, task, acceptance):

@@ -24,7 +24,7 @@ from tui_tasks.default_paths import data_folder
 from tui_tasks.runner import git, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_isolation import WorkTree
-from tui_tasks.text.safe import safe_line, safe_text
+from tui_tasks.text.safe import path_text, safe_line, safe_text
 from tui_tasks.work import clean_up, comments, merge_steps, starting, tree_checks
 from tui_tasks.work.comments import Sent
 from tui_tasks.work.git import merging, pull_requests, reviewing, worktrees
@@ -379,7 +379,9 @@ def commit_message(task: Task, work: Work) -> str:
 
 
 def _message(error: BaseException) -> str:
-    return getattr(error, "message", "") or str(error) or type(error).__name__
+    message: str = getattr(error, "message", "") or str(error) or type(error).__name__
+    # It may name a file whose name is not UTF-8, and it is stored.
+    return message.encode(errors="backslashreplace").decode()
 
 
 @contextlib.contextmanager
@@ -394,5 +396,5 @@ def _one_line() -> Iterator[None]:
     except GitFailed as error:
         raise Conflict(str(error)) from error
     except OSError as error:
-        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        where = f"{path_text(os.fsdecode(error.filename))}: " if error.filename else ""
         raise Conflict(f"{where}{error.strerror or error}") from error

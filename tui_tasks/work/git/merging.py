@@ -18,6 +18,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git, git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed, Setting
 from tui_tasks.runner.git_isolation import WorkTree
+from tui_tasks.text.safe import path_text
 from tui_tasks.work.git import worktrees
 from tui_tasks.work.git.reviewing import Review, merge_trees, tree_at
 from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of, refuse_untracked
@@ -347,7 +348,7 @@ def check_clean(work_tree: WorkTree, base: str) -> None:
         if (work_tree.directory / name).exists():
             raise Conflict(f"git has not ended {name} in {folder}: end it there, then merge again")
     words = ("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames")
-    changed = [os.fsdecode(line[3:]) for line in work_tree.run(*words).printed.split(b"\0") if line]
+    changed = [path_text(os.fsdecode(line[3:])) for line in work_tree.run(*words).printed.split(b"\0") if line]
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise Conflict(

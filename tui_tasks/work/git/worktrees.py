@@ -18,6 +18,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git, git_isolation
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_isolation import NoWorkTree, WorkTree
+from tui_tasks.text.safe import path_text
 
 REFS: Final = "refs/tui-tasks"
 """Below this are the commits of what was put away."""
@@ -186,7 +187,7 @@ def refuse_untracked(work_tree: WorkTree, now: str, then: str) -> None:
         return
     # Files within a folder in the way are listed one by one, and tracked files are not.
     others = work_tree.run("ls-files", "-z", "--others", "--", *taken[:_MAX_TAKEN]).printed
-    if paths := [os.fsdecode(path) for path in others.split(b"\0") if path]:
+    if paths := [path_text(os.fsdecode(path)) for path in others.split(b"\0") if path]:
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         raise Conflict(
             f"move {paths[0]}{more} out of {folder} first: it is not in git, and the merge would overwrite it",
