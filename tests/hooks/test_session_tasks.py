@@ -316,6 +316,7 @@ SECRETS = (
     "DB_PASSWORD=correcthorsebattery",
     '{"api_key": "0123456789abcdef"}',
     "-----BEGIN PRIVATE KEY-----\nabc\ndef\n-----END PRIVATE KEY-----",
+    "Authorization: Basic dXNlcjpwYXNzd29yZDEyMw==",
     "ACME-12345678",
 )
 

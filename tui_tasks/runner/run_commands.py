@@ -243,7 +243,10 @@ class CheckRecord:
         return may_begin
 
     def prepare(self, private: Path) -> CommandSpec:
-        """Return the check's command. Its environment only adds that it is inside a run, where no jobs are started.
+        """Return the check's command. Its environment adds that it is inside a run, where no jobs are started.
+
+        Unless the check says otherwise, Python has its caches in the run's own folder: a `__pycache__` beside the files
+        that are checked would count as a change of them, and an agent can forge one.
 
         Raises:
             CannotStart: the check's `cwd` is no folder, an input cannot be one, or the inputs cannot be copied.
@@ -253,8 +256,11 @@ class CheckRecord:
             raise CannotStart(f"the check's cwd is not a folder: {assignment.cwd}")
         if self._cannot is not None:
             raise CannotStart(self._cannot)
+        if self._copied is None:
+            private_folder(private)
+        caches = {"PYTHONPYCACHEPREFIX": str(private / "python")}
         variables = {run_marks.RUN_ID: assignment.run_uid, run_marks.RUN_TOKEN: assignment.token}
-        return CommandSpec(assignment.command, self._cwd, {**assignment.environment, **variables})
+        return CommandSpec(assignment.command, self._cwd, {**caches, **assignment.environment, **variables})
 
     def _read_tree(self) -> str | None:
         """Return the tree that the run is about; None without a worktree, or if it cannot be read."""

@@ -111,9 +111,6 @@ def clear_away(run_uid: str) -> None:
 
 # Seconds between SIGTERM and SIGKILL for a check.
 CHECK_GRACE_SECONDS: Final = 10
-# Unless the check says otherwise, Python does not read the user's own site-packages, which agents can write, and leaves
-# no `__pycache__`: that would count as a change of the files that are checked.
-_PYTHON_OF_CHECKS: Final = {"PYTHONNOUSERSITE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 # The variable by which libpq reads a password.
 PASSWORD: Final = "PGPASSWORD"
 # The variables that the supervisor itself needs beside those passed to every run.
@@ -182,7 +179,8 @@ class Launcher:
         return None.
         """
         runners = self._runners()
-        environment = _PYTHON_OF_CHECKS | run_environment(os.environ, profile.environment)
+        # Python does not read the user's own site-packages, which agents can write, unless the check says so.
+        environment = {"PYTHONNOUSERSITE": "1"} | run_environment(os.environ, profile.environment)
         assignment = Assignment(
             database=str(Path(store.path).absolute()),
             run_uid=run.uid,

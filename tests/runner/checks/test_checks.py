@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import mmap
 import os
+import py_compile
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -258,6 +260,25 @@ def test_what_an_agent_puts_into_the_users_site_packages_decides_no_check(
         assert becomes(talk, uid, "passed")["output"].strip() == says
 
 
+@pytest.mark.parametrize("more", ["", "snapshot = true\n"])
+def test_python_reads_no_caches_beside_the_checked_files_and_leaves_none(talk, tree, more):
+    module = tree.folder / "src" / "mod.py"
+    module.write_text("print('forged')")
+    forged = Path(importlib.util.cache_from_source(str(module)))
+    py_compile.compile(str(module), str(forged), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    module.write_text("import other")
+    (tree.folder / "src" / "other.py").write_text("print('as written')")
+    python = os.path.realpath(sys.executable)
+    program = "import sys; sys.path.insert(0, 'src'); import mod"
+    command = f'[check.right]\ncommand = ["{python}", "-c", "{program}"]\nlists = ["tasklist"]\n'
+    tree.configure(f'{command}inputs = ["src/**"]\n{more}')
+    with tree.hosted():
+        uid = add(talk)
+        talk.ok("tasklist:set_task_done", uid=uid)
+        assert becomes(talk, uid, "passed")["output"].strip() == "as written"
+    assert list(forged.parent.iterdir()) == [forged]
+
+
 def test_the_environment_of_a_check_is_the_humans_and_another_makes_stale_what_has_passed(talk, tree, monkeypatch):
     monkeypatch.setenv("WANTED", "w")
     config = '[check.right]\ncommand = ["env"]\nlists = ["tasklist"]\nenvironment = ["WANT*", "HOME={home}"]\n'
@@ -266,7 +287,7 @@ def test_the_environment_of_a_check_is_the_humans_and_another_makes_stale_what_h
         uid = add(talk)
         talk.ok("tasklist:set_task_done", uid=uid)
         told = becomes(talk, uid, "passed")["output"].splitlines()
-        assert {"WANTED=w", "HOME=/srv/checks", "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1"} <= set(told)
+        assert {"WANTED=w", "HOME=/srv/checks", "PYTHONNOUSERSITE=1"} <= set(told)
         tree.configure(config.format(home="/srv/others"))
         assert becomes(talk, uid, "stale")
 

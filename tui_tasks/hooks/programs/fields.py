@@ -67,8 +67,7 @@ _TARGETS: Final = (
     "path",
     "description",
 )
-# More than is stored of it, so that no secret is cut before it is redacted.
-_MAX_TARGET: Final = 2_000
+_MAX_PATCH: Final = 2_000
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)", re.MULTILINE)
 
 
@@ -80,9 +79,10 @@ def tool_target(given: Any, cwd: str | None) -> str | None:
     named = next(filter(None, (text(given, name) for name in _TARGETS)), None)
     if named is None:
         return None
-    if (patched := _PATCHED.search(named, 0, _MAX_TARGET)) is not None:
+    if (patched := _PATCHED.search(named, 0, _MAX_PATCH)) is not None:
         named = patched[1]
-    return (named.removeprefix(f"{cwd.rstrip('/')}/") if cwd else named)[:_MAX_TARGET]
+    # It is cut where it is stored, once the secrets in it are redacted.
+    return named.removeprefix(f"{cwd.rstrip('/')}/") if cwd else named
 
 
 def tool_started(payload: dict[str, Any]) -> ToolStarted:
