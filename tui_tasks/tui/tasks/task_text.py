@@ -342,8 +342,8 @@ class EmptiedNote:
 
     def _deletion(self) -> Deletion | None:
         now = (self._context.link.seq, self._context.state.list_id)
-        if now != self._read_at:
-            from tui_tasks.core.read.pages.change_summaries import last_deletion  # for lists without tasks
+        if now != self._read_at and self._context.link.seq:
+            from tui_tasks.core.read.pages.change_summaries import last_deletion  # for lists that had tasks
 
             self._read_at, self._found = now, last_deletion(self._context.db, self._context.state.list_id)
         return self._found
