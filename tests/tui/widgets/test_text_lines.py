@@ -15,7 +15,15 @@ from tui_tasks.text import cells
 from tui_tasks.text.safe import cell_len, safe_text, whole_text
 from tui_tasks.tui.painting.decided_prose import decided_prose
 from tui_tasks.tui.painting.line_painter import changed_span, rule_parts
-from tui_tasks.tui.painting.text_lines import MAX_LINES, Drawn, TextDrawing, TextLines, broken_whole, wrapped
+from tui_tasks.tui.painting.text_lines import (
+    MAX_LINES,
+    Drawn,
+    ScrollLines,
+    TextDrawing,
+    TextLines,
+    broken_whole,
+    wrapped,
+)
 
 
 @given(st.text(st.sampled_from("ab  数é\u0301👩\t\x1b\n")), st.integers(2, 12))
@@ -148,3 +156,22 @@ async def test_a_text_that_was_measured_before_it_is_drawn_again_leaves_no_empty
         drawn.redraw()
         await pilot.pause()
         assert text.drawn == 1, "what has its height is not laid out again"
+
+
+@pytest.mark.parametrize(("before", "after"), [(30, 10), (10, 30), (30, 60), (30, 0)])
+async def test_the_scroll_mark_follows_a_text_whose_first_lines_stay(before: int, after: int, app, monkeypatch) -> None:
+    async with opened(app) as pilot:
+        text = Numbered(app.context)
+        text.number = before
+        drawn = ScrollLines(app.context, text)
+        drawn.styles.height = 10
+        await app.screen.mount(drawn)
+        await pilot.pause()
+        marks = [drawn.render_line(y).text[-1] for y in range(10)]
+        painted = []
+        monkeypatch.setattr(drawn, "refresh", lambda *regions: painted.extend(regions or [drawn.size.region]))
+        text.number = after
+        drawn.redraw()
+        for y, mark in enumerate(marks):
+            is_painted = any(region.contains(drawn.size.width - 1, y) for region in painted)
+            assert is_painted or drawn.render_line(y).text[-1] == mark

@@ -250,14 +250,13 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
         width, height = self.size
         if not width:
             return
-        old, old_first = self._on_screen(), self.first
+        old, old_first, old_mark = self._on_screen(), self.first, self._mark(height)
         self._draw(width, height)
         self.first = self._clamped(self.first)
-        now = self._on_screen()
-        if old_first != self.first or (len(now) < len(self._shown)) != (len(old) < len(self._shown)):
+        if old_first != self.first or old_mark != self._mark(height):
             self.refresh()
         else:
-            self._refresh_changed(old, now)
+            self._refresh_changed(old, self._on_screen())
         self._redraw_in_time()
 
     def scroll_rows(self, by: int) -> None:
@@ -275,9 +274,13 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
         """Paint one line, with the scroll mark at its end."""
         strip = super().render_line(y + self.first)
         width, height = self.own_size
-        if y in thumb(height, height, len(self._shown), self.first):
+        if y in self._mark(height):
             return with_thumb(strip, width, StyleCache.of(self.app).style("$rule"))
         return strip
+
+    def _mark(self, height: int) -> range:
+        """Return the lines with the scroll mark."""
+        return thumb(height, height, len(self._shown), self.first)
 
     def _on_screen(self) -> list[Drawn]:
         return self._shown[self.first : self.first + self.size.height]

@@ -24,7 +24,7 @@ from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import WIDE
-from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
+from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
 from tui_tasks.tui.state.database_link import StateChanges
@@ -401,7 +401,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         there = task is not None and line is not None and not task.deleted
         self._details = TaskDetails(self.context, task, line) if there and task and line else None
         if (self._details.task.uid if self._details else None) != was:
-            self.text.first = 0
+            self.text.scroll_rows(-FAR)
         self.redraw()
 
     def on_resize(self) -> None:
