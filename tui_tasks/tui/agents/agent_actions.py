@@ -27,7 +27,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.inputs.dialogs import Choice, Menu, confirm
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.keys.actions import PRESS_AGAIN, Controller
 from tui_tasks.tui.state.context import Context
 
 
@@ -38,7 +38,7 @@ def came_just_now(name: str) -> str:
 
 def why_not_yet(name: str) -> str:
     """Return why a key does not act on that agent yet."""
-    return f"{came_just_now(name)}: look, and press the key again."
+    return f"{came_just_now(name)}: {PRESS_AGAIN}"
 
 
 _STATUS: Final = {"p": "pending", "d": "done", "f": "failed"}
@@ -159,11 +159,13 @@ async def write(
     *,
     is_at_work: bool = True,
     note: str = "",
+    typed: str = "",
 ) -> None:
     """Ask for a text, and send it to an agent, or log it with tasks: `named` names them, and the prompt says which.
 
     The agent comes first if it is there and `is_at_work` on the tasks; else the log. With a `note`, which says why the
     human could not know the recipient when the key was pressed, the text goes there only after another Enter.
+    `typed` is the draft, where there is no other.
     """
     from tui_tasks.tui.inputs.editor import MessageDialog, Recipient
 
@@ -180,6 +182,8 @@ async def write(
         about = f"note {' '.join(sorted(tasks))}"
         recipients.append(Recipient(about, f"Note into the log of {named}", "Log", "Into the log"))
         recipients = recipients if is_at_work else recipients[::-1]
+    if typed:
+        context.drafts.setdefault(recipients[0].draft, typed)
     dialog = MessageDialog(context, recipients)
     text = await context.ask(dialog)
     if text and text.strip() and note:
@@ -321,7 +325,10 @@ class AgentActions(Controller):
             return
         from tui_tasks.tui.inputs.editor import TextDialog
 
-        dialog = TextDialog(context, f"Pause {shown} with this message:", done="Pause", draft=f"pause {name}")
+        draft = f"pause {name}"
+        if typed := context.typed_for("agent_pause"):
+            context.drafts.setdefault(draft, typed)
+        dialog = TextDialog(context, f"Pause {shown} with this message:", done="Pause", draft=draft)
         why = await context.ask(dialog)
         if why is not None:
             await context.link.commit(PauseAgent(name, why.strip() or "the human has paused you"))

@@ -117,6 +117,8 @@ class AgentRowActions(Controller):
         assert member is not None
         name = agent_text.who(member.name, 30)
         title, draft = f"End the turn of {name} with this message:", f"end {member.name}"
+        if typed := self._context.typed_for("agent_stop"):
+            self._context.drafts.setdefault(draft, typed)
         why = await self._context.ask(TextDialog(self._context, title, done="End its turn", draft=draft))
         if why is None:
             return

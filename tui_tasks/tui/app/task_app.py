@@ -174,7 +174,7 @@ class TaskApp(Actor, ResilientApp):
             expect_words=self.key_queue.expect_words,
             expect_more=self.key_queue.expect_more,
             expect_rest=self.key_queue.expect_rest,
-            drafts={},
+            drafts=self.key_queue.drafts,
             open_in_turn=self.key_queue.open_in_turn,
             do=self.actions_here.do,
             push=self.push_screen,

@@ -55,6 +55,11 @@ class Action(msgspec.Struct, frozen=True):
         return self.id in _TAKES_WORDS
 
     @property
+    def takes_text(self) -> bool:
+        """Whether what is typed after it is a text for an agent or for the log."""
+        return self.id in ("note", "agent_pause", "agent_stop")
+
+    @property
     def moves(self) -> bool:
         """Whether it only moves the cursor, or scrolls."""
         return self.id in _MOVES

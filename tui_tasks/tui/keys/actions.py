@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 READ_ONLY: Final = "This screen is read only: it changes nothing."
+PRESS_AGAIN: Final = "look, and press the key again."
+"""How the refusal of a key ends for which something has changed just now."""
 
 
 class Controller:
@@ -85,7 +87,8 @@ class Actor:
         doer = self._doer(id)
         opens = not isinstance(doer, Controller) or doer.opens_input(action)
         if action.takes_words and (refused or opens):
-            self.context.expect_words(refused, id, is_seen=not opens)
+            keeps = action.takes_text and refused.endswith(PRESS_AGAIN)
+            self.context.expect_words(refused, id, is_seen=not opens, keeps=keeps)
         if refused:
             self.context.say(refused)
             return

@@ -36,7 +36,12 @@ PAUSE = 1.0
 """Seconds between two keys after which the second belongs to no word."""
 _PAUSE_AFTER_INPUT = 0.5
 """The same after a key has closed an input, where the next one is often meant."""
-_OF_WORDS = {"enter", "backspace", "ctrl+w", "ctrl+u"}
+_DELETES: dict[str, Callable[[str], str]] = {
+    "backspace": lambda text: text[:-1],
+    "ctrl+w": lambda text: text.rstrip().rpartition(" ")[0],
+    "ctrl+u": lambda text: "",
+}
+_OF_WORDS = {"enter", *_DELETES}
 
 
 class RestOfWord:
@@ -109,7 +114,9 @@ class KeyQueue:
         self._refused = ""
         self._has_dropped = False
         self._tried = ""
-        self._is_seen = False
+        self._is_seen = self._keeps = False
+        self.drafts: dict[str, str] = {}
+        """What was typed and is kept, by what it is about."""
         self._opens_again = ""
         self._go_on: Callable[[str], None] | None = None
         # A key that waits until a pause shows that it begins no word.
@@ -146,13 +153,14 @@ class KeyQueue:
         if not self._is_lost(event) and not self._is_rest(event):
             await self._take(event)
 
-    def expect_words(self, refused: str, action: str = "", *, is_seen: bool = False) -> None:
+    def expect_words(self, refused: str, action: str = "", *, is_seen: bool = False, keeps: bool = False) -> None:
         """Note that an action opens an input, or why not. If none opens, what is typed until a pause or Esc is
         dropped, but neither the key of the `action` when it comes again nor one key alone that moves the cursor: that
         acts after a pause, or at once where nobody can write. Where `is_seen`, as the row shows why no input opens,
-        any key alone acts after a pause.
+        any key alone acts after a pause. With `keeps`, what is dropped is kept for the next time of the `action`: see
+        `Context.typed_for`.
         """
-        self._is_seen = is_seen
+        self._is_seen, self._keeps = is_seen, keeps
         self._refused, self._opens_again, self._has_dropped, self._tried = refused, "", False, action
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
 
@@ -179,7 +187,7 @@ class KeyQueue:
         moves, is_again = self._moves(event.key), bool(self._tried) and self._action(event.key) == self._tried
         if not self._has_dropped and ((self._link.read_only and moves) or is_again):
             return False
-        self._typed_at = now
+        self._typed_at, before = now, self._held
         if self._opens_again:
             may_begin_words = self._go_on is not None and (event.character or "").isalpha() and not moves
             shows = self._is_harmless(event.key) and not may_begin_words and event.key != "enter"
@@ -193,9 +201,25 @@ class KeyQueue:
             self._expects_words_on = None
         elif not self._has_dropped and (moves or self._is_seen or self._held is not None) and self._hold(event):
             return True
+        self._keep(before, event)
         self._has_dropped = True
-        self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed was dropped.")
+        fate = "comes back then" if self._keeps else "was dropped"
+        self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed {fate}.")
         return True
+
+    def _keep(self, *keys: events.Key | None) -> None:
+        """Add keys to the text that is kept for the action, where it is; the first ones begin it anew."""
+        if not self._keeps:
+            return
+        about = f"typed {self._tried}"
+        text = self.drafts.pop(about, "") if self._has_dropped else ""
+        for key in keys:
+            if key is not None and key.key in _DELETES:
+                text = _DELETES[key.key](text)
+            elif key is not None and key.is_printable:
+                text += key.character or ""
+        if text.strip():
+            self.drafts[about] = text
 
     def _goes_on(self, event: events.Key, go_on: Callable[[str], None]) -> bool:
         """Hold a letter back, or put words that two keys have begun into the input again; return False for others."""

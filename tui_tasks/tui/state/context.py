@@ -116,7 +116,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     expect_rest: Callable[[str], None]
     """Announces that a word was chosen by its first letter: others of it that are typed on must not run as keys."""
     drafts: dict[str, str]
-    """What was typed in dialogs that were left by Esc, by what it is about."""
+    """What was typed in dialogs that were left by Esc, by what it is about; and for keys to be pressed again."""
     open_in_turn: Callable[[Coroutine[Any, Any, None]], None]
     """Runs a coroutine that makes and shows widgets, after earlier ones; the next key is handled when it has ended."""
     do: Callable[[str], None]
@@ -130,6 +130,10 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     suspend: Callable[[], AbstractContextManager[None]]
     """Gives the terminal to another program for the duration of a `with` block."""
     last_needs: LastNeeds = msgspec.field(default_factory=LastNeeds)
+
+    def typed_for(self, action: str) -> str:
+        """Return what was typed for an action whose key was to be pressed again, and forget it; empty: nothing."""
+        return self.drafts.pop(f"typed {action}", "")
 
     @property
     def db(self) -> Database:

@@ -318,7 +318,8 @@ class TaskActions(Controller):
         if tasks:
             named = f"#{tasks[0].number} {self._named(tasks)}" if len(tasks) == 1 else self._named(tasks)
             uids = [task.uid for task in tasks]
-            await write(self._context, _agent_of(tasks), uids, named, is_at_work=_are_at_work(tasks))
+            typed = self._context.typed_for("note")
+            await write(self._context, _agent_of(tasks), uids, named, is_at_work=_are_at_work(tasks), typed=typed)
 
     @property
     def writes_to_agent(self) -> bool:

@@ -13,6 +13,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
+from tui_tasks.tui.keys.actions import PRESS_AGAIN
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
@@ -79,7 +80,7 @@ class TaskPane(Pane):
     @override
     def action_act(self, id: str) -> None:
         """Change no task that came under the cursor just now by itself, move none on whose status somebody else has set
-        just now, and drop what is typed on for it.
+        just now; what is typed on for it presses no keys.
         """
         action = ACTIONS[id]
         if action.moves:
@@ -88,9 +89,9 @@ class TaskPane(Pane):
         if not why:
             super().action_act(id)
             return
-        refused = f"{why}: look, and press the key again."
+        refused = f"{why}: {PRESS_AGAIN}"
         if action.takes_words:
-            self.context.expect_words(refused, id)
+            self.context.expect_words(refused, id, keeps=action.takes_text)
         else:
             self.context.expect_more(id, refused)
         self.context.say(refused)
