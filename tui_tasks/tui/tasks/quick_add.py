@@ -333,7 +333,7 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         if self._description:
             parts.append((f"description: {count(len(self._description.splitlines()), 'line')}", ""))
         parts += [(safe_line(draft.problem, 80), "$state-failed")] if draft.problem else []
-        hint = title_hint(draft.name, "it goes to the list of the cursor")
+        hint = title_hint(draft.name, "open its list")
         parts += [(safe_line(hint, 160), "$state-overdue")] if hint else []
         joined = [piece for part in parts for piece in ((" · ", "$muted"), part)]
         self._parts = joined[1:] or [(SIGNS_HELP, "$muted")]
