@@ -29,7 +29,7 @@ from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
-from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RecordSettings, RunJob
+from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RecordSettings, RequestChecks, RunJob
 from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import (
     AddTask,
@@ -706,6 +706,27 @@ async def test_a_check_that_failed_is_named_before_questions_and_the_room_of_the
 @pytest.mark.parametrize(
     ("width", "says"),
     [
+        (120, "since 19:58: failed #3 · stale #1 · asked #4, #7 · started #5"),
+        (90, "since 19:58 ✗ #3  stale #1  ? #4, #7  ◐ #5"),
+        (68, "since 19:58: failed #3 · stale #1 · asked #4, #7 · started #5"),
+    ],
+)
+async def test_a_task_whose_proof_is_stale_by_now_is_named_as_such_and_not_as_checked(
+    make_app, plan, checks, width, says
+):
+    checks.commit(RequestChecks(plan[1]))
+    checks.run("passed")
+    app = make_app(plan.path)
+    async with opened(app, (140, 40)) as pilot:
+        assert counts_line(app).endswith(" · started #5 · proven #1")
+        checks.edit("another")
+        await pilot.resize_terminal(width, 24)
+        await until(pilot, lambda: counts_line(app).endswith(says))
+
+
+@pytest.mark.parametrize(
+    ("width", "says"),
+    [
         (120, "• since 19:58: failed #3 · asked #4, #7 · started #5 · new #10–#28"),
         (80, "• since 19:58 ✗#3 ?#4,7 ◐#5 new#10–#28"),
         (66, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  new #10–#28"),
@@ -754,7 +775,7 @@ async def test_a_job_that_an_agent_files_for_review_is_counted_as_changed(plan, 
         await until(pilot, lambda: counts_line(app).endswith("• 0 changed"))
         job = CreateJob(name="nightly", type="adhoc", system_prompt="", prompt="go", timezone="UTC")
         by_agent(plan, "claude-1", job, now=NOW + SECOND)
-        await until(pilot, lambda: counts_line(app).endswith(": new S1"))
+        await until(pilot, lambda: counts_line(app).endswith(": proposed S1"))
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):

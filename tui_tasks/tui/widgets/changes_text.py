@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.overview import FAILED_WORDS, LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.text.glyphs import look
+from tui_tasks.core.snapshots import verified
+from tui_tasks.text.glyphs import PROOF_LOOKS, look
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.widgets.agent_entries import WHO
 from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, CHECKS, HELD, JOBS, Need, is_new
 
 if TYPE_CHECKING:
+    from tui_tasks.core.read.pages.list_pages import TaskLine
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
@@ -25,12 +27,16 @@ _MAX_NAMED: Final = 12
 _MAX_READ: Final = 60
 _LEAST_NAMED: Final = 3
 _DELETED: Final = "deleted"
+# The words, the most important first, with those that say how a task that was checked or created is now.
+_NOW: Final = {"stuck": ("stale",), "done": ("proposed",), "checked": ("unproven", "being checked", "proven")}
+_ORDER: Final = tuple(word for before in WORDS for word in (*_NOW.get(before, ()), before))
 # The states whose marks stand for words.
 _STATES: Final = {
     **dict.fromkeys(FAILED_WORDS, "failed"),
     **dict.fromkeys(("stuck", "gone", "quiet", LAPSED), "stuck"),
     "asked": "needs_you",
     "to review": "reviewable",
+    "proposed": "held",
     "done": "done",
     "started": "in_progress",
     "reopened": "pending",
@@ -93,9 +99,14 @@ def what_changed(context: Context, needs: Sequence[Need]) -> list[News]:
     }
     counts.subtract(seen.word_of(uid) for uid in checked if uid is not None)
     counts["check failed"] += len(checked)
-    tasks = _numbers(context, checked) if counts.total() <= _MAX_READ else {}
+    tasks: dict[str, list[int]] = {}
+    if counts.total() <= _MAX_READ:
+        for word, now, number in _words_now(context, checked):
+            counts[word] -= 1
+            counts[now] += 1
+            tasks.setdefault(now, []).append(number)
     found, left = [], _MAX_NAMED
-    for word in WORDS:
+    for word in _ORDER:
         if number := counts[word] + len(others.get(word, ())):
             names = [*((name, 1) for name in others.get(word, ())), *_ranges(sorted(tasks.get(word, ())), context)]
             found.append(News(word, number, names[:left]))
@@ -171,7 +182,7 @@ def _short_list(names: Sequence[str]) -> str:
 def _looks(word: str, *, ascii_only: bool) -> Part:
     """Return the mark that stands for a word, else a short word."""
     if word not in _STATES:
-        return _SHORT.get(word, word), "$muted"
+        return _SHORT.get(word, word), PROOF_LOOKS["stale"].color if word == "stale" else "$muted"
     looks = look(_STATES[word])
     return looks.mark(ascii_only=ascii_only), looks.color
 
@@ -184,7 +195,7 @@ def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
         is_job = need.kind == JOBS or (need.kind == HELD and need.job is not None)
         if not (is_job or need.kind in (ASKS, AGENTS)) or is_told or not is_new(context.state, need):
             continue
-        word = {ASKS: "asked", HELD: "new"}.get(need.kind, need.word)
+        word = {ASKS: "asked"}.get(need.kind, need.word)
         place = f"S{job_lines.place(context.db, need.row.id)}" if is_job else agent_text.who(need.agent)
         names = found.setdefault(word, [])
         if (name := safe_ends(place, WHO)) not in names:
@@ -192,13 +203,25 @@ def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
     return found
 
 
-def _numbers(context: Context, checked: Collection[str | None]) -> dict[str, list[int]]:
-    """Return the numbers of the changed tasks by what has happened to them; a check of those `checked` has failed."""
-    numbers: dict[str, list[int]] = {}
-    for uid, word in context.state.seen.named_changes():
+def _words_now(context: Context, checked: Collection[str | None]) -> Iterator[tuple[str, str, int]]:
+    """Yield of each changed task the word of what has happened to it, the word of how it is now, and its number. A
+    check of those `checked` has failed.
+    """
+    for uid, noted in context.state.seen.named_changes():
         if (task := list_pages.line(context.db, uid)) is not None:
-            numbers.setdefault("check failed" if uid in checked else word, []).append(task.number)
-    return numbers
+            word = "check failed" if uid in checked else noted
+            yield word, _word_now(context, task, word), task.number
+
+
+def _word_now(context: Context, task: TaskLine, word: str) -> str:
+    if word == "new":
+        return "proposed" if task.held else word
+    if word != "checked":
+        return word
+    from tui_tasks.tui.tasks import task_text  # few tasks have been checked when a screen begins
+
+    state = verified(check.state for check in task_text.checks_of(context, task))
+    return PROOF_LOOKS[state].word if state is not None else word
 
 
 def _ranges(numbers: Sequence[int], context: Context) -> Iterator[tuple[str, int]]:
