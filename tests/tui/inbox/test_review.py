@@ -9,9 +9,10 @@ import pytest
 from tests.tui.driving import SIZES, above, by_agent, counts_line, named, opened, said, settle, shown, until, write
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core.commit import journal
+from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, EditTask, LogTask, SetListReview
-from tui_tasks.core.read import job_queries
+from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
@@ -67,6 +68,25 @@ async def test_several_held_tasks_in_one_row_above_a_pane_have_their_names_alone
         last = above(pilot.app).splitlines()[-1]
         assert re.fullmatch(r".*•◇ #\d+ +(Rewrite it in Rust|Rotate the keys) +•◇ #1\d .*", last), last
         assert "new task?" not in last
+
+
+@pytest.mark.parametrize(
+    ("width", "last"),
+    [
+        (80, "•◇ 6 new tasks?  #11 Write the release notes  •#12  •#13  •#14  •#15  •#16"),
+        (100, "•◇ 6 new tasks?  #11 Write the release notes  •#12  •#13  •#14  •#15  •#16"),
+    ],
+)
+async def test_all_held_tasks_of_one_row_have_their_numbers_and_the_first_its_whole_name(plan, make_app, width, last):
+    with Store(plan.path) as store:
+        for ask in ask_queries.open_asks(store.db):
+            store.commit(AnswerAsk(ask.uid, "yes"), actor="human", now=NOW)
+        store.commit(EditTask(plan[3], {"status": "done"}), actor="human", now=NOW)
+        store.commit(SetListReview(plan.list_uid, True), actor="human", now=NOW)
+        for name in ("Write the code", *["Write the release notes"] * 6):
+            store.commit(AddTask(name, plan.list_uid), actor="claude-1", now=NOW)
+    async with opened(make_app(plan.path), (width, 16)) as pilot:
+        assert above(pilot.app).splitlines()[-1] == last
 
 
 async def test_where_a_job_alone_is_held_it_is_named(plan, make_app):

@@ -169,6 +169,8 @@ class NeedsText(TextDrawing):
             texts = fitted([[_first_line(way, ascii_only=ascii_only) for way in entry.ways] for entry in entries], room)
             if sum(min(cell_len(text), _SOME_WORDS) for text in texts) <= room:
                 break
+        if hidden and (proposed := self._proposed(needs, words, width)):
+            return proposed, ()
         parts: list[Part] = []
         cells = _widths([cell_len(text) for text in texts], room)
         for entry, head, text, most in zip(entries, heads, texts, cells, strict=True):
@@ -180,6 +182,25 @@ class NeedsText(TextDrawing):
                 (cut(text, most, ascii_only=ascii_only), ""),
             ]
         return parts, hidden
+
+    def _proposed(self, needs: Sequence[Need], words: NeedsEntries, width: int) -> list[Part]:
+        """Return ` ◇ 4 new tasks?  #10 Rewrite the session store in Rust  •#11  •#12`: all that are proposed, the first
+        with its name; nothing where these are others, or too many.
+        """
+        if any(need.kind != HELD or need.is_rest or need.row.is_job for need in needs):
+            return []
+        first, *others = [words.entry(need) for need in needs]
+        parts: list[Part] = [
+            (self._flag(needs[:1]), "$changed"),
+            (first.mark, first.color),
+            (f" {len(needs)} new tasks?  {first.number} ", "$muted"),
+        ]
+        ends = [
+            part for one in others for part in ((f"  {self._flag([one.need])}", "$changed"), (one.number, "$muted"))
+        ]
+        room = width - sum(cell_len(text) for text, _ in (*parts, *ends))
+        name = safe_line(first.ways[-1], room, ascii_only=self.context.ascii_only) if room >= _SOME_WORDS else ""
+        return [*parts, (name, ""), *ends] if name else []
 
     def _act(self, need: Need) -> Act:
         """Return what a click does: show what is decided in the inbox there, and all else where it is."""
