@@ -115,6 +115,30 @@ async def test_a_letter_that_only_shows_something_runs_and_those_after_it_do_not
         assert "dropped: ncelled" in said(app)
 
 
+async def test_one_letter_of_the_word_that_writes_is_a_command_after_a_pause(plan, open_app, monkeypatch):
+    app = open_app
+    monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", 0.05)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.context.navigation.go_to(plan[6])
+        await settled(app, pilot)
+        type_at_once(app, "v", "k", "v", "d", "y", "e")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        assert app.state.current_list.total == 7 and "dropped" not in said(app)
+
+
+async def test_one_key_after_a_refused_one_acts_and_enter_at_once(plan, make_app, monkeypatch):
+    app = make_app(plan.path, read_only=True)
+    monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", 0.05)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        type_at_once(app, "g", "n", "enter")
+        await settled(app, pilot)
+        assert app.pane.is_inside
+        type_at_once(app, "escape", "n", "a")
+        await until(pilot, lambda: isinstance(app.screen, Inbox))
+
+
 async def test_a_letter_of_the_word_that_comes_later_is_a_command(plan, open_app):
     now = [0.0]
     open_app.key_queue.clock = lambda: now[0]

@@ -34,9 +34,7 @@ class Controller:
         return True
 
     def opens_input(self, action: Action) -> bool:
-        """Return whether an action that takes words opens an input now. If not, keys after it act at once; where it is
-        refused, one key alone does after a pause.
-        """
+        """Return whether an action that takes words opens an input now. If not, keys after it act at once."""
         return True
 
 
@@ -88,7 +86,7 @@ class Actor:
         opens = not isinstance(doer, Controller) or doer.opens_input(action)
         if action.takes_words and (refused or opens):
             keeps = action.takes_text and refused.endswith(PRESS_AGAIN)
-            self.context.expect_words(refused, id, is_seen=not opens, keeps=keeps)
+            self.context.expect_words(refused, id, keeps=keeps)
         if refused:
             self.context.say(refused)
             return

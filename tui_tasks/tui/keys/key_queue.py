@@ -25,6 +25,7 @@ from textual.worker import Worker, WorkerError
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 from tui_tasks.tui.keys.action_table import ACTIONS
+from tui_tasks.tui.keys.actions import PRESS_AGAIN
 from tui_tasks.tui.state.context import LastInput
 from tui_tasks.tui.state.database_link import NOTICED, DatabaseLink
 from tui_tasks.tui.widgets.textual_overrides import did_binding, forward, has_left, is_closing
@@ -48,7 +49,7 @@ class RestOfWord:
     """The rest of a word of which a menu has taken the first letter: `one` after `s` and `d`, where `d` chose `done`.
 
     These letters must not run as keys. A key that moves or shows something (`is_safe`) runs at once, as it may well be
-    meant; one that writes or opens an input does not, though it continues the word.
+    meant; one that writes or opens an input runs after a pause, if it is the only one.
     """
 
     def __init__(self, clock: Callable[[], float], is_safe: Callable[[str], bool]) -> None:
@@ -79,6 +80,11 @@ class RestOfWord:
                 return ""
             self._dropped += character or ""
         return f"{self._word[0]} alone chooses “{self._word}”. What you typed after it was dropped: {self._dropped}"
+
+    @property
+    def may_be_a_key(self) -> bool:
+        """Whether what was dropped is one letter of several, which may be a command."""
+        return len(self._dropped) == 1 and bool(self._rest)
 
 
 class KeyQueue:
@@ -114,7 +120,7 @@ class KeyQueue:
         self._refused = ""
         self._has_dropped = False
         self._tried = ""
-        self._is_seen = self._keeps = False
+        self._lets_one_act = self._keeps = False
         self.drafts: dict[str, str] = {}
         """What was typed and is kept, by what it is about."""
         self._opens_again = ""
@@ -147,20 +153,28 @@ class KeyQueue:
         self._hush()
         is_later = self.clock() - self._typed_at > _PAUSE_AFTER_INPUT
         if self._held is not None and (is_later or not _is_of_words(event)):
-            held, self._held = self._held, None
-            if event.key != "escape":
-                await self._take(held)
+            await self._take_held(event)
         if not self._is_lost(event) and not self._is_rest(event):
+            await self._take_held(event)
             await self._take(event)
 
-    def expect_words(self, refused: str, action: str = "", *, is_seen: bool = False, keeps: bool = False) -> None:
-        """Note that an action opens an input, or why not. If none opens, what is typed until a pause or Esc is
-        dropped, but neither the key of the `action` when it comes again nor one key alone that moves the cursor: that
-        acts after a pause, or at once where nobody can write. Where `is_seen`, as the row shows why no input opens,
-        any key alone acts after a pause. With `keeps`, what is dropped is kept for the next time of the `action`: see
-        `Context.typed_for`.
+    async def _take_held(self, event: events.Key) -> None:
+        """Perform the key that is held before another one, if any; Esc drops it."""
+        held, self._held = self._held, None
+        if held is not None and event.key != "escape":
+            self._rest.expect("")
+            await self._take(held)
+            await self._catch_up()
+
+    def expect_words(self, refused: str, action: str = "", *, keeps: bool = False) -> None:
+        """Note that an action opens an input, or why it is `refused`. If none opens, words that are typed until a pause
+        or Esc are dropped. One key alone is no word after a refusal. Enter and the key of the `action` again act at
+        once, and so does one that moves the cursor where nobody can write; others act after a pause. Where no input
+        opens though nothing was said, or the key is to be pressed again, only those that move the cursor do.
+
+        With `keeps`, what is dropped is kept for the next time of the `action`: see `Context.typed_for`.
         """
-        self._is_seen, self._keeps = is_seen, keeps
+        self._lets_one_act, self._keeps = bool(refused) and not refused.endswith(PRESS_AGAIN), keeps
         self._refused, self._opens_again, self._has_dropped, self._tried = refused, "", False, action
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
 
@@ -185,7 +199,8 @@ class KeyQueue:
             self._expects_words_on = None
             return False
         moves, is_again = self._moves(event.key), bool(self._tried) and self._action(event.key) == self._tried
-        if not self._has_dropped and ((self._link.read_only and moves) or is_again):
+        is_first = not self._has_dropped and self._held is None
+        if is_first and ((self._link.read_only and moves) or is_again):
             return False
         self._typed_at, before = now, self._held
         if self._opens_again:
@@ -199,7 +214,9 @@ class KeyQueue:
                 return True
         elif event.key == "enter":
             self._expects_words_on = None
-        elif not self._has_dropped and (moves or self._is_seen or self._held is not None) and self._hold(event):
+            if is_first and self._lets_one_act:
+                return False
+        elif not self._has_dropped and (moves or self._lets_one_act or self._held is not None) and self._hold(event):
             return True
         self._keep(before, event)
         self._has_dropped = True
@@ -245,6 +262,7 @@ class KeyQueue:
         """Perform a key that was held, unless the human has done something else since."""
         if self._held is event:
             self._held = self._expects_words_on = None
+            self._rest.expect("")
             if self.pressed.at == event.time:
                 await self._take(event)
 
@@ -253,9 +271,14 @@ class KeyQueue:
         if self._app.screen.is_modal or self._is_writing:
             return False
         dropped = self._rest.dropped(event.key, event.character)
-        if dropped:
-            self._say(dropped)
-        return bool(dropped)
+        if not dropped:
+            return False
+        if self._rest.may_be_a_key and self._hold(event):
+            self._typed_at = self.clock()
+            return True
+        self._held = None
+        self._say(dropped)
+        return True
 
     @property
     def _is_writing(self) -> bool:

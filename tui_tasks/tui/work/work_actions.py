@@ -134,7 +134,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
 
     tasks = task_queries.live_tasks(context.db, uids)
     if refused := _why_not_start(context, tasks):
-        context.expect_words(refused, is_seen=True)
+        context.expect_words(refused)
         context.say(refused)
         return False
     with Store(context.link.path, read_only=True) as store:
