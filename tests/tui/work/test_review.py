@@ -18,18 +18,21 @@ from tests.work.repositories import commit, git, write
 from tui_tasks.core.agent_snapshots import Check, CheckRun
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import EndSession
+from tui_tasks.core.operations.tasks import DeleteTask
 from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import git_trees
 from tui_tasks.settings.config import Config
 from tui_tasks.text.times import HOUR
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
-from tui_tasks.tui.work import attaching, diff_lines, diff_side, review_screen
+from tui_tasks.tui.work import attaching, diff_lines, diff_side, review_screen, work_actions
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.tui.work.work_forms import AcceptForm
 from tui_tasks.work import comments
@@ -118,6 +121,41 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
         for line, begins in zip(above, rows, strict=False):
             assert line.startswith(begins), above
         assert above[len(rows)].startswith("─ unproven: it has no check ")
+
+
+async def test_the_work_of_a_deleted_task_leaves_review_inbox_and_counts_until_the_task_is_back(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        with Store(plan.path) as store:
+            store.commit(DeleteTask(plan[9]), actor="robot-1", now=NOW)
+        await until(pilot, lambda: not isinstance(app.screen, ReviewScreen))
+        assert said(app) == "robot-1 deleted #9. : revert in its list brings it back."
+        assert "to review" not in counts_line(app)
+        await settle(pilot, "a")
+        assert isinstance(app.screen, Inbox) and "Old cookie banner" not in shown(app)
+        await settle(pilot, "escape", "A")
+        assert "to review" not in shown(app)
+        await settle(pilot, "escape")
+        with Store(plan.path) as store:
+            store.commit(TakeBack((change_summaries.deletion_of(store.db, plan[9]),)), actor="human", now=NOW)
+        await until(pilot, lambda: "⇡ 1 to review" in counts_line(app))
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "d")
+        asked = "Delete “Old cookie banner”? the work of robot-1 waits for your review."
+        assert asked in " ".join(shown(app).split())
+
+
+async def test_a_review_that_opens_as_its_task_is_deleted_says_so(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        with Store(plan.path) as store:
+            store.commit(DeleteTask(plan[9]), actor="human", now=NOW)
+        assert work_actions.review(app.context, plan[9])
+        assert said(app) == "#9 was deleted. u brings it back."
 
 
 @pytest.mark.parametrize("size", SIZES[:2])

@@ -201,6 +201,9 @@ def _ls(options: argparse.Namespace) -> None:
             print("No agent is at work. `tui-tasks work start TASK` starts one.")
 
 
+_DELETED: Final = "its task is deleted: `tui-tasks undo` can bring it back"
+
+
 def _line(store: Store, work: Work, why: str | None) -> str:
     task = task_queries.any_task(store.db, work.task_uid)
     title = titled(task.number, safe_line(task.name, 40)) if task is not None else work.task_uid
@@ -212,7 +215,13 @@ def _line(store: Store, work: Work, why: str | None) -> str:
         work_counts.counts_text(store.db, work.uid),
         work.branch or work.worktree,
     ]
-    last = why or work.message or _limit_or_conflicts(store, work) or ""
+    is_deleted = task is not None and task_queries.status(store.db, task.uid) is None
+    last = (
+        why
+        or (_DELETED if is_deleted and work.state in LIVE_WORK else work.message)
+        or _limit_or_conflicts(store, work)
+        or ""
+    )
     return "  ".join([*(safe_line(word, 60) for word in words if word), *([safe_ends(last, 60)] if last else [])])
 
 

@@ -321,7 +321,7 @@ class FailedTask(msgspec.Struct, frozen=True, gc=False):
 
 def failed_task(db: Database, uid: str, known: Sequence[CheckDefinition]) -> FailedTask:
     """Return a task with its failed checks; `known` are all `definitions`."""
-    task = task_queries.task(db, uid)
+    task = task_queries.task_or_deleted(db, uid)
     home = task_queries.list_by_id(db, task.list_id)
     failed = [check for check in of_task(db, task, home, known) if check.state == "failed"]
     at = max((check.run.ended_at or 0 for check in failed if check.run is not None), default=task.updated_at)

@@ -63,9 +63,9 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
         yield _failed_check(db, uid, known)
     asked = {(about.get(ask.uid), ask.agent) for ask in asks}
     in_progress = {uid for uid, one in left.items() if not one.has_lapsed and (uid, one.agent) not in asked}
-    ready, races = work_queries.ready(db), work_queries.races(db)
+    ready, races = work_queries.ready(db, with_deleted=True), work_queries.races(db)
     for uid in in_progress - set(failing) - {work.task_uid for work in ready}:
-        abandoned = task_queries.task(db, uid)
+        abandoned = task_queries.task_or_deleted(db, uid)
         entries = _entries_of_task(db, uid, "task.updated")[-1:]
         yield _line("left", uid, abandoned.name, left[uid].agent, "is gone", left[uid].at, entries, uid)
     told: set[str] = set()

@@ -30,6 +30,10 @@ READING: Final = "reading its changes"
 STARTING: Final = "starting again"
 LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
 """The states of works that go on, as SQL has them."""
+_OF_LIVE_TASK: Final = (
+    "EXISTS (SELECT 1 FROM task JOIN list ON list.id = task.list_id"
+    " WHERE task.uid = work.task_uid AND task.deleted = 0 AND list.deleted = 0)"
+)
 _read = reader(Work, WorkRow)
 # A work that failed beside one that goes on leaves the task in progress. What its agent made of the task before it
 # failed is its own word; afterwards, anybody may speak by its name.
@@ -402,9 +406,12 @@ def to_review(db: Database) -> list[tuple[Work, int]]:
     return sorted(waiting, key=lambda pair: pair[1])
 
 
-def ready(db: Database) -> list[Work]:
-    """Return the works that wait for the human's review, oldest first: `ready` and `conflict`."""
-    return _where(db, "state IN ('ready', 'conflict')")
+def ready(db: Database, *, with_deleted: bool = False) -> list[Work]:
+    """Return the works that wait for the human's review, oldest first: `ready` and `conflict`.
+
+    The work of a deleted task waits until the task is brought back; `with_deleted` returns it as well.
+    """
+    return _where(db, "state IN ('ready', 'conflict')" + f" AND {_OF_LIVE_TASK}" * (not with_deleted))
 
 
 def last_work(db: Database) -> int:

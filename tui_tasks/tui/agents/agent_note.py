@@ -111,7 +111,7 @@ class AgentNote(TextDrawing):
     def _description(self, width: int) -> list[Drawn]:
         """Return number and name of its task, and the beginning of its description."""
         task = self._member.task if self._member is not None else None
-        text = task_queries.task(self.context.db, task.uid).description if task is not None else ""
+        text = task_queries.task_or_deleted(self.context.db, task.uid).description if task is not None else ""
         if task is None or not text:
             return []
         head: Drawn = [(f" {safe_line(f'#{task.number} {task.name}', max(8, width - 2))}", "bold")]

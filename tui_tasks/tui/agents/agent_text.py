@@ -22,6 +22,7 @@ from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import LINE_CHARS, cell_len, safe_line
 from tui_tasks.text.times import SECOND, age, ago, short_count
@@ -149,6 +150,21 @@ def live_task(db: Database, uid: str) -> TaskLine | None:
     """Return the task with a uid; None when it is deleted."""
     task = list_pages.line(db, uid)
     return None if task is None or task.deleted else task
+
+
+def deleted_text(context: Context, uid: str) -> str:
+    """Return that a task was deleted, by which other, and what brings it back."""
+    from tui_tasks.core.commit import journal  # these two are rarely needed
+    from tui_tasks.core.read.pages import change_summaries
+
+    task = task_queries.task_or_deleted(context.db, uid)
+    if not task.deleted:
+        return f"#{task.number} was deleted with its list."
+    change = change_summaries.deletion_of(context.db, uid)
+    by = journal.entry(context.db, change).actor if change is not None else vocab.HUMAN
+    if by == vocab.HUMAN:
+        return f"#{task.number} was deleted. {context.keymap.key_of('undo')} brings it back."
+    return f"{who(by, 30)} deleted #{task.number}. : revert in its list brings it back."
 
 
 def is_permission(ask: Ask) -> bool:

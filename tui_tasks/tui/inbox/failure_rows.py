@@ -71,7 +71,7 @@ class FailedChecks(RowSource[FailedTask]):
                 del self._again[uid]
                 if any(check.state == "failed" for check in checks):
                     own.setdefault(uid, need)
-                name = safe_line(task_queries.task(self.context.db, uid).name, 40)
+                name = safe_line(task_queries.task_or_deleted(self.context.db, uid).name, 40)
                 self.context.say(f"“{name}”: {task_text.ended_text(checks)}.")
         return self.items([*own.values()]) if own else ()
 
@@ -222,7 +222,7 @@ class FailedTasks(RowSource[TaskLine]):
         """Return its name, who ended it when, why, and the description."""
         if row is None:
             return []
-        task = task_queries.task(self.context.db, row.uid)
+        task = task_queries.task_or_deleted(self.context.db, row.uid)
         lines = [] if is_named else block(f"#{row.number} {row.name}", room, "bold")
         if row.status == "failed":
             at = self.ago(row.finished_at or row.updated_at)

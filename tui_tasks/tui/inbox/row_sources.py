@@ -74,7 +74,7 @@ class LeftTasks(RowSource[TaskLine]):
     @override
     def lines(self, row: TaskLine, room: int, is_named: bool) -> list[Drawn]:
         """Return its name, its agent, what that said last, and the description."""
-        task = task_queries.task(self.context.db, row.uid)
+        task = task_queries.task_or_deleted(self.context.db, row.uid)
         agent = self._agent(row)
         who = f"{agent_text.who(agent, 40)} is gone, changed {self.ago(row.updated_at)}"
         lines = [] if is_named else block(f"#{row.number} {row.name}", room, "bold")

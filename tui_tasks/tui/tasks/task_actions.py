@@ -31,6 +31,7 @@ from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF, Landing
 from tui_tasks.tui.tasks import task_text
 
 if TYPE_CHECKING:
+    from tui_tasks.core.agent_snapshots import Work
     from tui_tasks.tui.state.database_link import StateChanges
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
@@ -222,11 +223,14 @@ class TaskActions(Controller):
     def _why_ask(self, task: Task) -> list[str]:
         """Return why the human is asked before a task is deleted; empty: it is deleted at once."""
         db, who = self._context.db, _agent_at_work(self._context.db, task)
+        ready = [work for work in work_queries.of_task(db, task.uid) if work.state in ("ready", "conflict")]
         parts = []
         if task.updated_by != HUMAN and self._context.clock.now() - task.updated_at < _JUST_NOW:
             parts.append(f"{agent_text.who(task.updated_by, 30)} has changed it just now")
         if who:
             parts.append(f"{agent_text.who(who, 40)} works on it")
+        if ready:
+            parts.append(f"{_works_of(ready)} for your review")
         if parts:
             logged = task_records.log_count(db, task.uid)
             parts += [self._waiting_for(task), count(logged, "log entry", "log entries") if logged else ""]
@@ -371,9 +375,16 @@ def _agent_of(tasks: Sequence[Task]) -> str | None:
 
 
 def _agent_at_work(db: Database, task: Task) -> str:
-    """Return the agent that works on a task, or whose work waits for review; empty: none does."""
-    works = (work.agent for work in work_queries.of_task(db, task.uid) if work.state in LIVE_WORK)
-    return next(works, "" if task.status != "in_progress" or task.who in RESERVED_AGENTS else task.who)
+    """Return the agent that works on a task; empty: none does, or its work waits for review."""
+    works = [work for work in work_queries.of_task(db, task.uid) if work.state in LIVE_WORK]
+    if works:
+        return next((work.agent for work in works if work.state not in ("ready", "conflict")), "")
+    return "" if task.status != "in_progress" or task.who in RESERVED_AGENTS else task.who
+
+
+def _works_of(works: Sequence[Work]) -> str:
+    """Return `the work of bob waits`, or `2 works wait`."""
+    return f"the work of {agent_text.who(works[0].agent, 40)} waits" if len(works) == 1 else f"{len(works)} works wait"
 
 
 def _are_at_work(tasks: Sequence[Task]) -> bool:

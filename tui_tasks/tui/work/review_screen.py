@@ -22,6 +22,7 @@ from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import count
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.keys.action_table import bindings
@@ -150,7 +151,7 @@ class ReviewScreen(Overlay):
 
     def _facts_of(self, work: Work) -> WorkFacts:
         works = [one for one in work_queries.of_task(self.context.db, work.task_uid) if one.state in REVIEWED]
-        task = task_queries.task(self.context.db, work.task_uid)
+        task = task_queries.task_or_deleted(self.context.db, work.task_uid)
         uids = [one.uid for one in works]
         place = uids.index(work.uid) + 1 if work.uid in uids else 1
         sent = work_queries.last_comments(self.context.db, work)
@@ -307,7 +308,7 @@ class ReviewScreen(Overlay):
     def changed(self, changes: StateChanges) -> None:
         """Update after something about works or checks has changed."""
         self._head_again()
-        if not (changes.all or changes.touches("work", "task", "check_run", "task_check")):
+        if not (changes.all or changes.touches("work", "task", "list", "check_run", "task_check")):
             return
         if self.leave_what_is_over():
             return
@@ -320,8 +321,14 @@ class ReviewScreen(Overlay):
             self.read_again()
 
     def leave_what_is_over(self) -> bool:
-        """Go on to another work of the task where this one is merged or discarded, else back; return whether it is."""
+        """Go on to another work of the task where this one is merged or discarded, else back, as when the task is
+        deleted; return whether it is over.
+        """
         work = work_queries.find(self.context.db, self.work.uid)
+        if agent_text.live_task(self.context.db, work.task_uid) is None:
+            self.dismiss()
+            self.context.say(agent_text.deleted_text(self.context, work.task_uid))
+            return True
         if work.state in LIVE_WORK:
             return False
         others = [one for one in work_queries.of_task(self.context.db, work.task_uid) if one.state in REVIEWED]

@@ -33,6 +33,9 @@ def review(context: Context, task_uid: str, agent: str | None = None) -> bool:
     """Open the review of the work on a task, that of an agent first; return whether there is some to review."""
     if task_uid not in context.state.reviewable:
         return False
+    if agent_text.live_task(context.db, task_uid) is None:
+        context.say(agent_text.deleted_text(context, task_uid))
+        return True
     works = [work for work in work_queries.of_task(context.db, task_uid) if agent in (None, work.agent)]
     elsewhere = [line for work in works if (line := work_queries.is_elsewhere(context.db, work)) is not None]
     if works and len(elsewhere) == len(works):

@@ -229,6 +229,18 @@ def any_task(db: Database, uid: str) -> Task | None:
     return read_task(row) if row else None
 
 
+def task_or_deleted(db: Database, uid: str) -> Task:
+    """Return the task with that uid, also if it or its list was deleted: what a row of an earlier moment shows.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = any_task(db, uid)
+    if found is None:
+        raise NotFound("task", uid)
+    return found
+
+
 def status(db: Database, uid: str) -> str | None:
     """Return the status of the task with that uid; None if there is none, or it was deleted."""
     row = db.one(_STATUS, uid=uid)
