@@ -29,6 +29,19 @@ def test_what_is_right_holds_beside_what_is_wrong_and_each_fault_is_told_with_it
     ]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [('colour = "x"', 11), ("command = 3", 11), ('terminal = "window"', 2), ("[work.limits]\nx = 1", 12)],
+)
+def test_a_fault_in_a_table_of_a_table_has_the_line_of_its_key(tmp_path: Path, wrong: str, line: int) -> None:
+    file = tmp_path / "config.toml"
+    fields = [wrong if line == 2 else "", "", "", "[work.program]", 'default = "b"', "", "[work.program.b]"]
+    tables = ['command = ["b"]', "[work.program.asker]", "" if line == 2 else wrong]
+    file.write_text("\n".join(["[work]", *fields, *tables]))
+    (problem,) = config.load(file)[1]
+    assert problem.line == line
+
+
 def test_a_file_that_is_no_toml_is_told_with_its_line_and_everything_is_at_its_default(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text("ascii = true\nbell = = 1\n")

@@ -205,10 +205,21 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
             if name in ("runner", "check"):
                 problems += _table_problems(path, text, name, value)
         except msgspec.ValidationError as error:
-            problems.append(
-                SettingsProblem(path, line_of(text, name), f"{name}: {_why(name, known[name].type, error)}")
-            )
+            line = _fault_line(text, name, value, str(error))
+            problems.append(SettingsProblem(path, line, f"{name}: {_why(name, known[name].type, error)}"))
     return Config(**good), problems
+
+
+def _fault_line(text: str, name: str, value: Any, error: str) -> int | None:
+    """Return the line of the key that an error of msgspec is about, else that of its table."""
+    at = re.search(r"at `\$\.?(.*?)`", error)
+    parts = at[1].split(".") if at is not None and at[1] else []
+    unknown = re.search(r"field `(.*?)`", error)
+    key = unknown[1] if unknown is not None else parts.pop() if parts else ""
+    if name == "work" and parts and parts[0].startswith("programs"):
+        parts = ["program", work_settings.wrong_program(value) or ""]
+    table = ".".join([name, *parts])
+    return line_of(text, key, table) or line_of(text, table) or line_of(text, name)
 
 
 def _why(name: str, kind: Any, error: msgspec.ValidationError) -> str:

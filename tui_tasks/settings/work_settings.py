@@ -134,6 +134,17 @@ def read(table: dict[str, Any]) -> WorkSettings:
     return msgspec.convert(held, WorkSettings)
 
 
+def wrong_program(table: dict[str, Any]) -> str | None:
+    """Return the name of the first program whose table in `read`'s table is not as it must be; None if each is."""
+    for name, program in table.get("program", {}).items():
+        try:
+            if isinstance(program, dict):
+                msgspec.convert(program, ProgramSettings)
+        except msgspec.ValidationError:
+            return str(name)
+    return None
+
+
 def expand(template: str, **values: object) -> str:
     """Return a template with its fields replaced."""
     return re.sub(_FIELD, lambda match: str(values[match[1]]), template)
