@@ -168,9 +168,9 @@ class KeyQueue:
 
     def expect_words(self, refused: str, action: str = "", *, keeps: bool = False) -> None:
         """Note that an action opens an input, or why it is `refused`. If none opens, words that are typed until a pause
-        or Esc are dropped. One key alone is no word after a refusal. Enter and the key of the `action` again act at
-        once, and so does one that moves the cursor where nobody can write; others act after a pause. Where no input
-        opens though nothing was said, or the key is to be pressed again, only those that move the cursor do.
+        or Esc are dropped. One key alone is no word after a refusal. The key of the `action` again acts at once, and so
+        do Enter and one that moves the cursor where nobody can write; others act after a pause. Where no input opens
+        though nothing was said, or the key is to be pressed again, only those that move the cursor do.
 
         With `keeps`, what is dropped is kept for the next time of the `action`: see `Context.typed_for`.
         """
@@ -214,9 +214,10 @@ class KeyQueue:
                 return True
         elif event.key == "enter":
             self._expects_words_on = None
-            if is_first and self._lets_one_act:
+            if is_first and self._link.read_only:
                 return False
         elif not self._has_dropped and (moves or self._lets_one_act or self._held is not None) and self._hold(event):
+            self._say(self._refused)
             return True
         self._keep(before, event)
         self._has_dropped = True
@@ -264,6 +265,7 @@ class KeyQueue:
             self._held = self._expects_words_on = None
             self._rest.expect("")
             if self.pressed.at == event.time:
+                self._hush()
                 await self._take(event)
 
     def _is_rest(self, event: events.Key) -> bool:
