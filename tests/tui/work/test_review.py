@@ -280,7 +280,7 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
         await settle(pilot, "enter", *"jjjjj", "c", *"why", "enter")
         assert 'c: "all"' in shown(app) and 'c: "why"' in shown(app) and "s Send 2 comments" in shown(app)
         await settle(pilot, "escape", "y")
-        assert "Not merged: you have 2 unsent comments." in said(app)
+        assert "Not merged: you have 2 unsent comments. s sends them; c on one, emptied, deletes it." in said(app)
         assert "2 comments to send before it is accepted ─" in shown(app)
         await settle(pilot, "escape")
     app = make_app(plan.path)
@@ -420,18 +420,18 @@ async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(pla
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         await settle(pilot, "y", "enter")
-        assert "1 of 2 files not opened" in shown(app)
-        assert "Enter again merges 1 file that you have not opened." in said(app)
+        assert "1 of 2 files not opened: tests/test_keys.py" in shown(app)
+        assert "You have not opened tests/test_keys.py. Enter again merges 2 files." in said(app)
         assert state_of(plan, work) == "ready"
         await settle(pilot, "escape", "j")
-        await until(pilot, lambda: app.screen.unopened == 0)
+        await until(pilot, lambda: app.screen.unopened == [])
         await settle(pilot, "y", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         pause(app)
         await settle(pilot, "u", "y")
         await until(pilot, lambda: "Taken out of main again" in said(app))
         await review(app, pilot, plan)
-        assert app.screen.unopened == 0
+        assert app.screen.unopened == []
 
 
 async def test_a_key_that_is_typed_on_after_a_merge_does_nothing(plan, place, make_app):
@@ -530,15 +530,15 @@ async def test_y_counts_the_files_that_were_not_opened_in_the_version_that_is_ac
     async with app.run_test(size=size) as pilot:
         await review(app, pilot, plan)
         screen, is_small = app.screen, size == (40, 12)
-        await until(pilot, lambda: screen.unopened == (2 if is_small else 1))
+        await until(pilot, lambda: len(screen.unopened) == (2 if is_small else 1))
         await settle(pilot, "y")
-        assert f"{screen.unopened} of 2 files not opened" in shown(app)
+        assert f"{len(screen.unopened)} of 2 files not opened" in shown(app)
         await settle(pilot, "escape")
         for _ in range(2):
             await settle(pilot, *(["enter"] if is_small else []))
-            await until(pilot, lambda: "…" not in shown(app) or screen.unopened < 2)
+            await until(pilot, lambda: "…" not in shown(app) or len(screen.unopened) < 2)
             await settle(pilot, *(["escape"] if is_small else []), "j")
-        await until(pilot, lambda: screen.unopened == 0)
+        await until(pilot, lambda: screen.unopened == [])
         await settle(pilot, "y")
         title = "Merge #9 into main" if is_small else "Accept the work on #9"
         assert title in shown(app) and "not opened" not in shown(app)
@@ -548,7 +548,7 @@ async def test_y_counts_the_files_that_were_not_opened_in_the_version_that_is_ac
         screen.read_again()
         await until(pilot, lambda: screen.version != before)
         assert elsewhere != "src/keys.py"
-        assert screen.unopened == 1, "the other file is as it was when it was opened"
+        assert len(screen.unopened) == 1, "the other file is as it was when it was opened"
         await settle(pilot)
         await pilot.app.workers.wait_for_complete()
 

@@ -203,8 +203,11 @@ class ReviewActions(Controller):
             return f"Nothing to merge: no file differs from {safe_line(review.base, 40)}."
         if self._screen.comments:
             key, many = self._context.keymap.key_of("work_send"), len(self._screen.comments)
-            them = "it" if many == 1 else "them"
-            return f"Not merged: you have {count(many, 'unsent comment')}. {key} sends {them}; or delete {them}."
+            sends = f"{key} sends {'it' if many == 1 else 'them'}"
+            delete = (
+                f"{self._context.keymap.key_of('work_comment')} on {'it' if many == 1 else 'one'}, emptied, deletes it"
+            )
+            return f"Not merged: you have {count(many, 'unsent comment')}. {sends}; {delete}."
         return None
 
     # Accept

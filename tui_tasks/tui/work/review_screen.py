@@ -174,11 +174,11 @@ class ReviewScreen(Overlay):
         return None if review is None else (self.work.uid, review.head, review.tree, review.base_commit)
 
     @property
-    def unopened(self) -> int:
-        """How many of the files have not had their diff on screen, as they are now."""
+    def unopened(self) -> list[str]:
+        """The paths of the files that have not had their diff on screen, as they are now."""
         changes = ((row.key, row.change) for row in self._file_rows.rows if row.change is not None)
         opened = self.context.state.files_opened.get(self.work.uid, {})
-        return sum(opened.get(key) != change.versions for key, change in changes)
+        return [change.path for key, change in changes if opened.get(key) != change.versions]
 
     @property
     def change(self) -> FileChange | None:

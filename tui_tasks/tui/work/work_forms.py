@@ -278,11 +278,15 @@ class AcceptAnswer:
     goes_on: bool
 
 
+# How many of the files that were not opened are named.
+_NAMED: Final = 2
+
+
 class AcceptForm(_FootForm[AcceptAnswer]):
     """The form, at the foot. Result: the choice, or None."""
 
-    def __init__(self, context: Context, facts: WorkFacts, unopened: int, *, has_ended: bool) -> None:
-        """`unopened`: how many of the files the human has not opened. `has_ended`: the agent has."""
+    def __init__(self, context: Context, facts: WorkFacts, unopened: Sequence[str], *, has_ended: bool) -> None:
+        """`unopened`: the paths of the files that the human has not opened. `has_ended`: the agent has."""
         message = commit_message(facts.task, facts.work).partition("\n")[0]
         hint = "message of the commit"
         super().__init__(context, draft=f"accept {facts.work.uid}", words=message, hint=hint, done="Merge")
@@ -327,8 +331,8 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         review = self._review
         lines: list[tuple[str, str]] = []
         if self._unopened:
-            of = f"{self._unopened} of {count(len(review.files), 'file')}"
-            lines.append((f"Unread    {of} not opened", "$state-overdue"))
+            of = f"{len(self._unopened)} of {count(len(review.files), 'file')}"
+            lines.append((f"Unread    {of} not opened: {self._unopened_names()}", "$state-overdue"))
         for at, (text, style) in enumerate(self._check_texts()):
             lines.append((f"{'' if at else 'Checks':<10}{text}", style))
         if review.is_dirty:
@@ -363,6 +367,11 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         if others:
             yield f"on this tree: {', '.join(others)}", "$state-overdue"
 
+    def _unopened_names(self) -> str:
+        names, more = self._unopened[:_NAMED], len(self._unopened) - _NAMED
+        listed = ", ".join(safe_ends(name, 40) for name in names)
+        return f"{listed} and {more:,} more" if more > 0 else listed
+
     @override
     def submit(self) -> None:
         """End with what was chosen; a new commit needs a message, and files that were not opened a second Enter."""
@@ -372,7 +381,8 @@ class AcceptForm(_FootForm[AcceptAnswer]):
             self.context.say("The commit needs a message.")
         elif self._unopened and not self._has_asked:
             self._has_asked = True
-            self.context.say(f"Enter again merges {count(self._unopened, 'file')} that you have not opened.")
+            all_of_it = count(len(self._review.files), "file")
+            self.context.say(f"You have not opened {self._unopened_names()}. Enter again merges {all_of_it}.")
         else:
             goes_on = self.query_one("#after", ChoiceLine).value == _GOES_ON.value
             self.end(AcceptAnswer(method, message, goes_on), "work_accept")
