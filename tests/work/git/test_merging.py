@@ -63,6 +63,14 @@ def test_a_fast_forward_is_refused_where_the_base_has_moved_on(place: Place) -> 
         prepared(place, "ff")
 
 
+@pytest.mark.parametrize("method", ["squash", "rebase"])
+def test_work_whose_changes_the_base_has_already_makes_no_empty_commit(place: Place, method: Method) -> None:
+    git(place.root, "checkout", git(place.tree, "rev-parse", "HEAD"), "--", ".")
+    commit(place.root, "The same")
+    with pytest.raises(Conflict, match="main has all of its changes already: there is nothing to merge"):
+        prepared(place, method)
+
+
 @pytest.mark.parametrize("method", ["squash", "merge", "rebase"])
 def test_a_conflict_names_its_files_and_changes_nothing(place: Place, method: Method) -> None:
     before = commit(place.root, "Also a", a_txt="other\n")

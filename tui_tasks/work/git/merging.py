@@ -192,6 +192,8 @@ def prepare(
             new = _rebase(work_tree, review, who, dates)
     else:
         tree = _merged_tree(root, review) if review.behind else review.head_tree
+        if method == "squash" and review.behind and tree == tree_at(root, old):
+            raise Conflict(_HAS_ALL.format(base=review.base), base=review.base)
         parents = [old] if method == "squash" else [old, head]
         new = commit_tree(root, tree, parents, message, who, dates)
     return Merge(method, review.base, old, new, head, _checkout(root, review.base))
@@ -244,6 +246,7 @@ def prepare_revert(root: Path, merge: Merge, message: str) -> Merge:
     return Merge("revert", merge.base, now, new, merge.new, _checkout(root, merge.base))
 
 
+_HAS_ALL: Final = "{base} has all of its changes already: there is nothing to merge"
 _FAST_FORWARD: Final = (
     *("merge", "--ff-only", "--quiet", "--no-squash", "--no-stat", "--no-autostash", "--no-verify-signatures"),
     "--no-overwrite-ignore",
@@ -387,7 +390,7 @@ def _rebase(work_tree: WorkTree, review: Review, who: Identity, dates: Mapping[s
         committed = {"GIT_COMMITTER_DATE": dates["GIT_COMMITTER_DATE"]} if dates else {}
         last, last_tree = commit_tree(root, tree, [last], message.rstrip("\n"), who, author | committed), tree
     if last == review.base_commit:
-        raise Conflict(f"{review.base} has all of its changes already: there is nothing to merge", base=review.base)
+        raise Conflict(_HAS_ALL.format(base=review.base), base=review.base)
     return last
 
 
