@@ -9,7 +9,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
 from tui_tasks.tui.schedule import run_view
-from tui_tasks.tui.schedule.run_rows import readable
+from tui_tasks.tui.schedule.run_rows import RunRows, readable
 from tui_tasks.tui.schedule.run_view import RunView
 
 
@@ -19,6 +19,7 @@ async def test_enter_shows_the_runs_and_what_one_of_them_printed(jobs, make_app,
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "g", "enter")
         assert "running" in shown(app)
+        assert RunRows(app.context).draw_empty(1, size[0]) == [("   Never run: Esc, then r runs it.", "$muted")]
         if size[0] < 60:
             await settle(pilot, "enter")
         assert "64 bytes: time=0.4 ms" in shown(app)

@@ -102,8 +102,9 @@ class RunRows(RowDrawing[RunLine]):
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw what to do next."""
-        run = "" if self.context.link.read_only else f": {self.context.keymap.key_of('job_run')} runs it now"
-        return [(f"   It has never run{run}.", "$muted")] if line == 1 else ()
+        back, run = self.context.keymap.key_of("back"), self.context.keymap.key_of("job_run")
+        how = "" if self.context.link.read_only else f": {back}, then {run} runs it"
+        return [(f"   Never run{how}.", "$muted")] if line == 1 else ()
 
 
 # Sequences that colour or redraw lines are removed; all else is shown.
