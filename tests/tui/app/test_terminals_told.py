@@ -28,7 +28,7 @@ async def test_it_is_told_with_terminal_and_parents_and_a_key_takes_it_back(plan
             store.commit(USED, EditTask(uid, {"status": "skipped"}), actor="human", now=NOW)
         await until(
             pilot,
-            lambda: "script in tmux: server at /dev/pts/3 ran tui-tasks release in your name." in said(app),
+            lambda: "script in tmux at /dev/pts/3 ran tui-tasks release in your name." in said(app),
         )
         assert task_queries.task(app.link.db, uid).status == "skipped"
         await settle(pilot, "u")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.driving import by_agent, lines, opened, place, press, settle, shown, until
 from tests.tui.plan import MINUTE, NOW
-from tests.tui.work.test_work_screen import begun
+from tests.tui.work.test_work_screen import BOOM, begun, crashed
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.operations.work import CountWork, MergeWork, WorkReady
@@ -179,3 +179,16 @@ async def test_the_key_of_the_pane_leads_from_an_opened_task_back_to_its_rows(pl
         assert app.pane.is_open
         await press(app, pilot, key)
         assert not app.pane.is_open and app.focused is app.pane.focus_target()
+
+
+async def test_the_lines_below_the_list_say_why_an_agent_failed_on_the_task_and_name_its_links(plan, make_app):
+    crashed(plan, 9)
+    with Store(plan.path) as store:
+        links = ({"kind": "branch", "target": "cookie-banner"},)
+        store.commit(EditTask(plan[9], {"links": links}), actor="human", now=NOW)
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        app.navigation.go_to(plan[9])
+        await press(app, pilot)
+        detail = shown(app)[shown(app).rindex("#9 Old cookie banner") :]
+        assert BOOM.split("\n")[0][:20] in detail and "branch cookie-banner" in detail

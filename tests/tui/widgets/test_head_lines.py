@@ -28,7 +28,7 @@ from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import TakeBack
-from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RecordSettings, RequestChecks, RunJob
 from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import (
@@ -50,7 +50,7 @@ from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting import line_painter
 from tui_tasks.tui.painting.styles import StyleCache
-from tui_tasks.tui.state.seen import Seen
+from tui_tasks.tui.state.seen import Seen, key_of_agent
 from tui_tasks.tui.widgets import changes_text
 from tui_tasks.tui.widgets.agent_entries import AgentEntries
 from tui_tasks.tui.widgets.agent_line import agent_groups
@@ -902,3 +902,32 @@ async def test_what_is_next_says_why_nothing_can_start_where_there_is_room(plan,
     by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}))
     async with opened(make_app(plan.path), (width, 40)) as pilot:
         assert lines(pilot.app)[0].endswith(f"  {words}")
+
+
+async def test_a_paused_agent_without_a_task_is_paused_not_idle(plan, make_app):
+    with Store(plan.path) as store:
+        connect(store, "robin")
+    by_agent(plan, "human", PauseAgent("robin", "not today"))
+    app = make_app(plan.path)
+    async with opened(app):
+        assert "– robin paused" in agents_line(app)
+
+
+async def test_an_agent_whose_trouble_was_put_away_is_in_no_line_as_it_is_in_no_count(plan, make_app):
+    by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", NOW))
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        assert "▲ claude-1" in agents_line(app) and "▲ 1 stuck" in counts_line(app)
+        app.state.seen.hide(key_of_agent("claude-1"), NOW + SECOND)
+        app.frame.redraw()
+        await pilot.pause()
+        assert "▲" not in agents_line(app) and "▲ 0 stuck" in counts_line(app)
+
+
+async def test_new_work_to_review_is_among_the_changes(plan, make_app):
+    work = begun(plan, 9)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        with Store(plan.path) as store:
+            store.commit(WorkReady(work.uid), actor="system", now=NOW + SECOND)
+        await until(pilot, lambda: "to review #9" in counts_line(app).partition("•")[2])

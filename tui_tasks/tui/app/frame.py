@@ -88,7 +88,8 @@ class Frame:
             last = used[-1]
             more = f" (and {len(used) - 1} more)" if len(used) > 1 else ""
             parents = [str(parent).rpartition(" ") for parent in last["parents"]]
-            by = " in ".join([name for name, _, pid in parents if pid != "1"][:2]) or "A program"
+            names = [name.partition(":")[0] for name, _, pid in parents if pid != "1"]
+            by = " in ".join(names[:2]) or "A program"
             undo = f" {keymap.key_of('undo')} undoes it." if _can_be_undone(last["command"]) else ""
             self.say(f"{by} at {last['terminal']} ran {last['command']}{more} in your name.{undo}")
 

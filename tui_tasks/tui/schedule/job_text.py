@@ -287,5 +287,6 @@ def _running(run: RunLine, now: int, usually: str) -> str:
 def who_runs(job: Job) -> str:
     """Return who does what a job asks for."""
     if not job.dedicated_context:
-        return f"in the conversation of {agent_text.who(job.created_by)}"
+        who = agent_text.who(job.created_by)
+        return "in your conversation" if who == "you" else f"in the conversation of {who}"
     return f"by the runner {policy.read_settings(job.settings).runner}".rstrip()

@@ -115,9 +115,8 @@ class DetailText(TextDrawing):
         lines += self._more_facts(details.task, room)
         for ask in details.asks:
             lines += [*self._asked(ask, room), ()]
-        has_failed = details.state == "failed" or details.task.uid in self.context.state.failed_work
-        if has_failed and (why := task_text.reason(self.context, details.line, details.state)) is not None:
-            lines += [*_block(why[0], room, "$state-failed"), ()]
+        if failed := self._failed(details, room):
+            lines += [*failed, ()]
         lines += self._standstill(details, room)
         lines += self._to_review(details, room)
         lines += task_text.lines(self.context, details.task, room)
@@ -143,14 +142,15 @@ class DetailText(TextDrawing):
         return lines
 
     def _in_brief(self, details: TaskDetails, room: int, height: int) -> list[Drawn]:
-        """Return what is asked or to be reviewed, what checks have proven, the newest log entries, the description, and
-        the tasks around it, then due date, tags and the like where there is room; an empty line between these parts
-        where all of it has room.
+        """Return what is asked or to be reviewed, why it failed, what checks have proven, the newest log entries, the
+        description, and the tasks around it, then due date, tags, links and the like where there is room; an empty line
+        between these parts where all of it has room.
         """
         waits = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
         closed = [line for ask in details.closed_asks[:1] for line in self._closed(ask, room)]
         proof = task_text.lines(self.context, details.task, room, _OUTPUT_IN_BRIEF)
-        parts = [waits + self._standstill(details, room), proof, closed, self._sent(details, room)]
+        failed = [] if details.log and details.state == "failed" else self._failed(details, room)
+        parts = [waits + failed + self._standstill(details, room), proof, closed, self._sent(details, room)]
         left = height - sum(len(part) + 1 for part in parts if part)
         if both := self._side_by_side(details, room, left):
             parts.append(both)
@@ -159,6 +159,9 @@ class DetailText(TextDrawing):
         facts = [*self._fields(details.task, room), *self._more_facts(details.task, room)]
         if facts and sum(len(part) + 1 for part in parts if part) + len(facts) <= height:
             parts.append(facts)
+        links = self.links.lines(details.task, room)[1:] if self.links is not None else []
+        if links and sum(len(part) + 1 for part in parts if part) + len(links) <= height:
+            parts.append(links)
         return _spaced(parts, height)
 
     def _about(self, details: TaskDetails, room: int) -> list[list[Drawn]]:
@@ -179,6 +182,12 @@ class DetailText(TextDrawing):
         if not left or not right or max(len(left), len(right)) > height:
             return []
         return list(_beside(left, right, column))
+
+    def _failed(self, details: TaskDetails, room: int) -> list[Drawn]:
+        """Return why it, or the agent on it, has failed."""
+        has_failed = details.state == "failed" or details.task.uid in self.context.state.failed_work
+        why = task_text.reason(self.context, details.line, details.state) if has_failed else None
+        return _block(why[0], room, "$state-failed") if why is not None else []
 
     def _standstill(self, details: TaskDetails, room: int) -> list[Drawn]:
         """Return that its agent has left, is silent or suspended."""
@@ -376,8 +385,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
 
     def redraw(self) -> None:
         """Draw again."""
-        if not self.brief:
-            self._links.read(self._details.task if self._details else None)
+        self._links.read(self._details.task if self._details else None)
         self._drawing.brief, self._drawing.details = self.brief, self._details
         self._head.redraw()
         self.text.redraw()

@@ -20,6 +20,7 @@ from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
 from tui_tasks.text.times import SECOND, age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.state.seen import key_of_agent
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -77,6 +78,17 @@ class AgentEntry(msgspec.Struct, frozen=True):
     def is_trouble(self) -> bool:
         """Whether it needs attention."""
         return self.state in TROUBLE
+
+    @property
+    def at(self) -> int:
+        """Since when it is so."""
+        member = self.member
+        return next((at for at in (self.since, member.since) if at is not None), member.last_seen)
+
+    @property
+    def hides_as(self) -> str:
+        """The key under which the human hides its trouble; empty where it has none that an agent has alone."""
+        return key_of_agent(self.member.name) if self.is_trouble and self.state != "gone" else ""
 
     @property
     def is_at_work(self) -> bool:
@@ -160,7 +172,8 @@ class AgentEntries:
             self._in_trouble(member, shown, now) or self._calm(member, shown, now)
             for member, shown in self._states(now)
         )
-        return sorted(filter(None, found), key=_order)
+        hidden = self.context.state.seen.hidden
+        return sorted((entry for entry in found if entry and entry.at > hidden.get(entry.hides_as, -1)), key=_order)
 
     def in_trouble(self) -> Iterator[AgentEntry]:
         """Yield the entries of those in trouble, whose last words are not read."""
@@ -259,12 +272,10 @@ class AgentEntries:
             return None
         if shown == "ended":
             return self._entry(member, "working", said=f"ended, {member.between}")
-        has_work = member.task is not None or shown == "working"
-        if has_work and shown != "ready":
-            if shown == "paused":
-                return self._entry(member, "paused", "paused")
-            if shown in ("working", "asking"):
-                return self._at_work(member)
+        if shown == "paused":
+            return self._entry(member, "paused", "paused")
+        if shown == "working" or (shown == "asking" and member.task is not None):
+            return self._at_work(member)
         if shown == "waiting":
             word = agent_text.tool_asked_for(member.ask) if member.ask is not None else ""
             return self._entry(member, "waiting", word or "waiting", has_task=False, about=self._asked_about(member))

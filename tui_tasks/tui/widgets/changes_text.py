@@ -14,7 +14,7 @@ from tui_tasks.text.glyphs import PROOF_LOOKS, look
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.widgets.agent_entries import WHO
-from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, CHECKS, HELD, JOBS, Need, is_new
+from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, CHECKS, HELD, JOBS, REVIEW, Need, is_new
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -188,15 +188,18 @@ def _looks(word: str, *, ascii_only: bool) -> Part:
 
 
 def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
-    """Return by what has happened the new agents and jobs, with which no changed task stands for them."""
+    """Return by what has happened the new agents, jobs, works and failed checks for which no changed task stands."""
     found: dict[str, list[str]] = {}
     for need in needs:
-        is_told = need.task in context.state.seen.new and (need.kind == ASKS or need.word == "failed")
+        of_task = need.kind in (CHECKS, REVIEW)
+        is_told = need.task in context.state.seen.new and (of_task or need.kind == ASKS or need.word == "failed")
         is_job = need.kind == JOBS or (need.kind == HELD and need.job is not None)
-        if not (is_job or need.kind in (ASKS, AGENTS)) or is_told or not is_new(context.state, need):
+        if not (is_job or of_task or need.kind in (ASKS, AGENTS)) or is_told or not is_new(context.state, need):
             continue
         word = {ASKS: "asked"}.get(need.kind, need.word)
         place = f"S{job_lines.place(context.db, need.row.id)}" if is_job else agent_text.who(need.agent)
+        if of_task and need.task is not None and (task := list_pages.line(context.db, need.task)) is not None:
+            place = f"#{task.number}"
         names = found.setdefault(word, [])
         if (name := safe_ends(place, WHO)) not in names:
             names.append(name)

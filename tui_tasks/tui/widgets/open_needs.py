@@ -164,10 +164,9 @@ class Needs:
     @staticmethod
     def _of_agent(entry: AgentEntry) -> Need:
         member, state = entry.member, "stuck" if entry.state == "stopped" else entry.state
-        at = next((at for at in (entry.since, member.since) if at is not None), member.last_seen)
         task = member.last_task.uid if member.last_task is not None else None
         rank = TROUBLE.index(state)
-        return Need(AGENTS, key_of_agent(member.name), state, at, task, agent=member.name, row=entry, rank=rank)
+        return Need(AGENTS, key_of_agent(member.name), state, entry.at, task, agent=member.name, row=entry, rank=rank)
 
     def _failed(self) -> Iterator[Need]:
         """Yield the tasks and the jobs that have failed since the human said that all was seen."""
