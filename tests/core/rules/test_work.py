@@ -309,3 +309,13 @@ def test_compaction_keeps_work(store, clock, human, add, task):
             pass
     assert work_queries.everything(store.db) == before
     sound(store)
+
+
+def test_a_revert_names_all_of_four_tasks_and_the_work_for_review_on_those_that_it_deletes(store, human, add, task):
+    for name in ("Two", "Three", "Four"):
+        add(name)
+    human(WorkReady(human(start(task)).uid))
+    changes = change_summaries.of_agent(store.db, "agent", 0)
+    question = change_summaries.summary(store.db, changes).question
+    assert "to 4 tasks? Four, Three, Two, Rotate keys. It deletes what waits for your review: " in question
+    assert question.endswith(": #1 (work of claude-1).")

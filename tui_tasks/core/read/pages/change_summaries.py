@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_names import display_name
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.schema.tables import TaskRow
@@ -33,6 +35,7 @@ class Summary(NamedTuple):
         deleted: how many tasks they deleted.
         tasks: how many tasks they are about.
         names: the first names of these tasks.
+        reviewed: the tasks that an undo deletes, and whose work waits for review: `#13 (work of bob)`.
     """
 
     actors: tuple[str, ...]
@@ -40,6 +43,7 @@ class Summary(NamedTuple):
     deleted: int
     tasks: int
     names: tuple[str, ...]
+    reviewed: tuple[str, ...] = ()
 
     @property
     def question(self) -> str:
@@ -52,7 +56,8 @@ class Summary(NamedTuple):
         what = f"{count(self.entries, 'change')}{to}"
         if self.deleted == self.entries:
             what = count(self.deleted, "deletion")
-        return f"Revert {what}? {names}{more}".strip()
+        lost = f". It deletes what waits for your review: {', '.join(self.reviewed)}." if self.reviewed else ""
+        return f"Revert {what}? {names}{more}{lost}".strip()
 
     @property
     def text(self) -> str:
@@ -149,6 +154,7 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
     """Return what changes did."""
     actors: dict[str, None] = {}
     tasks: dict[str, None] = {}
+    created: set[str] = set()
     entries = deleted = 0
     for change in changes:
         actors[journal.entry(db, change).actor] = None
@@ -159,8 +165,20 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
                     deleted += part.kind == "task.deleted"
                     if part.task is not None:
                         tasks[part.task] = None
-    read = (task_queries.any_task(db, uid) for uid in list(tasks)[:MAX_NAMES])
-    return Summary(tuple(actors), entries, deleted, len(tasks), tuple(task.name for task in read if task is not None))
+                    if part.kind == "task.created" and part.task is not None:
+                        created.add(part.task)
+    shown = MAX_NAMES + (len(tasks) == MAX_NAMES + 1)
+    read = (task_queries.any_task(db, uid) for uid in list(tasks)[:shown])
+    names = tuple(task.name for task in read if task is not None)
+    return Summary(tuple(actors), entries, deleted, len(tasks), names, tuple(_reviewed(db, created)))
+
+
+def _reviewed(db: Database, uids: Collection[str]) -> Iterator[str]:
+    """Yield each of the tasks whose work waits for review, with the agent of that work."""
+    for work in work_queries.ready(db) if uids else ():
+        if work.task_uid in uids:
+            task = task_queries.task_or_deleted(db, work.task_uid)
+            yield f"#{task.number} (work of {display_name(work.agent, 30)})"
 
 
 def description(db: Database, change: int, *, undone: bool, on_screen: bool = False) -> str:
