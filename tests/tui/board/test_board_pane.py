@@ -625,3 +625,18 @@ async def test_cards_of_a_column_begin_at_one_place_whether_they_have_changed_or
         first, second = (next(row for row in rows if words in row and "✓" in row) for words in ("Backup", "Audit"))
         assert "•#8 ✓ Backup" in first and " #2 ✓ Audit" in second
         assert first.index("Backup") == second.index("Audit")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (40, 12)])
+async def test_the_keys_of_columns_pass_over_an_empty_one(plan, make_app, size):
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[5], {"status": "done"}), actor="human", now=NOW)
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=size) as pilot:
+        app.navigation.go_to(plan[8])
+        await settle(pilot)
+        began = app.pane.at
+        await settle(pilot, "l")
+        assert app.pane.at > began + 1 and app.pane.target() is not None
+        await settle(pilot, *"hhhh")
+        assert app.pane.at == began and app.pane.target() == plan[8]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -320,14 +320,20 @@ class BoardPane(TaskPane):
         self._show_detail()
 
     def do_column_left(self) -> None:
-        """Go to the column to the left."""
-        if self.at > 0:
-            self.go(self.at - 1)
+        """Go to the next column with cards to the left."""
+        self._go_to_cards(range(self.at - 1, -1, -1))
 
     def do_column_right(self) -> None:
-        """Go to the column to the right."""
-        if self.at < len(self.specs) - 1:
-            self.go(self.at + 1)
+        """Go to the next column with cards to the right."""
+        self._go_to_cards(range(self.at + 1, len(self.specs)))
+
+    def _go_to_cards(self, places: Sequence[int]) -> None:
+        """Go to the first of these columns that has cards, as keys do nothing in an empty one; if none has, to none."""
+        at = next((at for at in places if self.columns[at].cards.rows_held), None)
+        if at is not None:
+            self.go(at)
+        elif places:
+            self.context.say("No more cards on this side.")
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Make the pressed column the current one."""
