@@ -13,6 +13,7 @@ from tui_tasks.core.operations.tasks import AddTask, ClearList, DeleteTask, Edit
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.tui.agents import agent_actions
 
 
 def live(plan):
@@ -103,6 +104,20 @@ async def test_what_others_have_changed_since_is_left_and_told(plan, make_app):
         assert "claude-1 has changed task #5" in shown(app)
     with Store(plan.path) as store:
         assert task_queries.task(store.db, plan[5]).name == "Mended"
+
+
+async def test_each_reason_for_which_changes_stay_is_listed_once(plan, make_app):
+    for number in (5, 8):
+        by_agent(plan, "rogue", EditTask(plan[number], {"name": "Spoiled"}))
+        by_agent(plan, "claude-1", EditTask(plan[number], {"name": "Mended"}))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        changes = change_summaries.of_agent(app.context.db, "rogue", 0)
+        app.context.run(agent_actions.take_back(app.context, changes))
+        await settle(pilot, "y")
+        assert "2 changes could not be: " in said(app)
+        assert "changed task #5" in said(app) and "changed task #8" in said(app)
 
 
 async def test_an_entry_that_changed_nothing_to_go_back_to_says_so(plan, make_app):

@@ -361,7 +361,9 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
     if not await confirm(context, title, "Revert it", "Leave it"):
         return
     ((taken, kept),) = await context.link.commit(TakeBack(tuple(changes)))
-    left = f" {count(len(kept), 'change')} could not be: {kept[0][1]}." if kept else ""
+    # Changes that stay for the same reason have it once.
+    reasons = [*dict.fromkeys(reason for _, reason in kept)]
+    left = f" {count(len(kept), 'change')} could not be: {'; '.join(reasons[:3])}." if kept else ""
     if taken:
         from tui_tasks.core.rules import undo
 
