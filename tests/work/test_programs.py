@@ -16,7 +16,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.work_settings import ProgramSettings, WorkSettings
-from tui_tasks.work import program_commands
+from tui_tasks.work import comments, program_commands
 from tui_tasks.work.program_commands import Command
 
 SETTINGS = WorkSettings()
@@ -41,6 +41,8 @@ def test_of_the_prompt_of_a_task_a_persons_own_words_are_known(
     assert text.startswith("Work on task #1: ") and words in text
     assert session_queries.own_words(text) == words
     assert session_queries.own_words("Clean the build") == "Clean the build"
+    sent = comments.review_message("main", [comments.Comment("a.py", 3, False, "", "Why 3?")])
+    assert session_queries.own_words(sent).startswith("a.py:3\nWhy 3?")
 
 
 def test_claude_uses_our_own_tools_without_asking_its_person(

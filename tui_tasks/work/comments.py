@@ -32,7 +32,6 @@ _AT_REST: Final = ("idle", "interrupted", "failed")
 _LINES: Final = 100  # of a terminal that are compared
 _MAX_FILES: Final = 20
 _MAX_QUOTE: Final = 200
-_HEADS: Final = ("A comment on your work:", "Review of your work:")
 _END: Final = "Report it ready again when you are done."
 
 
@@ -79,7 +78,7 @@ def review_message(
         quote = f"\n> {comment.quote[:_MAX_QUOTE]}" if comment.quote.strip() else ""
         parts.append(f"{where}{old}{quote}\n{comment.text}".strip())
     if parts:
-        parts.insert(0, _HEADS[len(parts) > 1])
+        parts.insert(0, session_queries.COMMENT_HEADS[len(parts) > 1])
     if conflicts:
         parts.append(
             f"Your work does not merge into {base}: conflicts in {_named(conflicts)}."
@@ -92,7 +91,7 @@ def review_message(
 
 def comments_in(message: str) -> str:
     """Return a sent message without the sentences that tell the agent what it is and how to go on."""
-    return "\n\n".join(part for part in message.split("\n\n") if part not in (*_HEADS, _END))
+    return "\n\n".join(part for part in message.split("\n\n") if part not in (*session_queries.COMMENT_HEADS, _END))
 
 
 def _named(paths: Sequence[str]) -> str:

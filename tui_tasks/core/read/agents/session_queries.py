@@ -51,6 +51,8 @@ class AgentSession(msgspec.Struct, frozen=True, gc=False):
 
 PROMPT_OF_WORK: Final = "Work on task #"
 """How the prompt begins with which `work` starts an agent."""
+COMMENT_HEADS: Final = ("A comment on your work:", "Review of your work:")
+"""The lines above one comment, and above several, that are sent to an agent."""
 ADDED_BY_HUMAN: Final = "The person adds: "
 """What stands in it before the human's own words."""
 
@@ -61,7 +63,12 @@ def asked_for(session: AgentSession | None) -> str:
 
 
 def own_words(prompt: str | None) -> str:
-    """Return what a person wrote in a prompt: all of it, or what they added to the prompt of `work`."""
+    """Return what a person wrote in a prompt: all of it, or what they added to the prompt of `work`, or their comments
+    on a work without the line above them.
+    """
+    for head in COMMENT_HEADS:
+        if prompt is not None and prompt.startswith(f"{head}\n\n"):
+            return prompt.removeprefix(head).lstrip()
     if prompt is None or not prompt.startswith(PROMPT_OF_WORK):
         return prompt or ""
     return prompt.partition(f"\n\n{ADDED_BY_HUMAN}")[2].partition("\n\n")[0]
