@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.painting.text_lines import quoted
-from tui_tasks.tui.work.review_text import path_line
+from tui_tasks.tui.work.review_text import _checks, path_line
 from tui_tasks.work.git.reviewing import FileChange
 
 
@@ -28,3 +30,12 @@ def test_no_line_of_an_agents_summary_looks_like_a_check_of_the_screen():
         ' │  x"',
     ]
     assert ["".join(text for text, _ in line) for line in quoted("Done.", 40)] == [' "Done."']
+
+
+def test_a_check_that_a_later_change_has_made_stale_is_not_said_to_have_met_it_while_it_ran():
+    run = SimpleNamespace(state="stale", output="")
+    check = SimpleNamespace(name="tests", state="stale", host="", gate=False, run=run)
+    facts = SimpleNamespace(checks=[check], task=SimpleNamespace(number=1))
+    context = SimpleNamespace(ascii_only=False, keymap=SimpleNamespace(key_of=lambda _: "r"))
+    text = " ".join(part for line in _checks(context, facts, 90) for part, _ in line)
+    assert "It passed, but its files have changed since it began. r runs it again." in text

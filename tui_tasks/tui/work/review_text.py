@@ -270,7 +270,7 @@ def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
         )
         if check.state == "stale" and check.run is not None:
             key = context.keymap.key_of("work_run")
-            passed = "It passed, but files that git does not ignore changed while it ran."
+            passed = "It passed, but its files have changed since it began."
             how = {"stale": passed, "failed": "It failed on earlier files."}.get(check.run.state, "")
             lines += block(f"{how} {key} runs it again.".lstrip(), max(8, room - 4), "$muted", indent=5)
         if check.run is not None and check.run.state == "failed" and check.run.output:
