@@ -77,7 +77,8 @@ def test_the_form_that_starts_an_agent(plan, make_app, draw, name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [f"work-to-review-{size}" for size in SIZES])
-def test_an_agent_at_work_and_work_that_waits_to_be_merged(plan, make_app, draw, name):
+def test_an_agent_at_work_and_work_that_waits_to_be_merged(plan, make_app, draw, keys_repository, monkeypatch, name):
+    monkeypatch.chdir(keys_repository(BRANCH).root)
     ready = begun(plan, 10, "opencode", STARTED, branch=BRANCH)
     working = begun(plan, 8, "gemini", STARTED, branch="task/8-backup-restore-drill")
     counts = {"ahead": 2, "behind": 0, "files": 2, "insertions": 7, "deletions": 1, "dirty": False}
@@ -88,6 +89,7 @@ def test_an_agent_at_work_and_work_that_waits_to_be_merged(plan, make_app, draw,
 
     async def go(pilot):
         app.context.navigation.go_to(plan[10])
+        await until(pilot, lambda: "Links" not in shown(app) or f"{BRANCH}  " in shown(app))
         await settle(pilot)
 
     draw(app, run_before=go)
@@ -190,6 +192,7 @@ def test_work_that_is_merged_leaves_a_task_that_is_done(plan, place, make_app, d
         await until(pilot, lambda: app.screen.review is not None)
         await settle(pilot, "y", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
+        await until(pilot, lambda: "Links" not in shown(app) or "and removed" in shown(app))
         await settled(pilot)
 
     draw(app, run_before=accept)
