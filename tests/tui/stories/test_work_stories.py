@@ -89,8 +89,9 @@ def test_an_agent_at_work_and_work_that_waits_to_be_merged(plan, make_app, draw,
 
     async def go(pilot):
         app.context.navigation.go_to(plan[10])
-        await until(pilot, lambda: "Links" not in shown(app) or f"{BRANCH}  " in shown(app))
         await settle(pilot)
+        # What git says of the branch comes later than the row.
+        await until(pilot, lambda: "Links" not in shown(app) or f"{BRANCH}  " in shown(app))
 
     draw(app, run_before=go)
 
@@ -192,7 +193,7 @@ def test_work_that_is_merged_leaves_a_task_that_is_done(plan, place, make_app, d
         await until(pilot, lambda: app.screen.review is not None)
         await settle(pilot, "y", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
-        await until(pilot, lambda: "Links" not in shown(app) or "and removed" in shown(app))
         await settled(pilot)
+        await until(pilot, lambda: "Links" not in shown(app) or "and removed" in shown(app))
 
     draw(app, run_before=accept)
