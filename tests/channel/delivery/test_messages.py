@@ -249,7 +249,7 @@ def test_a_message_says_whether_its_agent_has_spoken_since_it_was_delivered(talk
     talk.ok("tasklist:set_task_done", uid=uid)
     assert state_of(store) == ["delivered"]
     talk.ok("tasklist:log_task_progress", uid=uid, message="done, see there")
-    assert state_of(store) == ["it spoke since"]
+    assert state_of(store) == ["spoken"]
 
 
 def test_messages_are_replayed_from_the_journal_and_no_undo_takes_them_back(talk, write, store, clock):

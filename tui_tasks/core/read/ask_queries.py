@@ -232,7 +232,7 @@ _AGENT = Statement(lambda: AgentRow.select(*columns(AgentRow).values()).where(Ag
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):
-    """A message and its state: `waiting`, `delivered`, or `it spoke since`: about the message or anything else."""
+    """A message and its state: `waiting`, `delivered`, or `spoken`: its agent has said something since."""
 
     message: HumanMessage
     state: str
@@ -285,7 +285,7 @@ def _state(db: Database, message: HumanMessage) -> str:
     if message.delivered_seq is None:
         return "waiting"
     later: list[Any] = db.all(_SINCE, agent=message.agent, seq=message.delivered_seq, limit=_LOOKED_AT)
-    return "it spoke since" if any(kind in _WORDS for (kind,) in later) else "delivered"
+    return "spoken" if any(kind in _WORDS for (kind,) in later) else "delivered"
 
 
 def agent(db: Database, name: str) -> Agent | None:

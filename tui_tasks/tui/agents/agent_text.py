@@ -328,11 +328,12 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
 
 
 _NOT_READ: Final = "not read"
-_SENT_COLORS: Final = {
-    "waiting": "$state-needs-you",
-    _NOT_READ: "$state-overdue",
-    "delivered": "$muted",
-    "it spoke since": "$state-done",
+# The words and the colour of each state of a message. What an agent says since may be about anything.
+_SENT_LOOKS: Final = {
+    "waiting": ("waiting", "$state-needs-you"),
+    _NOT_READ: (_NOT_READ, "$state-overdue"),
+    "delivered": ("delivered", "$muted"),
+    "spoken": ("it spoke since", "$state-done"),
 }
 
 
@@ -340,10 +341,10 @@ def sent_line(sent: Sent, context: Context, width: int, *, to: str = "") -> list
     """Return the line of a message of the human's: when, to whom if that is not known, its words, and its state."""
     when = f" {context.clock.time_of(sent.message.sent_at)}  "
     who = f"you to {to}: " if to else "you: "
-    state = _sent_state(sent, context)
+    state, color = _SENT_LOOKS[_sent_state(sent, context)]
     room = width - len(when) - cell_len(who) - len(state) - 5
     text = f"{who}{safe_line(sent.message.text, max(8, room))}  "
-    return [(when, "$muted"), (text, ""), (state, _SENT_COLORS[state])]
+    return [(when, "$muted"), (text, ""), (state, color)]
 
 
 def _sent_state(sent: Sent, context: Context) -> str:
