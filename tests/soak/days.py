@@ -173,7 +173,7 @@ class Household:
         """A question, which the human answers by key."""
         request = {"id": 1, "tool": "ask", "args": {"question": "On with it?", "options": ["yes", "no"]}}
         self.asking.send(json.dumps(request).encode() + b"\n")
-        assert self._answer(), f"the answer is not taken:\n{self._shown()}"
+        assert self._answer(), f"the answer is not taken:\n{self.shown()}"
         reply = self.asking.hear()
         assert reply["result"]["answer"] == "yes", reply
         self.screen.type(ESCAPE)
@@ -188,36 +188,26 @@ class Household:
         self.screen.type("1")
         return _comes(lambda: self.screen.shows("Sent to") and self.screen.shows(": yes."))
 
-    def _shown(self) -> str:
+    def shown(self) -> str:
         return "\n".join(self.screen.screen.display)
 
     def settle(self, pane: str) -> None:
         """Leave whatever is open and go to a pane, as a human does who looks what comes of a key."""
         self.screen.type(ESCAPE * 4 + pane + "?")
         came = _comes(lambda: self.screen.shows(f"[{pane} ") and self.screen.shows("Run  ↑↓ Choose"))
-        assert came, f"a key is not taken:\n{self._shown()}"
+        assert came, f"a key is not taken:\n{self.shown()}"
         self.screen.type(ESCAPE)
         self.screen.wait_for(lambda: not self.screen.shows("Run  ↑↓ Choose"))
 
     def is_whole(self) -> None:
         """Hold all to be running still."""
         ended = self.screen.process.poll()
-        assert ended is None, f"the screen ended with {ended}:\n{self._shown()}"
+        assert ended is None, f"the screen ended with {ended}:\n{self.shown()}"
         assert self.scheduler.process.poll() is None, f"the scheduler ended: {self._log.read_text()}"
 
     @property
     def processes(self) -> dict[str, int]:
         return {"screen": self.screen.process.pid, "serve": self.agent.pid, "scheduler": self.scheduler.pid}
-
-
-def _rests(pid: int) -> bool:
-    """Whether a process has nothing to do: it sleeps at five looks, and has used no time of a processor between."""
-    looks = set()
-    for _ in range(5):
-        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        looks.add((state, *rest[10:12]))
-        time.sleep(0.02)
-    return len(looks) == 1 and looks.pop()[0] == "S"
 
 
 class Times:
@@ -239,9 +229,14 @@ class Times:
         The terminal has lost the focus by then: what is painted in front of the human is seen, and not told as new.
         """
         self._screen.type(FOCUS_LOST)
-        self._screen.wait_for(lambda: self._screen.unread() == 0 and _rests(self._screen.process.pid))
+        assert _comes(self._is_away), f"the lost focus is not taken:\n{self._house.shown()}"
         self._house.agent.ok("tasklist:add_task", name=name)
         self._born[name] = self._clock.now
+
+    def _is_away(self) -> bool:
+        """Whether the screen tells of a change: none that it painted before it had read of the lost focus is told."""
+        self._house.note("does anybody see this?")
+        return self._since()
 
     def check(self) -> None:
         """Without a key the ages, the last look and the log's times are right soon, whatever was done to the clock."""
