@@ -29,8 +29,8 @@ REDACTED: Final = "[redacted]"
 MAX_TITLE: Final = 80
 # What a secret's own characters are: none that a shell takes for more than a letter, so that no code is redacted.
 _SECRET: Final = r"""[^\s"'`$;|&<>()\\,]"""
-# Keys and tokens by their prefix, values assigned to names of secrets, and passwords in addresses. Of a pattern with a
-# group, the group is the secret.
+# Keys and tokens by their prefix, passwords in addresses and of curl's user, values assigned to names of secrets. Of a
+# pattern with a group, the group is the secret. No match reaches past the next `curl`: each character is read once.
 PATTERNS: Final = (
     r"\bsk-[A-Za-z0-9_-]{16,}",
     r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|npm_|pypi-|hf_|AIza|ya29\.)[A-Za-z0-9_.-]{16,}",
@@ -39,6 +39,8 @@ PATTERNS: Final = (
     r"(?i)(?<=bearer )[A-Za-z0-9_.~+/-]{16,}=*",
     r"(?i)(?<=authorization: basic )[A-Za-z0-9+/]{8,}=*",
     rf"(?i)(?<=://)[^/\s:@]{{1,200}}:((?:(?![/:@]){_SECRET}){{1,200}})(?=@)",
+    r"\bcurl\b(?:(?!\bcurl\b)[^\n;|&])*?\s(?:-[uU]|--(?:proxy-)?user)[\s=]?\s{0,3}[\"']?[^\s:\"']{0,200}"
+    rf":({_SECRET}{{1,200}})",
     r"(?i)\b[a-z0-9_]{0,40}(?:api_?key|secret|token|passw(?:or)?d)[a-z0-9_]{0,20}"
     rf"(?:\s{{0,3}}[=:]\s{{0,3}}|\"\s{{0,3}}:\s{{0,3}})[\"']?({_SECRET}{{8,}})",
 )
