@@ -317,7 +317,7 @@ SECRETS = (
     '{"api_key": "0123456789abcdef"}',
     "-----BEGIN PRIVATE KEY-----\nabc\ndef\n-----END PRIVATE KEY-----",
     "Authorization: Basic dXNlcjpwYXNzd29yZDEyMw==",
-    "-s -u me:hunter2hunter2",
+    "curl -s -u me:hunter2hunter2",
     "ACME-12345678",
 )
 
