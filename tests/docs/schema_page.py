@@ -11,7 +11,7 @@ from tests.docs import command_schemas
 from tui_tasks.core import errors
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.tool_table import TABLE, Tool
-from tui_tasks.mcp_server import tool_descriptions as outputs
+from tui_tasks.mcp_server import tool_listing as outputs
 
 FILE: Final = ROOT / "tui_tasks" / "docs" / "schema.json"
 _EVENTS: Final = ROOT / "tui_tasks" / "docs" / "events-and-errors.md"

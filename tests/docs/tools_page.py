@@ -10,7 +10,7 @@ from typing import Any, Final
 from tests.contract.client import ROOT
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.tool_table import TABLE, Tool
-from tui_tasks.mcp_server import tool_descriptions as costs
+from tui_tasks.mcp_server import tool_listing as costs
 
 PAGE: Final = ROOT / "tui_tasks" / "docs" / "tools.md"
 BILL: Final = ROOT / "tui_tasks" / "docs" / "mcp.md"

@@ -23,7 +23,7 @@ from tui_tasks.dialects.requests import Identity, confinement
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.mcp_server.async_sessions import AsyncSessions
 from tui_tasks.mcp_server.handlers import make_server
-from tui_tasks.mcp_server.tool_descriptions import NOT_OVER_MCP
+from tui_tasks.mcp_server.tool_listing import NOT_OVER_MCP
 
 
 def command(db: Path, *options: str) -> mcp.StdioServerParameters:

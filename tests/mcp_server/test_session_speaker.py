@@ -37,7 +37,7 @@ from tui_tasks.hooks.replies.reply_sender import ReplySender
 from tui_tasks.mcp_server.async_sessions import AsyncSession
 from tui_tasks.mcp_server.handlers import make_server
 from tui_tasks.mcp_server.resources import INBOX, ResourceSubscriptions, read
-from tui_tasks.mcp_server.tool_descriptions import NOT_OVER_MCP
+from tui_tasks.mcp_server.tool_listing import NOT_OVER_MCP
 from tui_tasks.runner import processes
 
 # Who has started the tests stands for the agent program that has started the server.

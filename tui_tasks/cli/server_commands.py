@@ -139,15 +139,15 @@ def _serve_mcp(options: argparse.Namespace) -> int:
         print("tui-tasks mcp: standard input and output must be open", file=sys.stderr)
         return USAGE
     try:
-        from tui_tasks.mcp_server import stdio, tool_descriptions
-        from tui_tasks.mcp_server.tool_descriptions import NOT_OVER_MCP
+        from tui_tasks.mcp_server import stdio, tool_listing
+        from tui_tasks.mcp_server.tool_listing import NOT_OVER_MCP
     except ImportError:
         print_missing_extra("tui-tasks mcp", "mcp")
         return REFUSED
     from tui_tasks.dialects.requests import confinement
 
     if options.tokens:
-        print(tool_descriptions.text(options.tools))
+        print(tool_listing.text(options.tools))
         return 0
     table = confinement.without(table_of(options), NOT_OVER_MCP)
     with open_store(options) as store:

@@ -13,7 +13,7 @@ import mcp_types as types
 import msgspec
 
 from tui_tasks.dialects.tool_table import Tool
-from tui_tasks.mcp_server.tool_descriptions import data_of, for_mcp, mcp_name
+from tui_tasks.mcp_server.tool_listing import data_of, for_mcp, mcp_name
 
 
 def error_for_mcp(error: dict[str, Any]) -> dict[str, Any]:

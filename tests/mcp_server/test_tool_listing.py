@@ -18,9 +18,9 @@ from tui_tasks.core.errors import InvalidRequest
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.tool_table import TABLE
-from tui_tasks.mcp_server import tool_descriptions as costs
-from tui_tasks.mcp_server import tool_descriptions as wording
-from tui_tasks.mcp_server.tool_descriptions import NOT_OVER_MCP, mcp_tool
+from tui_tasks.mcp_server import tool_listing as costs
+from tui_tasks.mcp_server import tool_listing as wording
+from tui_tasks.mcp_server.tool_listing import NOT_OVER_MCP, mcp_tool
 
 OFFERED = {tool.name for tool in TABLE.tools.values() if not tool.human} - NOT_OVER_MCP
 TYPES = {"string", "integer", "number", "boolean", "object", "array"}
