@@ -15,7 +15,7 @@ from tui_tasks.cli.main import command_of, main, words_alone
 from tui_tasks.cli.options import SHARED, parse
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import sqlite3
-from tui_tasks.core.read.tasks import ready_tasks, task_queries, tasks_as_json
+from tui_tasks.core.read.tasks import ready_tasks, task_json_sql, task_queries
 from tui_tasks.core.store import Store
 
 OF_THE_CONTRACT = ("db", "agent", "list", "read-only", "no-scheduler")
@@ -231,7 +231,7 @@ def test_options_and_wrong_usage_are_left_to_argparse(line: str) -> None:
     ("command", "broken"),
     [
         (["ls"], (task_queries, "lists")),
-        (["ls", "--json"], (tasks_as_json, "_pages")),
+        (["ls", "--json"], (task_json_sql, "_pages")),
         (["show", "abc"], (task_queries, "tasks_beginning")),
         (["next"], (ready_tasks, "next_task")),
         (["watch", "--plain"], (journal, "newest")),

@@ -18,7 +18,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
-from tui_tasks.core.read.tasks import task_queries, tasks_as_json
+from tui_tasks.core.read.tasks import task_json_sql, task_queries
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.dialects.requests import Identity, strict_json
 from tui_tasks.dialects.tool_table import TABLE
@@ -137,7 +137,7 @@ class State:
                     raise InvalidRequest(f"no status {status!r}; use one of {', '.join(vocab.STATUSES)}")
             self._session.look_at_checks()
             with contextlib.closing(
-                tasks_as_json.tasks(self._db, list or self._session.identity.list, statuses)
+                task_json_sql.tasks(self._db, list or self._session.identity.list, statuses)
             ) as texts:
                 return [task for text in texts for task in msgspec.json.decode(f"[{text}]")]
 

@@ -20,7 +20,7 @@ from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, Ensure
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.tasks import tasks_as_json
+from tui_tasks.core.read.tasks import task_json_sql
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app import notifier
 
@@ -29,7 +29,7 @@ NAMES = ["one", "two\nlines\r", "three\u2028\x85", "\x1b[2J"]
 
 @pytest.fixture
 def database(path, monkeypatch):
-    monkeypatch.setattr(tasks_as_json, "SHORT", 0)
+    monkeypatch.setattr(task_json_sql, "SHORT", 0)
     with Store(str(path)) as store:
         (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
         store.commit(*(AddTask(name, home.uid) for name in NAMES), actor="a", now=START)

@@ -12,7 +12,7 @@ from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core import schema
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.read.tasks import tasks_as_json
+from tui_tasks.core.read.tasks import task_json_sql
 from tui_tasks.default_paths import is_replica
 from tui_tasks.text.safe import readable
 
@@ -42,7 +42,7 @@ def print_json(
             _release_lapsed(database)
         if not read_only and db.scalar("SELECT EXISTS (SELECT 1 FROM unfinished_change)"):
             _undo_left_changes(database)
-        with contextlib.closing(tasks_as_json.tasks(db, handle, statuses, project)) as rows:
+        with contextlib.closing(task_json_sql.tasks(db, handle, statuses, project)) as rows:
             texts = _read_all(rows)
     print("[", end="")
     for at, text in enumerate(texts):

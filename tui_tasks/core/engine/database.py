@@ -235,7 +235,7 @@ class Database:
         return rows
 
     def sql(self, text: str, params: Sequence[Any] = ()) -> Any:
-        """Run SQL that Peewee does not write (pragmas, schema steps, `tasks_as_json`)."""
+        """Run SQL that Peewee does not write (pragmas, schema steps, `task_json_sql`)."""
         if self._sums:
             self._write_sums()
         return self._connection.execute(text, params)

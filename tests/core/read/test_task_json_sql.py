@@ -16,7 +16,7 @@ from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.jobs import GiveChecks, NamedCheck
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList
 from tui_tasks.core.read import check_queries
-from tui_tasks.core.read.tasks import task_queries, tasks_as_json
+from tui_tasks.core.read.tasks import task_json_sql, task_queries
 from tui_tasks.core.snapshots import full_task
 from tui_tasks.core.store import Store
 
@@ -58,15 +58,15 @@ def test_a_task_is_written_out_code_point_for_code_point(given_, name) -> None:
             uids.append(task.uid)
         tasks = task_queries.tasks(store.db, home.id)
         plain = [json.dumps(full_task(task, home.handle)) for task in tasks]
-        written = _read(tasks_as_json.tasks(store.db, home.handle))
+        written = _read(task_json_sql.tasks(store.db, home.handle))
         assert written == [json.loads(text) for text in plain]
         assert [list(task) for task in written] == [list(json.loads(text)) for text in plain]
         done = [task.uid for task in tasks if task.status == "done"]
-        assert [task["uid"] for task in _read(tasks_as_json.tasks(store.db, home.handle, ["done"]))] == done
+        assert [task["uid"] for task in _read(task_json_sql.tasks(store.db, home.handle, ["done"]))] == done
 
 
 def test_checks_are_written_out_as_python_tells_them(monkeypatch, clock) -> None:
-    monkeypatch.setattr(tasks_as_json, "PAGE", 2)
+    monkeypatch.setattr(task_json_sql, "PAGE", 2)
     with Store(":memory:") as store:
         runner = Checks(store, clock, NamedCheck("tests", "1", lists=("list",)), NamedCheck("lint", "1"))
         (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
@@ -76,7 +76,7 @@ def test_checks_are_written_out_as_python_tells_them(monkeypatch, clock) -> None
         runner.run("failed", exit_code=1, output='1 failed\n\x1b"é')
         tasks = task_queries.tasks(store.db, home.id)
         plain = [full_task(task, "list", check_queries.json_of_task(store.db, task, home)) for task in tasks]
-        assert _read(tasks_as_json.tasks(store.db, "list")) == json.loads(json.dumps(plain))
+        assert _read(task_json_sql.tasks(store.db, "list")) == json.loads(json.dumps(plain))
         assert [task["verified"] for task in plain] == ["unproven", "failed", "unproven", "unproven", None]
 
 
@@ -87,12 +87,12 @@ def _read(found: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def test_a_list_of_many_pages_is_written_whole_and_in_order(monkeypatch) -> None:
-    monkeypatch.setattr(tasks_as_json, "PAGE", 3)
+    monkeypatch.setattr(task_json_sql, "PAGE", 3)
     for many in range(8):
         with Store(":memory:") as store:
             (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
             store.commit(*(AddTask(str(at), home.uid) for at in range(many)), actor="a", now=START)
-            texts = list(tasks_as_json.tasks(store.db, "list"))
+            texts = list(task_json_sql.tasks(store.db, "list"))
             assert len(texts) == (many + 2) // 3
             assert [task["name"] for task in _read(texts)] == [str(at) for at in range(many)]
 
@@ -104,9 +104,9 @@ def test_a_large_database_is_written_a_task_at_a_time(monkeypatch, with_checks, 
             Checks(store, clock, NamedCheck("tests", "1", lists=("other",)))
         (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
         store.commit(*(AddTask(str(at), home.uid) for at in range(5)), actor="a", now=START)
-        together = list(tasks_as_json.tasks(store.db, "list", ["pending"]))
-        monkeypatch.setattr(tasks_as_json, "SHORT", 0)
-        alone = list(tasks_as_json.tasks(store.db, "list", ["pending"]))
+        together = list(task_json_sql.tasks(store.db, "list", ["pending"]))
+        monkeypatch.setattr(task_json_sql, "SHORT", 0)
+        alone = list(task_json_sql.tasks(store.db, "list", ["pending"]))
     assert len(together) == 1
     assert len(alone) == 5
     assert ", ".join(alone) == together[0]
@@ -119,7 +119,7 @@ def test_a_list_is_found_as_on_the_channel_and_without_one_all_are_written() -> 
         store.commit(AddTask("one", plan.uid), AddTask("two", other.uid), actor="a", now=START)
 
         def names(handle: str | None = None) -> list[str]:
-            return [task["name"] for task in _read(tasks_as_json.tasks(store.db, handle))]
+            return [task["name"] for task in _read(task_json_sql.tasks(store.db, handle))]
 
         assert (names(plan.uid), names(other.uid)) == (["one"], ["two"])
         assert names("todo") == []

@@ -1,7 +1,7 @@
 """Tasks as the JSON that commands print, written by SQLite itself.
 
 For 10,000 tasks that takes a tenth of the time that Python would, and importing Peewee would take as long as all the
-rest. So the SQL is plain text here, and `test_tasks_as_json` compares its result with Python's.
+rest. So the SQL is plain text here, and `test_task_json_sql` compares its result with Python's.
 
 SQLite also joins the objects: a row for each would take a fifth longer. Its texts are limited to 1 GB, so a list is
 written by pages.
