@@ -1,6 +1,4 @@
-"""Reads of work: the agents that the human has started on tasks (docs: protocol, section 12), and lists that work
-themselves off: which are on, what is to be started, and how its agents fared.
-"""
+"""Reads of work: the agents that the human has started on tasks (docs: protocol, section 12)."""
 
 from __future__ import annotations
 

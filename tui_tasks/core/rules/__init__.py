@@ -31,7 +31,8 @@ _MODULES: Final = (
     "tasks.import_rules",
     "work_rules",
     "merge_rules",
-    "budget_rules",
+    "limit_rules",
+    "auto_rules",
 )
 
 

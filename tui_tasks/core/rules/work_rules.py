@@ -328,9 +328,9 @@ def comment_work(tx: Transaction, op: CommentWork) -> Work:
     log_task(tx, LogTask(task.uid, op.text))
     limits = work.limits
     if limits is not None:
-        from tui_tasks.core.rules import budget_rules  # it is built upon this module
+        from tui_tasks.core.rules import limit_rules  # it is built upon this module
 
-        limits = budget_rules.continued(work) if budget_rules.is_held(work) else limits
+        limits = limit_rules.continued(work) if limit_rules.is_held(work) else limits
     work = set_columns(tx, work, "work.commented", state="working", message=None, limits=limits)
     task = task_queries.task(tx.db, work.task_uid)
     if task.status == "done":

@@ -135,9 +135,9 @@ def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
         new["request"] = {**request, "choices": op.choices}
     answered = _end(tx, op.uid, "ask.answered", new)
     if ask.options == LIMIT_OPTIONS and ask.task_uid is not None:
-        from tui_tasks.core.rules import budget_rules  # few answers are about limits
+        from tui_tasks.core.rules import limit_rules  # few answers are about limits
 
-        budget_rules.follow_answer(tx, answered)
+        limit_rules.follow_answer(tx, answered)
     return answered
 
 
