@@ -327,6 +327,35 @@ def test_a_file_of_any_name_gets_the_attribute(team: tuple[Person, Person], name
     assert not sync_file._is_merged(folder / "another.jsonl")
 
 
+def test_changes_of_others_to_a_task_that_was_changed_here_too_are_not_overwritten(team: tuple[Person, Person]) -> None:
+    ann, ben = team
+    ann.change(EditTask(ann.task("task 1").uid, {"description": "by ann"}))
+    before = ben.save()
+    ben.change(EditTask(ben.task("task 1").uid, {"name": "by ben"}))
+    ben.save()
+    # As by a pull that finds nothing to merge: what Ann did is in no commit.
+    ann.file.write_text(ben.file.read_text())
+
+    def follow(*, replaces: bool = False) -> bytes | str:
+        following = sync_file.follow(ann.store, ann.file, None, None, replaces=replaces)
+        try:
+            return next(following)
+        finally:
+            following.close()
+
+    said = follow()
+    assert "holds other changes of 1 tasks than the database: an import takes those of the file" in str(said)
+    assert ann.file.read_text() == ben.file.read_text()
+    # A file with changes that were all made here is only old.
+    ann.change(EditTask(ann.task("task 1").uid, {"description": "by ann again"}))
+    ann.file.write_text(before)
+    assert follow() == ann.file.read_bytes()
+    ann.file.write_text(ben.file.read_text())
+    assert "other changes of 1 tasks" in str(follow())
+    assert follow(replaces=True) == ann.file.read_bytes()
+    assert ann.task("task 1").description == "by ann again"
+
+
 def test_a_running_sync_file_goes_on_whatever_others_do_to_the_file(store: Store, clock: Clock, tmp_path: Path) -> None:
     (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="claude", now=clock())
     (task,) = store.commit(AddTask("one", home.uid), actor="claude", now=clock())

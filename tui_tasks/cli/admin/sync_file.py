@@ -21,7 +21,7 @@ from tui_tasks.cli.options import REFUSED, identity_of, open_store, require_data
 from tui_tasks.cli.tasks.lookup import find_list
 from tui_tasks.core.engine import file_writes
 from tui_tasks.core.errors import InvalidArgument, as_utf8
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
@@ -148,16 +148,24 @@ def _what_is_newer(store: Store, path: Path, content: bytes) -> str | None:
         parsed = json_lines.read(decoded_lines(name, BytesIO(content)), local_time(clock.now()))
     except InvalidArgument as error:
         return f"{name}: {error.message}"
-    newer = 0
-    for record in parsed.records:
-        known = task_queries.any_task(store.db, uid_of("jsonl", record.id))
-        newer += known is None or (record.changed is not None and record.changed[0] > known.version)
-    for uid, (version, _) in parsed.deleted.items():
+    changes = {uid_of("jsonl", record.id): record.changed for record in parsed.records}
+    newer = apart = 0
+    for uid, changed in (changes | parsed.deleted).items():
         known = task_queries.any_task(store.db, uid)
-        newer += known is not None and version > known.version
-    if not newer:
-        return None
-    return f"{name} holds {newer:,} tasks that the database lacks or has older: import it (--replace: overwrite)"
+        if known is None:
+            newer += uid in changes
+        elif changed is not None and changed[0] > known.version:
+            newer += 1
+        elif changed is not None and not task_records.had_version(store.db, known, *changed):
+            apart += 1
+    if newer:
+        return f"{name} holds {newer:,} tasks that the database lacks or has older: import it (--replace: overwrite)"
+    if apart:
+        return (
+            f"{name} holds other changes of {apart:,} tasks than the database: an import takes those of the file, "
+            "--replace those of the database"
+        )
+    return None
 
 
 _NAME: Final = "tui-tasks"

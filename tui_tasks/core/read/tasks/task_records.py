@@ -15,7 +15,7 @@ from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.record_tables import ClaimRow, LogRow, MemoryRow, StateRow
 from tui_tasks.core.schema.tables import JournalRow, columns
-from tui_tasks.core.snapshots import Claim, LogEntry, Memory, SavedState, reader
+from tui_tasks.core.snapshots import Claim, LogEntry, Memory, SavedState, Task, reader
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -164,6 +164,24 @@ def status_change(db: Database, task: str, status: str, until: int = 2**62) -> S
     at, actor, why, new, agent, result, note, next_at = journal.as_text(row)
     result = journal.values_of(new).get("result") or result
     return StatusChange(at, actor, journal.values_of(why), agent, result, note, next_at)
+
+
+_WRITTEN_AT = Statement(
+    lambda: J.select(journal.value_of(J.new, "updated_at")).where(
+        (J.task == slot("task")) & (J.uid == slot("task")) & (journal.value_of(J.new, "version") == slot("version"))
+    )
+)
+
+
+def had_version(db: Database, task: Task, version: int, at: int) -> bool:
+    """Return whether a version of a task that was written at an instant was made here or is known here.
+
+    A version that the journal lacks counts as known: it is compacted, or an import went past it.
+    """
+    if version >= task.version:
+        return (version, at) == (task.version, task.updated_at)
+    written = [row[0] for row in db.all(_WRITTEN_AT, task=task.uid, version=version)]
+    return not written or at in written
 
 
 def end_reason(db: Database, task: TaskLine) -> str:
