@@ -19,7 +19,7 @@ from tui_tasks.core.operations.tasks import ClaimNext, ClaimTask, ExtendClaim, R
 from tui_tasks.core.operations.work import ReportWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.agents.activity import first_and_last, working
+from tui_tasks.core.read.agents.last_words import first_and_last, working
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import ready_tasks, task_queries

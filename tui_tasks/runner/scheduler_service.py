@@ -27,7 +27,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.read.agents import activity, stuck_signs
+from tui_tasks.core.read.agents import last_words, stuck_signs
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search_index
@@ -70,7 +70,7 @@ class StuckWatch:
             return self._next
         self._next = now + EVERY
         agents = stuck_signs.of_agents(store.db, now)
-        noted = {one.uid: one.cause for one in activity.stuck_now(store.db)}
+        noted = {one.uid: one.cause for one in last_words.stuck_now(store.db)}
         if store.db.machine:
             # What an agent does is known to its machine alone.
             elsewhere = stuck_signs.elsewhere(store.db)

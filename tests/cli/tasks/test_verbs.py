@@ -25,7 +25,7 @@ from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, DisableJob
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeletePlan, EditTask, EnsureList, SetListRule
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.read.agents import activity, agent_views
+from tui_tasks.core.read.agents import agent_views, last_words
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Task
@@ -640,9 +640,9 @@ def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) 
     task_changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
     db = shell.store.db
     assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
-    assert activity.speakers(db) == []
+    assert last_words.speakers(db) == []
     assert agent_views.everyone(db, 0) == []
-    assert activity.working(db) == {}
+    assert last_words.working(db) == {}
 
 
 def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clock: Clock) -> None:
@@ -836,7 +836,7 @@ def test_to_speak_as_the_shell_or_the_human_is_refused_and_is_no_agents_attempt(
         assert "reserved" in refused.stderr
     with Store(str(tmp_path / "x.db")) as store:
         assert [(entry.kind, entry.actor) for entry in journal.latest(store.db, 2)] == [("agent.refused", "shell")] * 2
-        assert activity.speakers(store.db) == []
+        assert last_words.speakers(store.db) == []
 
 
 def test_a_held_task_is_marked_and_no_verb_takes_it_up(shell: Session, store: Store, clock: Clock, capsys) -> None:

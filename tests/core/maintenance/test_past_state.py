@@ -33,7 +33,7 @@ from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.maintenance.past_state import PREFIX, PastReader, PastState
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.digest import digest
 from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.store import Store
@@ -248,7 +248,7 @@ def test_the_reader_sees_no_later_entry_whatever_is_written_meanwhile(store: Sto
         assert journal.newest(reader) == 4
         assert [change.seq for change in overview.changes(reader, 0, 100)] == [1, 2, 3, 4]
         assert log_pages.edges(reader) == (1, 4)
-        assert activity.speakers(reader) == [("a", 4, source.db.scalar("SELECT at FROM journal WHERE seq = 4"))]
+        assert last_words.speakers(reader) == [("a", 4, source.db.scalar("SELECT at FROM journal WHERE seq = 4"))]
         past.move_to(journal.newest(store.db))
         reader.open_again()
         assert journal.newest(reader) == journal.newest(store.db) > 6

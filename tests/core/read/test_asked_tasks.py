@@ -11,7 +11,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, EnsureList
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.store import Store
 
 ME, OTHER = "claude-1", "codex-1"
@@ -42,7 +42,7 @@ class Talking:
     def about(self, ask: Any) -> int | None:
         """Return the number of the task that a question is about."""
         db = self._store.db
-        task = ask_queries.asked_about(db, [ask], activity.working(db)).get(ask.uid)
+        task = ask_queries.asked_about(db, [ask], last_words.working(db)).get(ask.uid)
         return None if task is None else self.tasks.index(task) + 1
 
 

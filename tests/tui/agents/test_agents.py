@@ -32,7 +32,7 @@ from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask, LapseClaims, LogTask
 from tui_tasks.core.read import ask_queries, job_queries
-from tui_tasks.core.read.agents import activity, agent_states, agent_views
+from tui_tasks.core.read.agents import agent_states, agent_views, last_words
 from tui_tasks.core.read.agents.agent_states import state_of
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.read.pages import list_pages
@@ -135,7 +135,7 @@ def test_the_last_word_is_what_was_said_and_not_what_was_moved_since(plan):
     by_agent(plan, "codex-1", LogTask(plan[8], "copied 3 of 9"), now=at(20, 14))
     by_agent(plan, "codex-1", *(EditTask(plan[8], {"priority": n}) for n in (1, 2)), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = activity.words(store.db, "codex-1", 1)
+        (word,) = last_words.words(store.db, "codex-1", 1)
     assert (word.kind, word.text, word.task) == ("logged", "copied 3 of 9", plan[8])
 
 
@@ -143,7 +143,7 @@ def test_a_message_that_it_has_been_given_is_no_word_of_an_agent(plan):
     by_agent(plan, "human", SendMessage("codex-9", "hello"), now=at(20, 14))
     by_agent(plan, "codex-9", DeliverMessages("codex-9"), now=at(20, 15))
     with Store(plan.path) as store:
-        assert activity.words(store.db, "codex-9", 1) == []
+        assert last_words.words(store.db, "codex-9", 1) == []
 
 
 @pytest.mark.parametrize("result", [{"commits": 3}, ["a"], 5, True, None, "text"])
@@ -151,7 +151,7 @@ def test_a_task_that_it_has_done_is_a_word_whatever_the_result(plan, result):
     changes = {"status": "done", "result": result}
     by_agent(plan, "codex-1", EditTask(plan[8], changes), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = activity.words(store.db, "codex-1", 1)
+        (word,) = last_words.words(store.db, "codex-1", 1)
     assert (word.kind, word.text, word.task) == ("status", "done", plan[8])
 
 
@@ -162,7 +162,7 @@ def test_a_run_that_it_has_done_is_a_word_too(plan):
         (run,) = job_queries.open_runs(store.db, jobs[5])
     by_agent(plan, "codex-1", FinishRun(run.uid, "error", "no paper"), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = activity.words(store.db, "codex-1", 5)
+        (word,) = last_words.words(store.db, "codex-1", 5)
     assert (word.kind, word.text, word.job) == ("ran", "no paper", "Weekly report")
 
 
@@ -177,7 +177,7 @@ def test_known_people_are_read_anew_only_where_they_spoke(plan, monkeypatch):
     with Store(plan.path) as store:
         known = agent_views.everyone(store.db, 0)
         asked = []
-        monkeypatch.setattr(activity, "newest_entries", lambda db, name: asked.append(name) or [])
+        monkeypatch.setattr(last_words, "newest_entries", lambda db, name: asked.append(name) or [])
         agent_views.everyone(store.db, 0, known)
         assert asked == []
         store.commit(LogTask(plan[5], "more"), actor="claude-1", now=NOW)
@@ -355,7 +355,7 @@ async def test_one_whose_turn_a_limit_has_ended_is_told_to_wait_for_it(plan, mak
         sessions.begin("claude", "a", "Clean the build", at(20, 0), "/home/me/code/api")
         sessions.tell("claude", "a", "StopFailure", at(20, 1), error="rate_limit", last_assistant_message="Your limit")
         StuckWatch(Thresholds).look(store, NOW)
-        (name,) = (each for each in activity.noted(store.db) if each.startswith("claude"))
+        (name,) = (each for each in last_words.noted(store.db) if each.startswith("claude"))
     app = make_app(plan.path)
     async with app.run_test(size=(160, 40)) as pilot:
         await settle(pilot)
@@ -379,7 +379,7 @@ def test_a_note_makes_nobody_the_worker_of_a_task(plan):
     with Store(plan.path) as store:
         store.commit(EditTask(plan[8], {"status": "in_progress"}), actor="stayer", now=NOW)
         store.commit(LogTask(plan[8], "STRANGERS"), actor="passer-by", now=NOW + 1)
-        assert {who: task.name for who, task in activity.working(store.db).items()} == {
+        assert {who: task.name for who, task in last_words.working(store.db).items()} == {
             "claude-1": "Ship auth flow",
             "stayer": "Backup restore drill",
         }
@@ -394,7 +394,7 @@ def test_an_undo_gives_a_task_back_to_the_one_who_had_set_its_status(plan):
         store.commit(EditTask(plan[8], {"status": "in_progress"}), actor="stayer", now=NOW)
         store.commit(EditTask(plan[8], {"status": "done"}), actor="human", now=NOW)
         store.commit(Undo(), actor="human", now=NOW)
-        assert activity.working(store.db)["stayer"].uid == plan[8]
+        assert last_words.working(store.db)["stayer"].uid == plan[8]
 
 
 async def test_the_key_after_a_resume_acts(plan, make_app):

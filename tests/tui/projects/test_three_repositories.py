@@ -16,7 +16,7 @@ from tests.started import Started
 from tests.tui.driving import named, opened, press, shown
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.core.read.agents import activity, session_queries
+from tui_tasks.core.read.agents import last_words, session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
@@ -132,7 +132,7 @@ async def test_nobody_writes_into_anothers_list_and_one_screen_shows_all_six(
         # What each has done over MCP is its session's: six agents, and none of the names of their servers.
         six = {f"{program}-{number}" for program in PROGRAMS for number in (1, 2, 3)}
         assert listed(store) == six
-        assert {name for name, *_ in activity.speakers(store.db)} == six
+        assert {name for name, *_ in last_words.speakers(store.db)} == six
         assert set(connections.connected_agents(store.db)) <= six
         of_projects = {session.uid: session.project for session in session_queries.live(store.db)}
         for home in lists.values():

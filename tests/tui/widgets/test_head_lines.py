@@ -42,7 +42,7 @@ from tui_tasks.core.operations.tasks import (
 )
 from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, job_queries
-from tui_tasks.core.read.agents import activity, session_queries
+from tui_tasks.core.read.agents import last_words, session_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
@@ -866,7 +866,7 @@ async def test_a_move_of_the_cursor_looks_at_no_agents(app, plan, monkeypatch, k
         await press(app, pilot, *keys[:-1])
         looks = []
         monkeypatch.setattr(AgentEntries, "entries", lambda _: looks.append("entries") or [])
-        monkeypatch.setattr(activity, "working", lambda _: looks.append("working") or {})
+        monkeypatch.setattr(last_words, "working", lambda _: looks.append("working") or {})
         await pilot.press(keys[-1])
         await pilot.pause()
         assert looks == []

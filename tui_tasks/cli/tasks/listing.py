@@ -189,9 +189,9 @@ def _of_works(db: Database) -> dict[str, _Why]:
 def _why_needing(db: Database, now: int, asks: Sequence[Ask]) -> dict[str, _Why]:
     """Return why tasks need the human, by uid: their agent has left, or somebody asks about them."""
     from tui_tasks.core.read import ask_queries  # few listings need it
-    from tui_tasks.core.read.agents import activity
+    from tui_tasks.core.read.agents import last_words
 
-    about = ask_queries.asked_about(db, asks, activity.working(db))
+    about = ask_queries.asked_about(db, asks, last_words.working(db))
     asked = reversed([ask for ask in asks if ask.uid in about])
     who = {about[ask.uid]: _Why(f"{agent_names.display_name(ask.agent, 16)} asks") for ask in asked}
     left = left_now(db, now)

@@ -17,7 +17,7 @@ from tui_tasks.core.agent_snapshots import CheckDefinition
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_counts, work_queries
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest_entries import (
     GROUPS,
@@ -46,7 +46,7 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
     check, or for a question of the agent that left it.
     """
     asks = ask_queries.open_asks(db)
-    about = ask_queries.asked_about(db, asks, activity.working(db))
+    about = ask_queries.asked_about(db, asks, last_words.working(db))
     for ask in asks:
         entries = _entry_of(db, "ask.opened", ask.uid, ask.opened_at)
         yield _line("ask", ask.uid, ask.question, ask.agent, "asks you", ask.opened_at, entries, about.get(ask.uid))
@@ -85,7 +85,7 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
         at = work_queries.ready_since(db, work)
         entries = _entries_of_task(db, named.uid, f"work.{work.state}")[-1:]
         yield _line("work", work.uid, named.name, work.agent, text, at, entries, named.uid)
-    for stuck in activity.stuck_now(db):
+    for stuck in last_words.stuck_now(db):
         entries = _newest_stuck(db, stuck.uid)
         yield _line("stuck", stuck.uid, stuck.uid, stuck.uid, stuck.text or "is stuck", stuck.since or 0, entries)
 

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Final
 
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import activity, stuck_signs
-from tui_tasks.core.read.agents.activity import Word
+from tui_tasks.core.read.agents import last_words, stuck_signs
 from tui_tasks.core.read.agents.agent_views import AgentView
+from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.ask_queries import Sent
@@ -60,7 +60,7 @@ class AgentNote(TextDrawing):
         """Set the agent to draw and its question, and read what it said, and the messages sent to it."""
         self._member, self._view = member, view
         db, name = self.context.db, member.name if member is not None else None
-        self._words = activity.words(db, name, min(_MAX_WORDS, most_words)) if name is not None else ()
+        self._words = last_words.words(db, name, min(_MAX_WORDS, most_words)) if name is not None else ()
         self._sent = ask_queries.newest(db, name, _MAX_MESSAGES) if name is not None else ()
         stuck = member.stuck if member is not None else None
         self._failed = stuck_signs.repeated_failures(self.context.db, stuck)[-_MAX_FAILURES:]

@@ -15,8 +15,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import agent_states
-from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.agent_views import AgentView
+from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.ask_queries import Sent

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tui_tasks.core.agent_snapshots import Agent, Ask
 from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import activity
-from tui_tasks.core.read.agents.activity import Word
+from tui_tasks.core.read.agents import last_words
+from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import asked_for
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -129,7 +129,7 @@ class AskDetail(TextDrawing):
         members = self.context.state.members if ask is not None else ()
         self._working = next((one.task for one in members if ask is not None and one.name == ask.agent), None)
         self._agent = ask_queries.agent(db, ask.agent) if ask is not None else None
-        self._words = activity.words(db, ask.agent, _LOOKED_AT) if ask is not None else []
+        self._words = last_words.words(db, ask.agent, _LOOKED_AT) if ask is not None else []
 
     def ends_by(self, version: object, end: int) -> bool:
         """Return whether a question is shown to the end of its options by the line before `end`."""

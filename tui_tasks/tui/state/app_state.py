@@ -11,7 +11,7 @@ from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.read import ask_queries, auto_queries, check_queries, job_lines, overview, work_counts, work_queries
-from tui_tasks.core.read.agents import activity, agent_states, agent_views
+from tui_tasks.core.read.agents import agent_states, agent_views, last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
@@ -382,7 +382,7 @@ class AppState:
         self.failing_checks = check_queries.failing_since(self._db, MAX_UNPROVEN)
         self._read_autos()
         self._read_jobs()
-        self.spoke = {name: at for name, _, at in activity.speakers(self._db)}
+        self.spoke = {name: at for name, _, at in last_words.speakers(self._db)}
 
     def _read_held(self) -> None:
         self.held = held_queries.count(self._db)

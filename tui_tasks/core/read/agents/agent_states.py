@@ -18,7 +18,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.session_queries import BY_MACHINE, BY_PROCESS, PLACEHOLDER, STOPPED, AgentSession
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -179,7 +179,7 @@ def _why_stuck(member: AgentView) -> str:
 
 def _tasks_of(db: Database, agents: Collection[str]) -> dict[str, str]:
     """Return the tasks in progress of some agents, each with the agent."""
-    return {task.uid: task.who for task in activity.in_progress(db) if task.who in agents} if agents else {}
+    return {task.uid: task.who for task in last_words.in_progress(db) if task.who in agents} if agents else {}
 
 
 def state_of(member: AgentView, now: int, quiet_after: int) -> str:

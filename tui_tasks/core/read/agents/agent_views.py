@@ -1,4 +1,4 @@
-"""Every agent as its supervisor sees it: its state and since when, its task, tool, last word, activity and costs.
+"""Every agent as its supervisor sees it: its state and since when, its task, tool, last word, pulse and costs.
 
 It covers agents of the channel and sessions of agent programs (docs: protocol, section 10). The journal is never read
 whole: agents are found by steps in its index on (actor, seq), and an agent's last words among its newest few entries.
@@ -15,9 +15,9 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import activity, agent_states, session_queries
-from tui_tasks.core.read.agents.activity import Word
+from tui_tasks.core.read.agents import agent_states, last_words, session_queries
 from tui_tasks.core.read.agents.agent_states import LapsedClaim, LapsedClaims, LeftTask
+from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -176,14 +176,14 @@ class LastLook:
     """What was read of the journal at the last look: who wrote when, and which claims have lapsed."""
 
     def __init__(self) -> None:
-        self.speakers = activity.Speakers()
+        self.speakers = last_words.Speakers()
         self.lapsed = LapsedClaims()
         self._unfinished: dict[str, tuple[int, str | None]] = {}
 
     def unfinished_task(self, db: Database, name: str, newest: int) -> str | None:
-        """Return what `activity.unfinished_task` does; `newest` is the seq of the agent's newest entry."""
+        """Return what `last_words.unfinished_task` does; `newest` is the seq of the agent's newest entry."""
         if (known := self._unfinished.get(name)) is None or known[0] != newest:
-            known = self._unfinished[name] = newest, activity.unfinished_task(db, name)
+            known = self._unfinished[name] = newest, last_words.unfinished_task(db, name)
         return known[1]
 
 
@@ -267,8 +267,8 @@ class _Found:
                 self._sessions[name] = ended
         last.lapsed.look(db, since)
         self._last = last
-        self._tasks = activity.working(db)
-        self._stuck = {one.uid: one for one in activity.stuck_now(db)}
+        self._tasks = last_words.working(db)
+        self._stuck = {one.uid: one for one in last_words.stuck_now(db)}
         self._open_asks = ask_queries.open_by_agent(db)
         self._asks: dict[str, Ask] = {name: asks[0] for name, asks in self._open_asks.items()}
         # The agents of which more is known than what they wrote: of many, few.
@@ -389,7 +389,7 @@ class _Found:
         """Return whether an agent works on though it asks."""
         asks, seen = self._open_asks.get(name, ()), self._sessions.get(name)
         if seen is None:
-            return activity.goes_on(asks, newest.acted_at, self._signs.get(name))
+            return last_words.goes_on(asks, newest.acted_at, self._signs.get(name))
         return bool(asks) and session_queries.goes_on(seen, asks)
 
     def _projects_of(self, name: str, seen: Seen | None) -> tuple[str, ...]:
@@ -427,7 +427,7 @@ class _Found:
 
 
 def _read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
-    newest = activity.newest_entries(db, name)
+    newest = last_words.newest_entries(db, name)
     began: dict[str, int] = {}
     counts = [0] * PULSE_MINUTES
     acted_at = max((when for _, when, kind, *_ in newest if kind != "claim.extended"), default=0)
@@ -438,8 +438,8 @@ def _read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
         minutes = at // MINUTE - when // MINUTE
         if 0 <= minutes < PULSE_MINUTES:
             counts[-1 - minutes] += 1
-    word = next(iter(activity.words_of(db, newest, 1)), None)
-    has_steps = len(newest) == activity.LOOKED_AT or any(kind == "task.updated" for _, _, kind, *_ in newest)
+    word = next(iter(last_words.words_of(db, newest, 1)), None)
+    has_steps = len(newest) == last_words.LOOKED_AT or any(kind == "task.updated" for _, _, kind, *_ in newest)
     return NewestEntries(seq, at, word, began, tuple(counts), acted_at, has_steps)
 
 

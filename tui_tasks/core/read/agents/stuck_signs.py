@@ -15,7 +15,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.agents.activity import goes_on, speakers, working
+from tui_tasks.core.read.agents.last_words import goes_on, speakers, working
 from tui_tasks.core.read.agents.session_queries import Seen, Stuck
 from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Sign, repeated
 from tui_tasks.core.read.tasks import task_queries, task_records

@@ -21,7 +21,7 @@ from tui_tasks.core.operations.asks import (
     WithdrawMessage,
 )
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.session_queries import Stuck
 from tui_tasks.core.rules import rule
 
@@ -126,7 +126,7 @@ def note_stuck(tx: Transaction, op: NoteStuck) -> bool:
     """Record a cause once, whichever of several processes finds it first."""
     if tx.actor != vocab.SYSTEM:
         raise Forbidden("an agent is stuck by what it does, not by what it says")
-    known = activity.noted(tx.db).get(op.agent)
+    known = last_words.noted(tx.db).get(op.agent)
     if (known.cause if known is not None else None) == op.cause:
         return False
     new = Stuck(op.agent, op.cause, op.text, op.since)

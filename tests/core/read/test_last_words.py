@@ -18,7 +18,7 @@ from tui_tasks.core.operations.sessions import (
     TaskListReported,
 )
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
-from tui_tasks.core.read.agents import activity, stuck_signs
+from tui_tasks.core.read.agents import last_words, stuck_signs
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
@@ -56,9 +56,9 @@ def test_a_task_that_a_person_starts_in_a_shell_is_its_agents_work_once_the_agen
     changes = {"agent": "robin", "status": "in_progress"}
     store.commit(EditTask(uid, changes), actor="shell", now=clock())
     clock.forward(LIMITS.silent)
-    assert activity.working(store.db) == {} and kinds(store, clock) == {}
+    assert last_words.working(store.db) == {} and kinds(store, clock) == {}
     talk.ok("tasklist:log_task_progress", {"agent": "robin"}, uid=uid, message="mine")
-    assert list(activity.working(store.db)) == ["robin"]
+    assert list(last_words.working(store.db)) == ["robin"]
 
 
 def test_what_it_says_of_itself_counts_for_nothing(talk, store, clock):
@@ -138,7 +138,7 @@ def test_a_session_that_has_ended_is_not_stuck_by_an_item_of_its_own_list(store,
             report = SessionReport("codex", "s", events, clock())
             assert intake.record_report(transaction, "", report, tasks=True)
     clock.forward(2 * LIMITS.silent)
-    assert activity.working(store.db).keys() == {"codex-1"}
+    assert last_words.working(store.db).keys() == {"codex-1"}
     assert kinds(store, clock) == {}
 
 
@@ -222,12 +222,12 @@ def test_each_cause_is_told_once_and_its_end_too(talk, store, clock, path):
         assert event["stuck"]["cause"] == "silent"
         assert event["stuck"]["since"].startswith("2026-01-02T11:22:14")
         assert since == talk.clock() - (LIMITS.silent + 45) * SECOND
-        assert [one.uid for one in activity.stuck_now(store.db)] == ["agent"]
+        assert [one.uid for one in last_words.stuck_now(store.db)] == ["agent"]
         talk.ok("tasklist:set_task_done", uid=uid)
         for watch, each in watches:
             assert watch.look(each, clock()) is None
     assert [event["event"] for event in talk.events()] == ["task.updated", "agent.unstuck"]
-    assert activity.stuck_now(store.db) == []
+    assert last_words.stuck_now(store.db) == []
 
 
 def test_a_look_is_not_taken_again_at_once_whatever_is_committed(talk, store, clock):
@@ -237,7 +237,7 @@ def test_a_look_is_not_taken_again_at_once_whatever_is_committed(talk, store, cl
     later = watch.look(store, clock())
     clock.forward(5)
     assert watch.look(store, clock()) == later
-    assert activity.stuck_now(store.db) == []
+    assert last_words.stuck_now(store.db) == []
 
 
 def test_no_agent_says_that_another_is_stuck(store, clock):
@@ -263,6 +263,6 @@ def test_an_agent_with_very_many_tasks_hides_no_other_agent(store, clock):
     started = [EditTask(task.uid, {"status": "in_progress"}) for task in tasks]
     store.commit(*started[:-1], actor="hog", now=clock())
     store.commit(started[-1], actor="claude-1", now=clock())
-    assert activity.working(store.db)["claude-1"].uid == tasks[-1].uid
-    assert activity.working(store.db).keys() == {"hog", "claude-1"}
-    assert len(list(activity.in_progress(store.db))) == activity.MAX_OF_AGENT + 1
+    assert last_words.working(store.db)["claude-1"].uid == tasks[-1].uid
+    assert last_words.working(store.db).keys() == {"hog", "claude-1"}
+    assert len(list(last_words.in_progress(store.db))) == last_words.MAX_OF_AGENT + 1

@@ -1,4 +1,4 @@
-"""What agents work on, what each said last, and which are recorded as stuck.
+"""The last words of agents: what each said or did last, which task it works on, and which are recorded as stuck.
 
 The cost is bounded: the journal is never read whole.
 """
