@@ -225,7 +225,7 @@ class _Guard:
         os.close(self.wake)
         os.close(self.woken)
         if not self.gone and self.before is not None and _attributes(0) != self.before:
-            with contextlib.suppress(OSError), open(_open_again(0), "wb") as screen:
+            with contextlib.suppress(OSError), open(_open_again(), "wb") as screen:
                 _give_back(screen.fileno(), self.before)
         # Errors caused by the lost terminal are not reported.
         return self.gone and isinstance(error, OSError)
@@ -288,7 +288,7 @@ class _Guard:
         """End the process at once, and restore the terminal."""
         if not self.gone and self.before is not None:
             with contextlib.suppress(OSError):
-                screen = _open_again(0)
+                screen = _open_again()
                 _silence(self.screens)
                 _give_back(screen, self.before)
         os._exit(self.status or 1)
@@ -310,11 +310,9 @@ def _attributes(fd: int) -> list[Any] | None:
         return None
 
 
-def _open_again(fd: int) -> int:
-    """Open the terminal behind `fd` for writes that do not block: O_NONBLOCK on `fd` would apply to all that share
-    it.
-    """
-    return os.open(os.ttyname(fd), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+def _open_again() -> int:
+    """Open the terminal for writes that do not block: O_NONBLOCK on standard input would apply to all that share it."""
+    return os.open(os.ttyname(0), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
 
 
 def _give_back(screen: int, before: list[Any]) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from tui_tasks.channel import replies, request_reader
+from tui_tasks.channel import replies
 from tui_tasks.channel.request_reader import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
 from tui_tasks.channel.waits import Waiting
 from tui_tasks.core import vocab
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.request_reader import Request
     from tui_tasks.channel.subscription import Subscription
+    from tui_tasks.core.commit.state_cache import StateCache
     from tui_tasks.dialects.tool_table import Channel
 
 _log = logging.getLogger(__name__)
@@ -153,7 +154,7 @@ class RequestExecutor:
         """
         agent = pending.agent
         if agent not in vocab.RESERVED_AGENTS:
-            request_reader.refuse_alike(reading.state_cache, agent)
+            _refuse_alike(reading.state_cache, agent)
         self.speakers.add(agent)
         if not tool.while_paused and (known := reading.state_cache.agent(agent)) is not None and known.paused:
             raise Paused(known.message, agent=agent)
@@ -234,3 +235,13 @@ def _check_version(version: int, tool: Tool, arguments: Arguments | None, transa
     if uid is None or transaction is None:
         raise InvalidRequest(f"if_version goes with what changes exactly one named task; this {tool.name} does not")
     transaction.run(AtVersion(uid, version))
+
+
+def _refuse_alike(state_cache: StateCache, agent: str) -> None:
+    """Refuse a new agent's name that looks like the name of an agent that has spoken.
+
+    Raises:
+        InvalidRequest: it does.
+    """
+    if (known := state_cache.agent_like(agent)) is not None:
+        raise InvalidRequest(f"the agent's name {agent!a} looks like {known!a}, which is another's", agent=known)

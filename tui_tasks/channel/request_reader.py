@@ -9,7 +9,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -26,10 +26,6 @@ from tui_tasks.core.errors import (
 from tui_tasks.dialects.requests import Identity, strict_json
 from tui_tasks.dialects.requests.arguments import Arguments, decode
 from tui_tasks.dialects.tool_table import Table, Tool
-
-if TYPE_CHECKING:
-    from tui_tasks.core.commit.state_cache import StateCache
-
 
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
@@ -225,28 +221,13 @@ def agent_name(given: str | None, tool: str = "") -> str | None:
     """Return an agent's name if it is allowed; `tool` is the requested tool, for the refusal.
 
     Raises:
-        ReservedName: the name is, or looks like, that of the human, of the program or of an imported author.
-        InvalidRequest: the name has an invisible character, a blank at an end, or a word of two alphabets.
+        ReservedName, InvalidRequest: as `agent_names.refuse_misleading`.
     """
     if given is None or given in _allowed_names:
         return given
     from tui_tasks.core import agent_names  # most channels have one agent, and commands have none
 
-    if whose := agent_names.reserved(given):
-        others = {agent_names.IMPORT: "an imported author", vocab.SYSTEM: "the program"}
-        speaker = others.get(whose, f"the {whose}")
-        message = f"the name {given} is reserved: no agent speaks as {speaker}; leave agent out, or give your own name"
-        raise ReservedName(message, tool=tool[: vocab.MAX_NAME])
-    if given != given.strip():
-        raise InvalidRequest(f"the agent's name {given!r} begins or ends with a blank")
-    hidden = next(filter(agent_names.is_invisible, given), None)
-    if hidden is not None:
-        raise InvalidRequest(f"the agent's name {given!a} holds U+{ord(hidden):04X}, which cannot be seen")
-    if (mixed := agent_names.mixed_letter(given)) is not None:
-        raise InvalidRequest(
-            f"the agent's name {given!a} mixes two alphabets in a word, and U+{ord(mixed):04X} in it reads as Latin: "
-            "write each word in one alphabet"
-        )
+    agent_names.refuse_misleading(given, tool)
     if len(_allowed_names) < _MAX_ALLOWED_NAMES:
         _allowed_names.add(given)
     return given
@@ -255,16 +236,6 @@ def agent_name(given: str | None, tool: str = "") -> str | None:
 # Names that were checked and allowed.
 _allowed_names: Final[set[str]] = set()
 _MAX_ALLOWED_NAMES: Final = 1_000
-
-
-def refuse_alike(state_cache: StateCache, agent: str) -> None:
-    """Refuse a new agent's name that looks like the name of an agent that has spoken.
-
-    Raises:
-        InvalidRequest: the name looks like another's.
-    """
-    if (known := state_cache.agent_like(agent)) is not None:
-        raise InvalidRequest(f"the agent's name {agent!a} looks like {known!a}, which is another's", agent=known)
 
 
 _log = logging.getLogger(__name__)
@@ -339,7 +310,7 @@ class RequestReader:
     def _refused_line(self, refusal: Refusal) -> Line:
         return [PendingRequest(None, self._identity.agent, refusal=refusal)], False
 
-    def _parse_request(self, value: Any, unread: Refusal | None = None) -> PendingRequest:
+    def _parse_request(self, value: Any, unread: Refusal | None) -> PendingRequest:
         """Return the request of a JSON value; `unread`: why it is refused unread."""
         pending = PendingRequest(request_id(value), self._identity.agent)
         try:

@@ -306,14 +306,6 @@ def quiet_after_microseconds() -> int:
     return int(settings.quiet_after * 1_000_000)
 
 
-def left_text(left: LeftTask, now: int) -> str:
-    """Return `claude-1 gone 5m`, as the screen does."""
-    from tui_tasks.core import agent_names
-    from tui_tasks.core.read.agents import agent_states
-
-    return agent_states.left_text(left, agent_names.display_name(left.agent, 16), now)
-
-
 def declare_new(command: argparse.ArgumentParser) -> None:
     """Declare the option of a command that may make a list."""
     command.add_argument("--new", action="store_true", help="make the named list or project if there is none")

@@ -14,6 +14,7 @@ from typing import Final
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
+from tui_tasks.core.errors import InvalidRequest, ReservedName
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.text.safe import safe_line, whole_text
 
@@ -177,6 +178,29 @@ def mixed_letter(name: str) -> str | None:
                 if not char.isascii() and char.isalpha() and "LATIN" not in unicodedata.name(char, ""):
                     return char
     return None
+
+
+def refuse_misleading(name: str, tool: str = "") -> None:
+    """Refuse a name that no agent can have; `tool` is the requested tool, for the refusal.
+
+    Raises:
+        ReservedName: it is, or looks like, that of the human, of the program or of an imported author.
+        InvalidRequest: it has an invisible character, a blank at an end, or a word of two alphabets.
+    """
+    if whose := reserved(name):
+        speaker = {IMPORT: "an imported author", vocab.SYSTEM: "the program"}.get(whose, f"the {whose}")
+        message = f"the name {name} is reserved: no agent speaks as {speaker}; leave agent out, or give your own name"
+        raise ReservedName(message, tool=tool[: vocab.MAX_NAME])
+    if name != name.strip():
+        raise InvalidRequest(f"the agent's name {name!r} begins or ends with a blank")
+    hidden = next(filter(is_invisible, name), None)
+    if hidden is not None:
+        raise InvalidRequest(f"the agent's name {name!a} holds U+{ord(hidden):04X}, which cannot be seen")
+    if (mixed := mixed_letter(name)) is not None:
+        raise InvalidRequest(
+            f"the agent's name {name!a} mixes two alphabets in a word, and U+{ord(mixed):04X} in it reads as Latin: "
+            "write each word in one alphabet"
+        )
 
 
 def has_spoken(db: Database, name: str) -> bool:

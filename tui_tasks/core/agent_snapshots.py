@@ -60,7 +60,7 @@ class HumanMessage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Work(msgspec.Struct, frozen=True, gc=False):
-    """An agent at work on a task. Its fields are described in `schema.work_tables.WorkRow`."""
+    """An agent at work on a task. Its fields are described in `schema.record_tables.WorkRow`."""
 
     id: int
     uid: str
@@ -111,7 +111,7 @@ class Work(msgspec.Struct, frozen=True, gc=False):
 
 
 class Auto(msgspec.Struct, frozen=True, gc=False):
-    """Whether a list works itself off. Its fields are described in `schema.work_tables.AutoRow`."""
+    """Whether a list works itself off. Its fields are described in `schema.record_tables.AutoRow`."""
 
     uid: str
     program: str

@@ -303,7 +303,7 @@ def _boot_session() -> str:
     return "" if failed else held.value.decode()
 
 
-def _namespace(machine: str = "") -> str:
+def _namespace(machine: str) -> str:
     """Return the pid namespace as a database has it that has this id for the machine (see `Process.on`)."""
     try:
         text = str((PROC / "self/ns/pid").readlink())

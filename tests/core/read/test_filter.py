@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import SECOND, START
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
-from tui_tasks.core.read import overview
+from tui_tasks.core.read import unseen_changes
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries
@@ -29,7 +29,7 @@ def matching(store):
     def names(*terms: Term, looked: int | None = None) -> str:
         if looked is not None:
             local_values.put(store.db, local_values.LOOKED, {"seq": looked, "at": START})
-        only = Filter(terms, lambda: overview.since_looked(store.db))
+        only = Filter(terms, lambda: unseen_changes.since_looked(store.db))
         page = list_pages.after(store.db, home.id, list_pages.FIRST, 10, only)
         return " ".join(task.name[0] for task in page)
 
@@ -100,4 +100,4 @@ def test_changed_is_what_others_than_the_human_have_changed_since_a_look(matchin
     assert matching(Term("status", "changed")) == "a", "the human has edited it after that"
     assert matching(Term("status", "changed", negated=True)) == "b c d"
     store.commit(DeleteTask(uid), actor="human", now=START + SECOND)
-    assert overview.since_looked(store.db) == []
+    assert unseen_changes.since_looked(store.db) == []

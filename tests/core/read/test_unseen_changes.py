@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tui_tasks.core.read.overview import Change, UnseenChanges
+from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.unseen_changes import UnseenChanges
 
 
 def noted(*entries: tuple[str, str, str | None], home: int = 1) -> UnseenChanges:

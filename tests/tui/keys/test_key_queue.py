@@ -159,7 +159,7 @@ async def test_a_reason_is_typed_into_the_line_that_asks_for_it_and_deletes_noth
         await settled(open_app, pilot)
         db = open_app.link.db
         assert task_queries.task(db, plan[1]).status == "failed"
-        assert task_records.log_page(db, plan[1], 1)[0].message == "dead"
+        assert task_records.newest_log(db, plan[1], 1)[0].message == "dead"
         assert open_app.state.current_list.total == 9
         assert open_app.pane.row_list.cursor == plan[2]
 

@@ -368,7 +368,7 @@ async def test_a_note_goes_into_the_log_and_a_message_to_the_agent(app, plan):
         assert "Note into the log of #2 “Audit CloudFlare WAF rules”" in shown(app)
         await press(app, pilot, "enter")
         assert said(app) == "Logged: #2 “Audit CloudFlare WAF rules”. u undoes it."
-        entry = task_records.log_page(app.link.db, plan[2], 1)[0]
+        entry = task_records.newest_log(app.link.db, plan[2], 1)[0]
         assert (entry.agent, entry.message) == ("human", "look at eu")
         await pilot.press("m")
         await write(pilot, "hurry")
@@ -475,7 +475,7 @@ async def test_a_note_takes_several_lines_and_opens_the_editor(app, plan, monkey
     monkeypatch.setattr(editor, "edit", lambda _context, text: f"{text}, from the editor\n")
     async with opened(app) as pilot:
         await settle(pilot, "m", *"one", "ctrl+j", *"two", "ctrl+e", "enter")
-        assert task_records.log_page(app.link.db, app.pane.target(), 1)[0].message == "one\ntwo, from the editor"
+        assert task_records.newest_log(app.link.db, app.pane.target(), 1)[0].message == "one\ntwo, from the editor"
 
 
 async def test_a_field_of_one_line_takes_the_first_line_of_a_paste_that_is_not_blank_and_says_so(app):
@@ -543,7 +543,7 @@ async def test_what_was_typed_comes_back_after_esc(app, plan):
         await settle(pilot, "m", "escape")
         assert said(app) == ""
         await settle(pilot, "m", "enter")
-        assert task_records.log_page(app.link.db, app.pane.target(), 1)[0].message == "look"
+        assert task_records.newest_log(app.link.db, app.pane.target(), 1)[0].message == "look"
         await settle(pilot, "m")
         assert app.screen.query_one(TextInput).value == ""
         await settle(pilot, "escape", "n", *"half", "escape")
@@ -559,6 +559,6 @@ async def test_a_draft_is_typed_on_and_one_key_clears_it(app):
         await settle(pilot, "m", *"look", "ctrl+j", *"up", "escape", "m")
         assert said(app) == "This is your draft from before: ^u clears it."
         await settle(pilot, "ctrl+u", *"no", "ctrl+j", *"never", "ctrl+u", *"yes", "enter")
-        assert task_records.log_page(app.link.db, app.pane.target(), 1)[0].message == "no\nyes"
+        assert task_records.newest_log(app.link.db, app.pane.target(), 1)[0].message == "no\nyes"
         await settle(pilot, "n", *"Buy milk", "escape", "n", "ctrl+u", *"Buy oats", "enter")
         assert "Buy oats" in order(app) and "Buy milk" not in order(app)

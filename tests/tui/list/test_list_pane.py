@@ -88,10 +88,10 @@ async def test_failed_and_skipped_ask_why_and_log_it(app, plan, key, status):
         await write(pilot, "no disk")
         await press(app, pilot, "enter")
         assert task(app, plan[8]).status == status
-        assert task_records.log_page(app.link.db, plan[8], 1)[0].message == "no disk"
+        assert task_records.newest_log(app.link.db, plan[8], 1)[0].message == "no disk"
         await press(app, pilot, "u")
         assert task(app, plan[8]).status == "pending"
-        assert task_records.log_page(app.link.db, plan[8], 1) == []
+        assert task_records.newest_log(app.link.db, plan[8], 1) == []
 
 
 async def test_escape_at_the_reason_changes_nothing(app, plan):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.core.read.overview import WORDS
+from tui_tasks.core.read.unseen_changes import WORDS
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.widgets.changes_text import News, news_ways
 

@@ -10,7 +10,7 @@ from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.channel.session import Session
-from tui_tasks.cli.options import left_now, left_text
+from tui_tasks.cli.options import left_now
 from tui_tasks.cli.person_rights import task_lines
 from tui_tasks.cli.streams import inset, print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
@@ -74,9 +74,9 @@ def filter_of(text: str, now: int, db: Database) -> ListFilter:
 
 
 def _changed(db: Database) -> list[str]:
-    from tui_tasks.core.read import overview  # few filters ask for it
+    from tui_tasks.core.read import unseen_changes  # few filters ask for it
 
-    return overview.since_looked(db)
+    return unseen_changes.since_looked(db)
 
 
 def _needing(db: Database, now: int) -> list[str]:
@@ -189,14 +189,18 @@ def _of_works(db: Database) -> dict[str, _Why]:
 def _why_needing(db: Database, now: int, asks: Sequence[Ask]) -> dict[str, _Why]:
     """Return why tasks need the human, by uid: their agent has left, or somebody asks about them."""
     from tui_tasks.core.read import ask_queries  # few listings need it
-    from tui_tasks.core.read.agents import last_words
+    from tui_tasks.core.read.agents import agent_states, last_words
 
     about = ask_queries.asked_about(db, asks, last_words.working(db))
     asked = reversed([ask for ask in asks if ask.uid in about])
     who = {about[ask.uid]: _Why(f"{agent_names.display_name(ask.agent, 16)} asks") for ask in asked}
     left = left_now(db, now)
     texts = {
-        uid: _Why(left_text(one, now), is_for_you=not one.has_lapsed, look="left")
+        uid: _Why(
+            agent_states.left_text(one, agent_names.display_name(one.agent, 16), now),
+            is_for_you=not one.has_lapsed,
+            look="left",
+        )
         for uid, one in left.items()
         if not (one.has_lapsed and uid in who)
     }

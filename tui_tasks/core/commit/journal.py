@@ -196,7 +196,7 @@ def each_since(db: Database, seq: int, limit: int, task: str | None = None) -> G
         yield from (read_entry(db, row) for row in rows)
 
 
-def each_latest(db: Database, limit: int, task: str | None = None) -> Generator[Entry, None, None]:
+def each_latest(db: Database, limit: int, task: str | None) -> Generator[Entry, None, None]:
     """Yield the newest `limit` entries, newest first, in a transaction; with `task` only those about it."""
     with closing(
         db.each(_LATEST, limit=limit) if task is None else db.each(_TASK_LATEST, task=task, limit=limit)

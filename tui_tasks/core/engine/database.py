@@ -166,8 +166,7 @@ class Database:
 
     def write_many(self, text: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run SQL that writes, once for each row of values."""
-        if self._sums:
-            self._write_sums()
+        self._write_sums()
         self._cursor.executemany(text, rows)
 
     def add(self, statement: Statement, id: int, by: int) -> None:
@@ -180,6 +179,8 @@ class Database:
         self._sums[key] = self._sums.get(key, 0) + by
 
     def _write_sums(self) -> None:
+        if not self._sums:
+            return
         sums, self._sums = self._sums, {}
         before = self.changes()
         for (statement, row), by in sums.items():
@@ -189,8 +190,7 @@ class Database:
 
     def one(self, statement: Statement, **values: Any) -> Any:
         """Return the first row as a tuple, or None."""
-        if self._sums:
-            self._write_sums()
+        self._write_sums()
         return self._cursor.execute(statement.sql, statement.bind(values)).fetchone()
 
     def all(self, statement: Statement, **values: Any) -> list[Any]:
@@ -199,8 +199,7 @@ class Database:
         Rows are fetched at once (but see `each`): a cursor that stands keeps its read transaction open, and the log
         cannot be checkpointed meanwhile.
         """
-        if self._sums:
-            self._write_sums()
+        self._write_sums()
         rows: list[Any] = self._cursor.execute(statement.sql, statement.bind(values)).fetchall()
         return rows
 
@@ -209,14 +208,12 @@ class Database:
 
         Close the iterator soon: a read transaction lasts until then (see `all`).
         """
-        if self._sums:
-            self._write_sums()
+        self._write_sums()
         return self._rows(statement.sql, statement.bind(values))
 
     def each_of(self, query: Query) -> Generator[Any, None, None]:
         """Return the rows of a query that is built for one use one by one (see `each`)."""
-        if self._sums:
-            self._write_sums()
+        self._write_sums()
         return self._rows(*query.sql())
 
     def _rows(self, sql: str, params: Sequence[Any]) -> Generator[Any, None, None]:
@@ -228,16 +225,14 @@ class Database:
 
     def query(self, query: Query) -> list[Any]:
         """Return all rows of a query that is built for one use."""
-        if self._sums:
-            self._write_sums()
+        self._write_sums()
         sql, params = query.sql()
         rows: list[Any] = self._connection.execute(sql, params).fetchall()
         return rows
 
     def sql(self, text: str, params: Sequence[Any] = ()) -> Any:
         """Run SQL that Peewee does not write (pragmas, schema steps, `task_json_sql`)."""
-        if self._sums:
-            self._write_sums()
+        self._write_sums()
         return self._connection.execute(text, params)
 
     def scalar(self, text: str) -> Any:
@@ -354,8 +349,7 @@ class Database:
 
     def _commit(self) -> None:
         try:
-            if self._sums:
-                self._write_sums()
+            self._write_sums()
             self._cursor.execute("COMMIT")
         except sqlite3.Error:
             self._roll_back()
@@ -383,14 +377,12 @@ class Database:
 
     def begin_savepoint(self) -> None:
         """Begin a part of a transaction that can be rolled back alone."""
-        if self._sums:
-            self._write_sums()
+        self._write_sums()
         self._cursor.execute("SAVEPOINT one")
 
     def end_savepoint(self) -> None:
         """Keep what the savepoint holds."""
-        if self._sums:
-            self._write_sums()
+        self._write_sums()
         self._cursor.execute("RELEASE one")
 
     def fail_savepoint(self) -> None:

@@ -9,13 +9,11 @@ from tui_tasks.core.agent_snapshots import Auto
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.work_queries import LIVE
-from tui_tasks.core.schema.work_tables import AutoRow
+from tui_tasks.core.schema.record_tables import AutoRow
 from tui_tasks.core.snapshots import reader
 
-_AUTO_COLUMNS: Final = ", ".join(Auto.__struct_fields__)
-
-
-_read_auto = reader(Auto, AutoRow)
+_COLUMNS: Final = ", ".join(Auto.__struct_fields__)
+_read = reader(Auto, AutoRow)
 
 
 def auto_of(db: Database, list_uid: str) -> Auto | None:
@@ -64,8 +62,8 @@ def auto_text(auto: Auto) -> str:
 
 
 def _autos_where(db: Database, condition: str, values: Sequence[Any] = ()) -> list[Auto]:
-    rows = db.sql(f"SELECT {_AUTO_COLUMNS} FROM auto WHERE {condition} ORDER BY uid", tuple(values))
-    return [_read_auto(row) for row in rows.fetchall()]
+    rows = db.sql(f"SELECT {_COLUMNS} FROM auto WHERE {condition} ORDER BY uid", tuple(values))
+    return [_read(row) for row in rows.fetchall()]
 
 
 def next_task(db: Database, auto: Auto) -> str | None:

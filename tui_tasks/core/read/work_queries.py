@@ -13,7 +13,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read.work_counts import CONFLICTS, counts_json
-from tui_tasks.core.schema.work_tables import WorkRow
+from tui_tasks.core.schema.record_tables import WorkRow
 from tui_tasks.core.snapshots import Task, reader
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK
 

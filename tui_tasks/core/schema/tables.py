@@ -60,8 +60,8 @@ STATE: Final = {
     "check_run": "job_tables",
     "task_check": "job_tables",
     "settings": "job_tables",
-    "work": "work_tables",
-    "auto": "work_tables",
+    "work": "record_tables",
+    "auto": "record_tables",
 }
 
 

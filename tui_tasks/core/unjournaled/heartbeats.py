@@ -113,6 +113,3 @@ def drop_schedulers(db: Database, *ended: Scheduler) -> None:
     with db.transaction(write=True):
         for one in ended:
             local_values.drop_within(db, one.key)
-
-
-# A namespace is that of process ids, and after an `@` the machine.

@@ -15,7 +15,7 @@ LOOKED: Final = "looked"
 SEEN: Final = "seen"
 HIDDEN: Final = "hidden"
 UNSEEN: Final = "unseen"
-"""The changes before the human last looked that they have not seen (`overview.UnseenChanges`)."""
+"""The changes before the human last looked that they have not seen (`unseen_changes.UnseenChanges`)."""
 
 
 class Looked(msgspec.Struct, frozen=True, gc=False):

@@ -167,7 +167,7 @@ class AskDetail(TextDrawing):
     def _log(self, room: int) -> list[Drawn]:
         """Return the newest entries of the log of the task that the row is about."""
         lines: list[Drawn] = []
-        for entry in task_records.log_page(self.context.db, self._task, _MAX_WORDS) if self._task else ():
+        for entry in task_records.newest_log(self.context.db, self._task, _MAX_WORDS) if self._task else ():
             when = f"   {self.context.clock.time_of(entry.at)}  "
             said = f"{agent_text.who(entry.agent, 20)}: {entry.message}"
             lines.append([(when, "$muted"), (safe_line(said, max(8, room - cell_len(when))), "")])

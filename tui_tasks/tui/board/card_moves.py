@@ -64,7 +64,7 @@ class CardMoves(Controller):
                 name = self._pane.specs[here].name
                 self._context.say(f"{name} is the {'first' if by < 0 else 'last'} column")
 
-    def next_column(self, at: int, by: int, card: Card | None = None) -> ColumnSpec | None:
+    def next_column(self, at: int, by: int, card: Card | None) -> ColumnSpec | None:
         """Return the next column in a direction that a card can be moved to; one that was left passes its status's."""
         has = card.status if card is not None and card.part == NEEDS_YOU and not self._why_it_stays(card) else None
         specs = self._pane.specs

@@ -174,7 +174,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._painter.outdate()
         self._update()
 
-    def set_row_height(self, lines: int, gap: int = 0) -> None:
+    def set_row_height(self, lines: int, gap: int) -> None:
         """Set the height of rows, in lines, and how many empty lines follow each."""
         self.row_height, self._painter.row_height, self._painter.gap = lines, lines, gap
         self._painter.forget()

@@ -15,10 +15,11 @@ from tui_tasks.core.read.agents import agent_states, agent_views, last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
-from tui_tasks.core.read.overview import MAX_NEW, Change
+from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.held_queries import HeldTask
+from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.read.work_queries import FailedWork
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList

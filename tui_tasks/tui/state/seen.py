@@ -12,8 +12,9 @@ import msgspec
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import overview
-from tui_tasks.core.read.overview import MAX_NEW, Change, UnseenChanges
+from tui_tasks.core.read import overview, unseen_changes
+from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.tui.state.database_link import StateChanges
@@ -50,7 +51,7 @@ class Seen:
         self._db = db
         self._lists = lists
         self._is_past = is_past
-        self._unseen, since = (UnseenChanges(), None) if is_past else overview.unseen_before(db)
+        self._unseen, since = (UnseenChanges(), None) if is_past else unseen_changes.unseen_before(db)
         self.put_away_at = 0 if is_past else local_values.seen_at(db)
         self.hidden: dict[str, int] = {} if is_past else local_values.get(db, local_values.HIDDEN) or {}
         # What was new, and not hidden, before each of these acts, until the human changes something.
@@ -125,7 +126,7 @@ class Seen:
         looked, was = local_values.looked(self._db), set(self.new)
         if self._is_past or looked is None or looked == self.looked:
             return set()
-        self._unseen, since = overview.unseen_before(self._db)
+        self._unseen, since = unseen_changes.unseen_before(self._db)
         self.looked, self.since = looked, since or looked.at
         self.note(overview.changes(self._db, looked.seq, MAX_NEW))
         return was ^ self.new.keys()
@@ -135,7 +136,7 @@ class Seen:
         return [uid for uid, number in self.new.items() if number in self._lists()]
 
     def change_counts(self) -> Counter[str]:
-        """Return how many of these tasks have each of the words of `overview.UnseenChanges`."""
+        """Return how many of these tasks have each of the words of `unseen_changes.UnseenChanges`."""
         found: Counter[str] = Counter()
         for (number, word), tasks in self._unseen.counts.items():
             if number in self._lists():
@@ -180,7 +181,7 @@ class Seen:
         Nobody follows a flood of changes. A failure is marked until the human opens its task or says that all is seen.
         """
         changed = () if changes.all else [uid for uid in on_screen if uid in self.new and uid not in was_new]
-        seen = {uid for uid in changed if self.word_of(uid) not in overview.FAILED_WORDS}
+        seen = {uid for uid in changed if self.word_of(uid) not in unseen_changes.FAILED_WORDS}
         for uid in seen:
             self._unseen.forget(uid)
         return seen

@@ -68,7 +68,7 @@ class TaskDetails:
         self.line = line
         self.number = line.number
         self.state = context.state.status_of(line)
-        self.log: list[LogEntry] = task_records.log_page(db, task.uid, MAX_LOG)
+        self.log: list[LogEntry] = task_records.newest_log(db, task.uid, MAX_LOG)
         self.log_count = len(self.log) if len(self.log) < MAX_LOG else task_records.log_count(db, task.uid)
         self.after = [before for uid in task.depends_on if (before := list_pages.line(db, uid)) and not before.deleted]
         self.blocks = overview.dependents(db, task.uid)

@@ -7,8 +7,8 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read import job_lines
-from tui_tasks.core.read.overview import FAILED_WORDS, LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.unseen_changes import FAILED_WORDS, LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.snapshots import verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look
 from tui_tasks.text.safe import safe_ends

@@ -159,7 +159,7 @@ def sorted_page(
     only: Filter,
     *,
     backwards: bool,
-    needing: Collection[str] = (),
+    needing: Collection[str],
 ) -> list[Card]:
     """Return the next `limit` cards of a part after a place in the order of `only.sort`, or the last before it."""
     query = _of_part(part, list_id, _json(needing), *LINE).where(*conditions(only))

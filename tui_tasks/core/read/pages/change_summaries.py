@@ -222,7 +222,7 @@ def is_old(at: int, now: int) -> bool:
 
 
 def undo_question(
-    db: Database, change: int, now: int, *, goes_on: bool, on_screen: bool = False, is_elsewhere: bool = False
+    db: Database, change: int, now: int, *, goes_on: bool, is_elsewhere: bool, on_screen: bool = False
 ) -> str:
     """Return what to ask a person before the undo of a change; empty if it is done at once.
 

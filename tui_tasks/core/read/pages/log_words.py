@@ -24,9 +24,8 @@ from tui_tasks.core.read.pages.task_filter import contains
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
-from tui_tasks.core.schema.record_tables import ClaimRow
+from tui_tasks.core.schema.record_tables import ClaimRow, WorkRow
 from tui_tasks.core.schema.tables import JournalRow, ListRow, TaskRow, columns
-from tui_tasks.core.schema.work_tables import WorkRow
 from tui_tasks.text.glyphs import look
 
 J = JournalRow

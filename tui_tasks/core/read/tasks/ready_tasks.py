@@ -102,7 +102,7 @@ def _ready_in_lists(
     *,
     alone: bool,
     claimer: str | None,
-    without: Collection[str] = (),
+    without: Collection[str],
 ) -> Task | None:
     there = (home for home in task_queries.lists(db, project) if not home.archived)
     homes = (home for home in there if home.pending and takes_more(db, home, claimer))
@@ -110,9 +110,7 @@ def _ready_in_lists(
     return min((task for task in first if task is not None), key=lambda task: (task.priority, task.id), default=None)
 
 
-def _ready_in(
-    db: Database, home: TaskList, agent: str | None, *, alone: bool, without: Collection[str] = ()
-) -> Task | None:
+def _ready_in(db: Database, home: TaskList, agent: str | None, *, alone: bool, without: Collection[str]) -> Task | None:
     with closing(db.each(_ready(True, agent is not None, alone), list=home.id, agent=agent)) as rows:
         return next((task for task in map(read_task, rows) if task.uid not in without), None)
 
@@ -173,7 +171,7 @@ def why_none(
     list_id: int | None,
     agent: str | None,
     *,
-    project: str | None = None,
+    project: str | None,
     claimable: bool = True,
     is_confined: bool = False,
 ) -> str:

@@ -39,14 +39,7 @@ _LATEST_LOGS = Statement(
     lambda: LogRow.select(LogRow.id).where(_OF_LOG).order_by(LogRow.id.desc()).limit(slot("limit"))
 )
 _LOG_BY_ID = Statement(lambda: LogRow.select(*_LOG).where(LogRow.id == slot("id")))
-_LOG_BEFORE = Statement(
-    lambda: (
-        LogRow.select(*_LOG)
-        .where(_OF_LOG & (LogRow.id < slot("before")))
-        .order_by(LogRow.id.desc())
-        .limit(slot("limit"))
-    )
-)
+_NEWEST_LOG = Statement(lambda: LogRow.select(*_LOG).where(_OF_LOG).order_by(LogRow.id.desc()).limit(slot("limit")))
 # The entries of a task among which an agent's last one is looked for: a log may be long.
 _SEARCHED: Final = 500
 _NEWEST: Any = LogRow.select(LogRow.id).where(_OF_LOG).order_by(LogRow.id.desc()).limit(_SEARCHED).alias("newest")
@@ -85,9 +78,9 @@ def each_latest_log(db: Database, uid: str, limit: int) -> Generator[LogEntry, N
         yield _read_log(db.one(_LOG_BY_ID, id=number))
 
 
-def log_page(db: Database, uid: str, limit: int, before: int = 2**62) -> list[LogEntry]:
-    """Return a task's newest log entries before the entry of a given number, newest first."""
-    return [_read_log(row) for row in db.all(_LOG_BEFORE, task=uid, before=before, limit=limit)]
+def newest_log(db: Database, uid: str, limit: int) -> list[LogEntry]:
+    """Return the newest entries of a task's log, newest first."""
+    return [_read_log(row) for row in db.all(_NEWEST_LOG, task=uid, limit=limit)]
 
 
 def last_said(db: Database, uid: str, agent: str, until: int = 2**62) -> str:

@@ -95,12 +95,12 @@ def _with(wanted: Any, tags: Iterable[str], domain: str | None, query: str | Non
 def of_all_lists(
     db: Database,
     *,
-    text: str | None = None,
-    list_id: int | None = None,
-    statuses: Iterable[str] = vocab.STATUSES,
-    tag: str | None = None,
-    agent: str | None = None,
-    behind: int = 0,
+    text: str | None,
+    list_id: int | None,
+    statuses: Iterable[str],
+    tag: str | None,
+    agent: str | None,
+    behind: int,
 ) -> Generator[tuple[Task, TaskList], None, None]:
     """Yield the matching tasks with their lists, oldest first; `behind`: only those with a higher row id."""
     narrow = None if text is None else search_index.narrowed(db, [text], MAX_FOUND)
