@@ -20,13 +20,15 @@ from tui_tasks.cli.admin.import_export import MAX_BYTES, decoded_lines, os_error
 from tui_tasks.cli.options import REFUSED, identity_of, open_store, require_database
 from tui_tasks.cli.tasks.lookup import find_list
 from tui_tasks.core.engine import file_writes
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, as_utf8
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.task_fields import local_time
+from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.formats import exporting
-from tui_tasks.formats.file_records import ExportData, uid_of
+from tui_tasks.formats.file_records import ExportData, TaskRecord, uid_of
 from tui_tasks.formats.standards import json_lines
 from tui_tasks.runner import git
 from tui_tasks.text.safe import safe_line
@@ -148,16 +150,16 @@ def _what_is_newer(store: Store, path: Path, content: bytes) -> str | None:
         parsed = json_lines.read(decoded_lines(name, BytesIO(content)), local_time(clock.now()))
     except InvalidArgument as error:
         return f"{name}: {error.message}"
-    changes = {uid_of("jsonl", record.id): record.changed for record in parsed.records}
     newer = apart = 0
-    for uid, changed in (changes | parsed.deleted).items():
-        known = task_queries.any_task(store.db, uid)
-        if known is None:
-            newer += uid in changes
-        elif changed is not None and changed[0] > known.version:
+    for record in parsed.records:
+        known = task_queries.any_task(store.db, uid_of("jsonl", record.id))
+        if known is None or (record.changed is not None and record.changed[0] > known.version):
             newer += 1
-        elif changed is not None and not task_records.had_version(store.db, known, *changed):
-            apart += 1
+        else:
+            apart += not _is_known(store.db, known, record)
+    for uid, (version, _) in parsed.deleted.items():
+        known = task_queries.any_task(store.db, uid)
+        newer += known is not None and version > known.version
     if newer:
         return f"{name} holds {newer:,} tasks that the database lacks or has older: import it (--replace: overwrite)"
     if apart:
@@ -166,6 +168,16 @@ def _what_is_newer(store: Store, path: Path, content: bytes) -> str | None:
             "--replace those of the database"
         )
     return None
+
+
+def _is_known(db: Database, task: Task, record: TaskRecord) -> bool:
+    """Return whether the database has, or had, each value and log entry of a task of the file."""
+    if record.changed is None or task_records.had_version(db, task, *record.changed):
+        return True
+    logged = {entry.uid for entry in task_records.logs(db, task.uid)}
+    return all(
+        entry.uid is None or uid_of("jsonl", entry.uid) in logged for entry in record.log
+    ) and task_records.had_values(db, task, record.fields)
 
 
 _NAME: Final = "tui-tasks"

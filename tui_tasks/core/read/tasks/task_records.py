@@ -167,14 +167,35 @@ _WRITTEN_AT = Statement(
 
 
 def had_version(db: Database, task: Task, version: int, at: int) -> bool:
-    """Return whether a version of a task that was written at an instant was made here or is known here.
+    """Return whether a version of a task that was written at an instant is one of this database.
 
-    A version that the journal lacks counts as known: it is compacted, or an import went past it.
+    A version that the journal lacks counts as one: it is compacted, or an import went past it.
     """
     if version >= task.version:
         return (version, at) == (task.version, task.updated_at)
     written = [row[0] for row in db.all(_WRITTEN_AT, task=task.uid, version=version)]
     return not written or at in written
+
+
+_OLD_AND_NEW = Statement(lambda: J.select(J.old, J.new).where((J.task == slot("task")) & (J.uid == slot("task"))))
+
+
+def had_values(db: Database, task: Task, values: Mapping[str, Any]) -> bool:
+    """Return whether a task has, or had in this database, each of some values of its fields."""
+    left = {name: _comparable(value) for name, value in values.items()}
+    for name in [name for name, value in left.items() if value == _comparable(getattr(task, name))]:
+        del left[name]
+    for row in db.all(_OLD_AND_NEW, task=task.uid) if left else ():
+        for side in map(journal.values_of, journal.as_text(row)):
+            for name in [name for name, value in left.items() if name in side and value == _comparable(side[name])]:
+                del left[name]
+    return not left
+
+
+def _comparable(value: Any) -> Any:
+    """Return a value of a field as the journal has it. The order of tags, dependencies and links does not count."""
+    value = msgspec.to_builtins(value)
+    return sorted(value, key=repr) if isinstance(value, list | tuple) else value
 
 
 def end_reason(db: Database, task: TaskLine) -> str:
