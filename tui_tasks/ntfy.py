@@ -37,9 +37,8 @@ _ON_SCREEN_NOTE: Final = "Answer it on the screen."
 
 def answers(ask: Ask, *, titles: bool) -> tuple[str, ...]:
     """Return the answers that are offered, as on the screen; at most three."""
-    is_permission = (ask.request or {}).get("kind") == "permission"
     is_whole = titles and _is_whole(ask)
-    if is_permission:
+    if ask.is_permission:
         wanted: Sequence[str] = (ALLOW, DENY) if is_whole else (DENY,)
         return tuple(answer for answer in wanted if answer in ask.options)
     if not is_whole or (ask.request is not None and not ask.options):
@@ -51,7 +50,7 @@ def _is_whole(ask: Ask) -> bool:
     """Return whether the phone shows all of a question and of the offered answers."""
     if not is_kept_whole(ask) or any(unseen(text) is not None for text in (ask.question, *ask.options)):
         return False
-    offered = ask.options[:MAX_ACTIONS] if (ask.request or {}).get("kind") != "permission" else ()
+    offered = ask.options[:MAX_ACTIONS] if not ask.is_permission else ()
     fits = all(safe_line(option, _LABEL_CHARS) == option for option in (*offered, *ask_options(ask, offered)))
     rows = sum(max(1, -(-cell_len(line) // _COLUMNS)) for line in ask_lines(ask))
     # Combining marks take bytes and no columns.

@@ -29,6 +29,11 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
     project: str | None = None
     rule: str | None = None
 
+    @property
+    def is_permission(self) -> bool:
+        """Return whether a program asks if a tool may run. Of its command, the beginning matters most."""
+        return (self.request or {}).get("kind") == "permission"
+
 
 class Agent(msgspec.Struct, frozen=True, gc=False):
     """Whether the human has paused an agent, and with what message."""

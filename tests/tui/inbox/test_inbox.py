@@ -13,7 +13,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_answers import Reply
 from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox
 from tui_tasks.tui.list.list_pane import ListPane
@@ -199,13 +199,13 @@ async def test_what_was_said_of_one_row_does_not_hide_the_keys_of_the_next(plan,
 
 
 def test_approving_and_denying_take_the_one_option_that_says_so():
-    assert agent_text.approving(("Yes, delete it", "No")) == "Yes, delete it"
-    assert agent_text.denying(("Yes, delete it", "No")) == "No"
-    assert agent_text.approving(()) == "approve"
-    assert agent_text.denying(()) == "deny"
-    assert agent_text.approving(("yes, all", "yes, one", "no")) is None
-    assert agent_text.approving(("Allow", "Allow always: make", "Deny")) == "Allow"
-    assert agent_text.approving(("notify", "nothing")) is None
+    assert ask_text.approving(("Yes, delete it", "No")) == "Yes, delete it"
+    assert ask_text.denying(("Yes, delete it", "No")) == "No"
+    assert ask_text.approving(()) == "approve"
+    assert ask_text.denying(()) == "deny"
+    assert ask_text.approving(("yes, all", "yes, one", "no")) is None
+    assert ask_text.approving(("Allow", "Allow always: make", "Deny")) == "Allow"
+    assert ask_text.approving(("notify", "nothing")) is None
 
 
 async def test_deny_asks_for_the_reason_and_sends_it_with_the_option(plan, make_app):

@@ -48,6 +48,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.painting import line_painter
 from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.state.seen import Seen, key_of_agent
@@ -429,9 +430,9 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
         with Store(plan.path) as store:
             store.commit(*flood, actor=f"bot-{number}", now=NOW)
     laid_out: list[str] = []
-    request_line = agent_text.request_line
+    request_line = ask_text.request_line
     monkeypatch.setattr(
-        agent_text, "request_line", lambda ask, **how: (laid_out.append(ask.uid), request_line(ask, **how))[1]
+        ask_text, "request_line", lambda ask, **how: (laid_out.append(ask.uid), request_line(ask, **how))[1]
     )
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in counts_line(pilot.app)

@@ -69,7 +69,7 @@ def to_json(ask: Ask) -> dict[str, Any]:
     """Return a question as JSON. `kind` is `permission` if a program asks whether a tool may run, else `question`."""
     return {
         "ask": ask.uid,
-        "kind": "permission" if (ask.request or {}).get("kind") == "permission" else "question",
+        "kind": "permission" if ask.is_permission else "question",
         "agent": ask.agent,
         "question": ask.question,
         "options": list(ask.options),

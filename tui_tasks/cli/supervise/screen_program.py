@@ -324,7 +324,7 @@ def _waiting(db: Database, path: str) -> Iterator[str]:
 
     number, is_one = len(requests), len(requests) == 1
     # A program also has its own questions.
-    word = "permission" if all((ask.request or {}).get("kind") == "permission" for ask in requests) else "request"
+    word = "permission" if all(ask.is_permission for ask in requests) else "request"
     permissions = f"{word} waits" if is_one else f"{word}s wait"
     if screen_presence.is_open(path):
         yield f"{number} {permissions} on another screen."

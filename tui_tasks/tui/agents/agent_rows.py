@@ -22,6 +22,7 @@ from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_questio
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_order import AGE, GAP, HEAD, STATE, AgentsRow, Columns, Filled, GoneAgents, columns
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.charts import spark
 from tui_tasks.tui.painting.styles import Part
@@ -157,9 +158,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
             room -= cell_len(asks)
         if row.name in self.brief or self.heights.get(row.name, 1) <= max(len(matter.rest), len(task) - 1) or asks:
             named = self._task(row)
-            is_question = (
-                state in ("waiting", "asking") and row.ask is not None and not agent_text.is_permission(row.ask)
-            )
+            is_question = state in ("waiting", "asking") and row.ask is not None and not row.ask.is_permission
             cut = safe_question if is_question and matter is not does else safe_line
             what = cut(matter.whole, room, ascii_only=context.ascii_only)
         head += [
@@ -195,7 +194,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
             agent_text.where(row, self.context),
         ]
         texts += [agent_text.matter(row, self.context, state)[0], self.answered.get(row.name, "")]
-        texts += [agent_text.request_line(row.ask)] if row.ask is not None else []
+        texts += [ask_text.request_line(row.ask)] if row.ask is not None else []
         texts += [text for text, _ in agent_text.besides(row, self.context, "", state)]
         return "\n".join(texts).casefold()
 
@@ -217,7 +216,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         matter = self._matter(row, "working" if state == "asking" else state, sizes)
         named, question = self._task_lines(row, sizes), self.question(row)
         if row.name in self.brief and row.ask is not None:
-            cut = safe_line if agent_text.is_permission(row.ask) else safe_question
+            cut = safe_line if row.ask.is_permission else safe_question
             text = cut(question, room, ascii_only=self.context.ascii_only)
             return [[*self._asking_head(row, sizes), (text, "")]]
         asked = self._wrapped(question, room) if question else []
@@ -254,7 +253,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
             return ""
         state = self.state_of(row)
         if state == "stuck":
-            return agent_text.request_line(row.ask, ascii_only=self.context.ascii_only)
+            return ask_text.request_line(row.ask, ascii_only=self.context.ascii_only)
         return agent_text.asked(row, row.ask, self.context) if state == "asking" else ""
 
     def _columns(self, row: AgentView, width: int) -> Columns:

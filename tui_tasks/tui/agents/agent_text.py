@@ -1,13 +1,13 @@
-"""Texts about questions and agents that several screens use. Pure, except for reads of a given database and the numbers
-of tasks.
+"""Texts about agents that several screens use: their names, words, and what matters most about one now.
+
+Pure, except for reads of a given database and the numbers of tasks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Final
 
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.agent_snapshots import Ask
@@ -24,15 +24,15 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import LINE_CHARS, cell_len, safe_line
-from tui_tasks.text.times import SECOND, age, ago, short_count
+from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.times import age, short_count
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.state.context import Context
 
 ENDED: Final = ("gone", "finished")
+"""The states of agents that are no longer there."""
 MAX_TOOL_USE: Final = 48
 """The cells of a tool and what it works on, beside other words."""
-"""The states of agents that are no longer there."""
 
 
 def who(name: str, limit_cells: int | None = None) -> str:
@@ -40,110 +40,11 @@ def who(name: str, limit_cells: int | None = None) -> str:
     return "you" if name == vocab.HUMAN else agent_names.display_name(name, limit_cells)
 
 
-_YES: Final = frozenset(
-    {"approve", "approved", "yes", "y", "ok", "okay", "allow", "accept", "confirm", "proceed", "go"}
-)
-_NO: Final = frozenset(
-    {"deny", "denied", "no", "n", "reject", "refuse", "disallow", "decline", "cancel", "abort", "stop"}
-)
-
-
-def first_word(option: str) -> str:
-    """Return the first word of an option in small letters."""
-    words = option.casefold().split()
-    return words[0].strip(".,:;!?") if words else ""
-
-
-def _only(options: Sequence[str], words: frozenset[str], otherwise: str) -> str | None:
-    """Return the only option that begins with one of the words, or is one; `otherwise` when there are no options."""
-    if not options:
-        return otherwise
-    matches = [option for option in options if first_word(option) in words]
-    if len(matches) > 1:
-        matches = [option for option in matches if option.casefold() in words]
-    return matches[0] if len(matches) == 1 else None
-
-
 def has_hooks(session: AgentSession) -> bool:
     """Return whether a session is of a program whose hooks bring it what the human sends."""
     from tui_tasks.hooks import PROGRAMS
 
     return session.program in PROGRAMS
-
-
-def approving(options: Sequence[str]) -> str | None:
-    """Return the answer that approves: an option that says yes; `approve` without options; None where it is ambiguous.
-
-    The options that begin with a word of consent count, of several only the one that is such a word.
-    """
-    return _only(options, _YES, "approve")
-
-
-def denying(options: Sequence[str]) -> str | None:
-    """Return the answer that denies: an option that says no; `deny` without options; None when it is ambiguous."""
-    return _only(options, _NO, "deny")
-
-
-def why_not_always(ask: Ask, found: Sequence[str]) -> str:
-    """Return why nothing can be allowed from now on, where there is not exactly one option for it."""
-    from tui_tasks.hooks.replies import reply_sender
-
-    program = (ask.request or {}).get("program")
-    if program is not None and (why := reply_sender.why_not(program, "always")) is not None:
-        return why
-    if found:
-        return "There are several ways to allow it always: choose one by its number."
-    return "Its program suggests nothing to allow always."
-
-
-def has_no_unseen(ask: Ask) -> bool:
-    """Return whether a question and its options have no invisible characters."""
-    from tui_tasks.core.rules.agents.ask_rules import unseen
-
-    return all(unseen(text) is None for text in (ask.question, *ask.options))
-
-
-def ask_state(ask: Ask) -> str:
-    """Return the name in `glyphs.LOOKS` of a question's state."""
-    return {"open": "needs_you", "answered": "done"}.get(ask.state, "skipped")
-
-
-def ask_word(ask: Ask) -> str:
-    """Return the state of a closed question as a word."""
-    return "too late" if ask.state == "timeout" else ask.state
-
-
-def closed(ask: Ask, now: int, most: int = 60) -> str:
-    """Return what became of a closed question, with an answer of at most so many cells."""
-    when = ""
-    if ask.answered_at is not None:
-        when = f" {ago(ask.answered_at, now)}" if now - ask.answered_at >= SECOND else " just now"
-    if ask.state == "answered":
-        edited = ", with the input as you edited it" if (ask.request or {}).get("updated_input") is not None else ""
-        answer = in_one_line(ask.answer or "")
-        by_rule = f", by rule: {safe_line(ask.rule, 60)}" if ask.rule else ""
-        return f'{"" if ask.rule else "you "}answered{when}: "{safe_line(answer, most)}"{edited}{by_rule}'
-    if ask.state == "timeout":
-        return f"no answer in time; {who(ask.agent, 20)} went on{when}"
-    if ask.reason:
-        return f"{who(ask.agent, 20)}{when}: {safe_line(ask.reason, 120)}"
-    return f"{who(ask.agent, 20)} has withdrawn the question{when}"
-
-
-def outcome(ask: Ask, now: int) -> str:
-    """Return the same of one that the human has answered as `denied by you 2m ago`."""
-    if ask.state != "answered" or ask.answered_at is None or ask.rule:
-        return closed(ask, now)
-    answer = f'answered "{safe_line(in_one_line(ask.answer or ""), 30)}"'
-    if is_permission(ask):
-        words = {denying(ask.options): "denied", approving(ask.options): "allowed"}
-        answer = words.get(ask.answer, answer)
-    return f"{answer} by you {ago(ask.answered_at, now) if now - ask.answered_at >= SECOND else 'just now'}"
-
-
-def in_one_line(answer: str) -> str:
-    """Return the lines of an answer, which may be answers to several questions, in one."""
-    return "; ".join(line for line in answer.split("\n") if line.strip())
 
 
 def live_task(db: Database, uid: str) -> TaskLine | None:
@@ -167,60 +68,6 @@ def deleted_text(context: Context, uid: str) -> str:
     return f"{who(by, 30)} deleted #{task.number}. : revert in its list brings it back."
 
 
-def is_permission(ask: Ask) -> bool:
-    """Return whether a program asks if a tool may run. Of its command, the beginning matters most."""
-    return (ask.request or {}).get("kind") == "permission"
-
-
-def tool_asked_for(ask: Ask) -> str:
-    """Return the name of the tool that may run after an answer; empty for a question."""
-    return safe_line((ask.request or {}).get("tool") or "", 16) if is_permission(ask) else ""
-
-
-def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
-    """Return in one line what an agent waits for: the tool and its command, or the question.
-
-    It is written out as where the human decides about it, at most the beginning that a line shows.
-    """
-    # Imported here, since few screens begin with a question.
-    from tui_tasks.core.rules.agents.request_text import is_written_out
-
-    request = ask.request or {}
-    if request.get("kind") != "permission" or not request.get("tool"):
-        # Cut after the blanks before it, which may be more than a line shows.
-        beginning = ask.question.strip()[:LINE_CHARS]
-        if is_written_out(ask):
-            return _joined(beginning.split("\n"))
-        return _decided(beginning, is_prose=True, ascii_only=ascii_only)
-    text = f"{request['tool']}: {_gist(request.get('input'))}"[:LINE_CHARS]
-    return _decided(text, is_prose=False, ascii_only=ascii_only)
-
-
-@lru_cache(256)
-def _decided(text: str, *, is_prose: bool, ascii_only: bool) -> str:
-    """Return a text as one line; kept, as a long one takes milliseconds, and lines are drawn often."""
-    from tui_tasks.core.decided_text import decided_lines, prose_lines
-
-    if is_prose:
-        return _joined(prose_lines(text, ascii_only=ascii_only))
-    return " ".join(decided_lines(text, ascii_only=ascii_only))
-
-
-def _joined(lines: Sequence[str]) -> str:
-    """Return lines of prose in one: `Push to prod? · It is Friday.`"""
-    return " · ".join(line for line in lines if line.strip())
-
-
-def _gist(given: Any) -> str:
-    """Return the most telling value of a tool's input."""
-    if not isinstance(given, dict):
-        return given if isinstance(given, str) else ""
-    value = next((given[key] for key in ("command", "file_path", "path", "url", "pattern") if key in given), None)
-    if value is None:
-        value = next(iter(given.values()), "")
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 def latest_words(word: Word | None, context: Context | None = None) -> str:
     """Return an agent's words for display: what it said, or a short text on what it did; with a context, what became of
     its question as well.
@@ -229,12 +76,13 @@ def latest_words(word: Word | None, context: Context | None = None) -> str:
         return ""
     if word.ask and context is not None:
         from tui_tasks.core.read import ask_queries  # few screens begin with a question
+        from tui_tasks.tui.asks import ask_text
 
         try:
             asked = ask_queries.ask(context.db, word.ask)
         except NotFound:  # another database may have taken the place of this one
             return word.text
-        return word.text if asked.state == "open" else f"{outcome(asked, context.clock.now())}: {word.text}"
+        return word.text if asked.state == "open" else f"{ask_text.outcome(asked, context.clock.now())}: {word.text}"
     if word.kind == "status":
         return look(word.text).word
     is_of_session = word.kind.startswith("session.")  # its state says the same
@@ -371,20 +219,24 @@ def _said_since(member: AgentView) -> str:
 
 def _question(member: AgentView, ask: Ask, context: Context, state: str) -> str:
     """Return what an agent asks; of one that works on, with the mark, since when, and about which task."""
+    from tui_tasks.tui.asks import ask_text  # few screens begin with a question
+
     many = f"{member.questions} questions: " if member.questions > 1 else ""
     verb = "asks: " if state == "paused" and not many else ""
     if state == "asking":
         return f"{asks_since(ask, context, brief=True)} {asked(member, ask, context)}"
-    return f"{many}{verb}{request_line(ask, ascii_only=context.ascii_only)}"
+    return f"{many}{verb}{ask_text.request_line(ask, ascii_only=context.ascii_only)}"
 
 
 def asked(member: AgentView, ask: Ask, context: Context) -> str:
     """Return what an agent that works on asks, and about which task."""
+    from tui_tasks.tui.asks import ask_text  # few screens begin with a question
+
     if member.questions > 1:
-        return f"{member.questions} questions: {request_line(ask, ascii_only=context.ascii_only)}"
+        return f"{member.questions} questions: {ask_text.request_line(ask, ascii_only=context.ascii_only)}"
     about = live_task(context.db, context.state.asked_about.get(ask.uid, ""))
     number = f"#{about.number} " if about is not None else ""
-    return f"{number}{request_line(ask, ascii_only=context.ascii_only)}"
+    return f"{number}{ask_text.request_line(ask, ascii_only=context.ascii_only)}"
 
 
 def asks_since(ask: Ask, context: Context, *, brief: bool = False) -> str:

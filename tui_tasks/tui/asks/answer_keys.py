@@ -22,7 +22,7 @@ from tui_tasks.core.rules.agents.request_text import allows, is_kept_whole
 from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.keys.action_table import Action
@@ -45,7 +45,7 @@ def answer_keys(view: AskView) -> Sequence[str]:
 def answer_word(view: AskView, key: str) -> str:
     """Return the word for the key of an answer: that of consent or refusal with which the answer begins."""
     answer = view.approving if key == "ask_approve" else view.denying
-    return agent_text.first_word(answer or "").capitalize()
+    return ask_text.first_word(answer or "").capitalize()
 
 
 def no_title(view: AskView, who: str) -> str:
@@ -128,7 +128,7 @@ class OptionKeys(Controller):
         """Allow it from now on, as the program suggests."""
         view = self._view()
         rules = view.always if view is not None else []
-        otherwise = agent_text.why_not_always(view.ask, rules) if view is not None else ""
+        otherwise = ask_text.why_not_always(view.ask, rules) if view is not None else ""
         return self._answer(rules[0] if len(rules) == 1 else None, otherwise)
 
     async def do_ask_rule(self) -> None:

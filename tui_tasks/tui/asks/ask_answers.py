@@ -24,6 +24,7 @@ from tui_tasks.text.safe import cell_len, safe_line, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, READ_FIRST, no_title, send_answer, why_no_no
 from tui_tasks.tui.asks.ask_views import AskView, Given
 from tui_tasks.tui.inputs import editor
@@ -74,13 +75,13 @@ class AskAnswers(Controller):
         if action.id in ("ask_before", "ask_after"):
             return None
         if ask.state == "answered":
-            answer = agent_text.in_one_line(ask.answer or "")
+            answer = ask_text.in_one_line(ask.answer or "")
             return f"Already answered: {safe_line(answer, 60)}. {back}".rstrip()
         if ask.state != "open":
-            return f"Not sent: {agent_text.closed(ask, self._context.clock.now())}."
+            return f"Not sent: {ask_text.closed(ask, self._context.clock.now())}."
         if self._inbox.came_just_now:
             return CAME_JUST_NOW
-        if action.id == "ask_edit" and (ask.request or {}).get("kind") != "permission":
+        if action.id == "ask_edit" and not ask.is_permission:
             return "You can edit only the input of a tool."
         return None if action.id == "ask_later" else self._inbox.view_of(ask).why_closed
 
@@ -265,7 +266,7 @@ class AskAnswers(Controller):
             more = f"{key_of('ask_before')} shows it, {others} left."
         elif left:
             more = f"{key_of('ask_open')} goes on, {others} left."
-        sent = agent_text.in_one_line(answered.answer)
+        sent = ask_text.in_one_line(answered.answer)
         head = "Sent" if self._inbox.small else f"Sent to {agent_text.who(ask.agent, 20)}"
         room = self._inbox.size.width - cell_len(head) - cell_len(more) - 5
         self._context.say(f"{head}: {safe_line(sent, max(8, room))}. {more}")
@@ -390,7 +391,7 @@ class Reply(ResilientMessages, Vertical):
     def _title(self, ask: Ask) -> None:
         who = agent_text.who(ask.agent, 20)
         if ask.state != "open":
-            text = f"{agent_text.closed(ask, self.context.clock.now())}. Enter sends this as a message."
+            text = f"{ask_text.closed(ask, self.context.clock.now())}. Enter sends this as a message."
             self.query_one("#reply-title", Static).update(plain(text, "$state-failed bold"))
         else:
             text = f"Reply to {who}" if self._kind == "reply" else no_title(AskView(ask), who)

@@ -27,6 +27,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import TEXT_CHARS, cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTask, AskedTasks, AskView
 from tui_tasks.tui.painting.decided_prose import decided_block, decided_prose
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
@@ -198,7 +199,7 @@ class AskDetail(TextDrawing):
             lines += self._decided(f"in {self._named(ask.request['cwd'])}", room)
         lines += gap
         if ask.state != "open":
-            return lines + block(agent_text.closed(ask, self.context.clock.now()), room, "$changed bold")
+            return lines + block(ask_text.closed(ask, self.context.clock.now()), room, "$changed bold")
         if view.why_closed is not None:
             lines += block(view.why_closed, room, "$state-needs-you")
             self._end = len(lines)
@@ -235,7 +236,7 @@ class AskDetail(TextDrawing):
     def _folded_lines(self, folded: FoldedAsks, room: int) -> list[Drawn]:
         lines: list[Drawn] = []
         for ask in folded.asks[:_MAX_FOLDED]:
-            asked = agent_text.request_line(ask, ascii_only=self.context.ascii_only)
+            asked = ask_text.request_line(ask, ascii_only=self.context.ascii_only)
             lines.append([(f"   {safe_line(asked, room - 3)}", "")])
         return lines
 

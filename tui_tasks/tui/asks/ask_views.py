@@ -28,7 +28,7 @@ from tui_tasks.core.rules.agents.request_text import (
     takes_yes,
 )
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.state.context import Context
 
 Given = tuple[int | None, str]
@@ -73,7 +73,7 @@ class AskView(msgspec.Struct, frozen=True):
     @property
     def is_permission(self) -> bool:
         """Whether a program asks if a tool may run."""
-        return (self.ask.request or {}).get("kind") == "permission"
+        return self.ask.is_permission
 
     @property
     def questions(self) -> Sequence[dict[str, Any]]:
@@ -125,17 +125,17 @@ class AskView(msgspec.Struct, frozen=True):
         text = request_text(self.asked) if is_given else self.ask.question
         if len(text) > (MAX_TEXT if self.is_permission else TEXT_CHARS):
             return False
-        return self.whole is not None or (is_kept_whole(self.ask) and agent_text.has_no_unseen(self.ask))
+        return self.whole is not None or (is_kept_whole(self.ask) and ask_text.has_no_unseen(self.ask))
 
     @property
     def approving(self) -> str | None:
         """The answer that approves; None where it is ambiguous, or where the question takes other words."""
-        return agent_text.approving(self.options) if self.options or self._takes_yes else None
+        return ask_text.approving(self.options) if self.options or self._takes_yes else None
 
     @property
     def denying(self) -> str | None:
         """The answer that denies; None where it is ambiguous, or where the question takes other words."""
-        return agent_text.denying(self.options) if self.options or self._takes_yes else None
+        return ask_text.denying(self.options) if self.options or self._takes_yes else None
 
     @property
     def _takes_yes(self) -> bool:

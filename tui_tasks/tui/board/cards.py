@@ -15,6 +15,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.painting import text_lines
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.tasks import task_text
@@ -91,7 +92,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         ask = ask_of(context, card)
         if ask is not None:
             since, who = ask.opened_at, safe_ends(agent_text.who(ask.agent), 16)
-            note = safe_line(agent_text.request_line(ask, ascii_only=ascii_only), _NOTE), "$muted"
+            note = safe_line(ask_text.request_line(ask, ascii_only=ascii_only), _NOTE), "$muted"
         elif failed is not None:
             since = context.state.failing_checks[card.uid]
             shown_as = look("check_failed")
@@ -118,7 +119,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     lasts = min([age_lasts(since, now), *spans, *_of_standstill(context, card)])
     first = card.part in ("failed", NEEDS_YOU) or card.uid in context.state.stuck
     asked = ask_of(context, card) if card.part == NEEDS_YOU else None
-    is_question = asked is not None and not agent_text.is_permission(asked)
+    is_question = asked is not None and not asked.is_permission
     options = ask_options(asked, asked.options, ascii_only=ascii_only) if asked is not None and is_question else ()
     choice = safe_line(f"{' or '.join(options)}?", _NOTE, ascii_only=ascii_only) if options else ""
     marks, is_quiet = (mark,) * has_mark, card.part in _QUIET

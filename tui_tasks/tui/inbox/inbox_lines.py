@@ -20,6 +20,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age_lasts, ago
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
@@ -273,7 +274,7 @@ class InboxLines:
             task = self._tasks.of(ask)
             about = f"#{task.number} about {task.name}" if task is not None else ""
             project = self._context.state.projects.of_ask(ask)
-            yield from (agent_text.who(ask.agent), agent_text.request_line(ask), about, project, *ask.options)
+            yield from (agent_text.who(ask.agent), ask_text.request_line(ask), about, project, *ask.options)
             request = ask.request or {}
             given = request.get("input")
             yield str(request.get("cwd") or "")

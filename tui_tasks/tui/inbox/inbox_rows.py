@@ -16,6 +16,7 @@ from tui_tasks.text.glyphs import AGENT_LOOKS, look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.painting.styles import Part
@@ -120,8 +121,8 @@ class InboxRows(RowDrawing[InboxLine]):
         room = self._room(row, look_.width)
         shown, style = self._shown_line(text, tall, line, room if line < text.title else self._room_below(look_.width))
         answers = self._answers_beside(row, room) if tall == 1 < len(text.lines) and not look_.cursor else ""
-        if tall == 1 and (answers or text.title > 1) and isinstance(row, Ask) and not agent_text.is_permission(row):
-            title = agent_text.request_line(row, ascii_only=self.context.ascii_only)
+        if tall == 1 and (answers or text.title > 1) and isinstance(row, Ask) and not row.is_permission:
+            title = ask_text.request_line(row, ascii_only=self.context.ascii_only)
             shown = safe_question(title, room - cell_len(answers), ascii_only=self.context.ascii_only)
         if line:
             return [(" " * indent, ""), (shown, style)]
@@ -155,7 +156,7 @@ class InboxRows(RowDrawing[InboxLine]):
             return RowText((("", ""),), 1)
         if isinstance(row, Ask):
             quiet = row.state != "open" or row.uid in self._later
-            title, style = agent_text.request_line(row, ascii_only=ascii_only), "$muted" if quiet else ""
+            title, style = ask_text.request_line(row, ascii_only=ascii_only), "$muted" if quiet else ""
             more: Sequence[Part] = () if quiet else self._about_ask(row)
         else:
             title, style, more = row.title, "", self._sources[row.kind].more(row.row)
@@ -192,7 +193,7 @@ class InboxRows(RowDrawing[InboxLine]):
             return ""
         options = ask_options(row, row.options, ascii_only=self.context.ascii_only)
         answers = f"  {' or '.join(options)}" if options else ""
-        needed = min(_LEAST_QUESTION, cell_len(agent_text.request_line(row, ascii_only=self.context.ascii_only)))
+        needed = min(_LEAST_QUESTION, cell_len(ask_text.request_line(row, ascii_only=self.context.ascii_only)))
         return answers if room - cell_len(answers) >= needed else ""
 
     def _shown_line(self, text: RowText, tall: int, line: int, room: int) -> Part:
@@ -252,7 +253,7 @@ class InboxRows(RowDrawing[InboxLine]):
         if isinstance(row, InboxItem) and row.state == "left":
             state = AGENT_LOOKS["left"]
         else:
-            state = look(agent_text.ask_state(row) if isinstance(row, Ask) else row.state)
+            state = look(ask_text.ask_state(row) if isinstance(row, Ask) else row.state)
         return state.mark(ascii_only=self.context.ascii_only), state.color
 
     def _number(self, row: InboxLine) -> str:
@@ -272,7 +273,7 @@ class InboxRows(RowDrawing[InboxLine]):
         if isinstance(row, FoldedAsks):
             return ""
         if row.state != "open":
-            return agent_text.ask_word(row)
+            return ask_text.ask_word(row)
         return f"{'later ' if row.uid in self._later else ''}{age(row.opened_at, now)}"
 
     # Other lines

@@ -133,7 +133,7 @@ class TaskRows(RowDrawing[TaskLine]):
             tags=tuple(tag for tag in row.tags if tag not in found),
             due=due,
             late=late_mark(context, row),
-            is_question=ask is not None and not agent_text.is_permission(ask),
+            is_question=ask is not None and not ask.is_permission,
             proof=checked if said else None,
             agent=agent_text.who(row.who),
             age=age(since, context.clock.now()),

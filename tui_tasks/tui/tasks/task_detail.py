@@ -229,13 +229,15 @@ class DetailText(TextDrawing):
 
     def _closed(self, ask: Ask, room: int) -> list[Drawn]:
         """Return the beginning of a question that waits no more, then its answer, whose that is, and its age."""
+        from tui_tasks.tui.asks import ask_text  # few tasks have a closed one
+
         now, who = self.context.clock.now(), agent_text.who(ask.agent, 40)
         if ask.answered_at is not None:
             self.lasts(age_lasts(ask.answered_at, now))
         # In one line and in quotes, as its words could imitate the answer below it.
         head = f"{who} asked: "
-        asked = _line(f'{head}"{safe_ends(agent_text.request_line(ask), room - cell_len(head) - 2)}"', "$muted")
-        return [asked, *_block(agent_text.closed(ask, now, MAX_OF_ENTRY), room, "")[:_LINES_OF_CLOSED]]
+        asked = _line(f'{head}"{safe_ends(ask_text.request_line(ask), room - cell_len(head) - 2)}"', "$muted")
+        return [asked, *_block(ask_text.closed(ask, now, MAX_OF_ENTRY), room, "")[:_LINES_OF_CLOSED]]
 
     def _words(self, task: Task, text: str, room: int, style: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""

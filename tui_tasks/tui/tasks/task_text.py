@@ -279,8 +279,10 @@ def reason(context: Context, task: TaskLine, state: str) -> Part | None:
         return "new task?", "$muted"
     ask = ask_of(context, task) if state == "needs_you" else None
     if ask is not None:
+        from tui_tasks.tui.asks import ask_text  # few lists begin with a question
+
         who = "" if ask.agent == task.who else f"{safe_ends(agent_text.who(ask.agent), 16)}: "
-        asked = safe_line(agent_text.request_line(ask, ascii_only=context.ascii_only), _NOTE_CHARS)
+        asked = safe_line(ask_text.request_line(ask, ascii_only=context.ascii_only), _NOTE_CHARS)
         return f"{who}{asked}", "$muted"
     if state == "reviewable":
         return safe_line(context.state.reviewable[task.uid] or "to be reviewed", 60), "$muted"

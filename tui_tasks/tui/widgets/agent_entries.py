@@ -277,7 +277,9 @@ class AgentEntries:
         if shown == "working" or (shown == "asking" and member.task is not None):
             return self._at_work(member)
         if shown == "waiting":
-            word = agent_text.tool_asked_for(member.ask) if member.ask is not None else ""
+            from tui_tasks.tui.asks import ask_text  # few screens begin with a question
+
+            word = ask_text.tool_asked_for(member.ask) if member.ask is not None else ""
             return self._entry(member, "waiting", word or "waiting", has_task=False, about=self._asked_about(member))
         if shown == "ready":
             return self._entry(member, "ready", "to review")

@@ -67,7 +67,7 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def is_question(self) -> bool:
         """Whether its text is cut in the middle, as the end says what is asked."""
-        return self.need.kind == open_needs.ASKS and not agent_text.is_permission(self.need.row)
+        return self.need.kind == open_needs.ASKS and not self.need.row.is_permission
 
     @property
     def has_agent(self) -> bool:
@@ -109,7 +109,9 @@ class NeedsEntries:
         )
 
     def _ask(self, need: Need) -> Entry:
-        asked = agent_text.request_line(need.row, ascii_only=self.context.ascii_only)
+        from tui_tasks.tui.asks import ask_text  # few screens begin with a question
+
+        asked = ask_text.request_line(need.row, ascii_only=self.context.ascii_only)
         return self._entry(need, self._task(need.task)[0], _whole(asked), agent_text.who(need.agent, WHO))
 
     def _check(self, need: Need) -> Entry:

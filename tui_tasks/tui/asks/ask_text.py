@@ -1,0 +1,163 @@
+"""Questions of agents as text: a request in one line, which option says yes or no, and what became of a closed one.
+
+Pure. `ask_detail` has a question in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from tui_tasks.core.agent_names import display_name
+from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.text.safe import LINE_CHARS, safe_line
+from tui_tasks.text.times import SECOND, ago
+
+_YES: Final = frozenset(
+    {"approve", "approved", "yes", "y", "ok", "okay", "allow", "accept", "confirm", "proceed", "go"}
+)
+
+_NO: Final = frozenset(
+    {"deny", "denied", "no", "n", "reject", "refuse", "disallow", "decline", "cancel", "abort", "stop"}
+)
+
+
+def first_word(option: str) -> str:
+    """Return the first word of an option in small letters."""
+    words = option.casefold().split()
+    return words[0].strip(".,:;!?") if words else ""
+
+
+def _only(options: Sequence[str], words: frozenset[str], otherwise: str) -> str | None:
+    """Return the only option that begins with one of the words, or is one; `otherwise` when there are no options."""
+    if not options:
+        return otherwise
+    matches = [option for option in options if first_word(option) in words]
+    if len(matches) > 1:
+        matches = [option for option in matches if option.casefold() in words]
+    return matches[0] if len(matches) == 1 else None
+
+
+def approving(options: Sequence[str]) -> str | None:
+    """Return the answer that approves: an option that says yes; `approve` without options; None where it is ambiguous.
+
+    The options that begin with a word of consent count, of several only the one that is such a word.
+    """
+    return _only(options, _YES, "approve")
+
+
+def denying(options: Sequence[str]) -> str | None:
+    """Return the answer that denies: an option that says no; `deny` without options; None when it is ambiguous."""
+    return _only(options, _NO, "deny")
+
+
+def why_not_always(ask: Ask, found: Sequence[str]) -> str:
+    """Return why nothing can be allowed from now on, where there is not exactly one option for it."""
+    from tui_tasks.hooks.replies import reply_sender
+
+    program = (ask.request or {}).get("program")
+    if program is not None and (why := reply_sender.why_not(program, "always")) is not None:
+        return why
+    if found:
+        return "There are several ways to allow it always: choose one by its number."
+    return "Its program suggests nothing to allow always."
+
+
+def has_no_unseen(ask: Ask) -> bool:
+    """Return whether a question and its options have no invisible characters."""
+    from tui_tasks.core.rules.agents.ask_rules import unseen
+
+    return all(unseen(text) is None for text in (ask.question, *ask.options))
+
+
+def ask_state(ask: Ask) -> str:
+    """Return the name in `glyphs.LOOKS` of a question's state."""
+    return {"open": "needs_you", "answered": "done"}.get(ask.state, "skipped")
+
+
+def ask_word(ask: Ask) -> str:
+    """Return the state of a closed question as a word."""
+    return "too late" if ask.state == "timeout" else ask.state
+
+
+def closed(ask: Ask, now: int, most: int = 60) -> str:
+    """Return what became of a closed question, with an answer of at most so many cells."""
+    when = ""
+    if ask.answered_at is not None:
+        when = f" {ago(ask.answered_at, now)}" if now - ask.answered_at >= SECOND else " just now"
+    if ask.state == "answered":
+        edited = ", with the input as you edited it" if (ask.request or {}).get("updated_input") is not None else ""
+        answer = in_one_line(ask.answer or "")
+        by_rule = f", by rule: {safe_line(ask.rule, 60)}" if ask.rule else ""
+        return f'{"" if ask.rule else "you "}answered{when}: "{safe_line(answer, most)}"{edited}{by_rule}'
+    if ask.state == "timeout":
+        return f"no answer in time; {display_name(ask.agent, 20)} went on{when}"
+    if ask.reason:
+        return f"{display_name(ask.agent, 20)}{when}: {safe_line(ask.reason, 120)}"
+    return f"{display_name(ask.agent, 20)} has withdrawn the question{when}"
+
+
+def outcome(ask: Ask, now: int) -> str:
+    """Return the same of one that the human has answered as `denied by you 2m ago`."""
+    if ask.state != "answered" or ask.answered_at is None or ask.rule:
+        return closed(ask, now)
+    answer = f'answered "{safe_line(in_one_line(ask.answer or ""), 30)}"'
+    if ask.is_permission:
+        words = {denying(ask.options): "denied", approving(ask.options): "allowed"}
+        answer = words.get(ask.answer, answer)
+    return f"{answer} by you {ago(ask.answered_at, now) if now - ask.answered_at >= SECOND else 'just now'}"
+
+
+def in_one_line(answer: str) -> str:
+    """Return the lines of an answer, which may be answers to several questions, in one."""
+    return "; ".join(line for line in answer.split("\n") if line.strip())
+
+
+def tool_asked_for(ask: Ask) -> str:
+    """Return the name of the tool that may run after an answer; empty for a question."""
+    return safe_line((ask.request or {}).get("tool") or "", 16) if ask.is_permission else ""
+
+
+def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
+    """Return in one line what an agent waits for: the tool and its command, or the question.
+
+    It is written out as where the human decides about it, at most the beginning that a line shows.
+    """
+    # Imported here, since few screens begin with a question.
+    from tui_tasks.core.rules.agents.request_text import is_written_out
+
+    request = ask.request or {}
+    if request.get("kind") != "permission" or not request.get("tool"):
+        # Cut after the blanks before it, which may be more than a line shows.
+        beginning = ask.question.strip()[:LINE_CHARS]
+        if is_written_out(ask):
+            return _joined(beginning.split("\n"))
+        return _decided(beginning, is_prose=True, ascii_only=ascii_only)
+    text = f"{request['tool']}: {_gist(request.get('input'))}"[:LINE_CHARS]
+    return _decided(text, is_prose=False, ascii_only=ascii_only)
+
+
+@lru_cache(256)
+def _decided(text: str, *, is_prose: bool, ascii_only: bool) -> str:
+    """Return a text as one line; kept, as a long one takes milliseconds, and lines are drawn often."""
+    from tui_tasks.core.decided_text import decided_lines, prose_lines
+
+    if is_prose:
+        return _joined(prose_lines(text, ascii_only=ascii_only))
+    return " ".join(decided_lines(text, ascii_only=ascii_only))
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """Return lines of prose in one: `Push to prod? · It is Friday.`"""
+    return " · ".join(line for line in lines if line.strip())
+
+
+def _gist(given: Any) -> str:
+    """Return the most telling value of a tool's input."""
+    if not isinstance(given, dict):
+        return given if isinstance(given, str) else ""
+    value = next((given[key] for key in ("command", "file_path", "path", "url", "pattern") if key in given), None)
+    if value is None:
+        value = next(iter(given.values()), "")
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
