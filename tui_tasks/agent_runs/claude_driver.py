@@ -35,7 +35,7 @@ from tui_tasks.core.operations.sessions import (
     UsageReported,
 )
 from tui_tasks.hooks.programs import claude
-from tui_tasks.hooks.programs.fields import number, table, tables, text
+from tui_tasks.hooks.programs.payload_fields import number, table, tables, text
 from tui_tasks.hooks.replies import hook_output
 from tui_tasks.runner.runner_settings import AgentSettings
 

@@ -40,7 +40,7 @@ from tui_tasks.core.operations.sessions import (
     UsageReported,
     Working,
 )
-from tui_tasks.hooks.programs.fields import number, table, tables, text
+from tui_tasks.hooks.programs.payload_fields import number, table, tables, text
 from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
 from tui_tasks.runner.runner_settings import AgentSettings
 

@@ -9,7 +9,7 @@ import msgspec
 
 from tui_tasks.agent_runs.program_protocol import Message
 from tui_tasks.core.operations.sessions import InputRequested
-from tui_tasks.hooks.programs.fields import table, tables, text
+from tui_tasks.hooks.programs.payload_fields import table, tables, text
 
 
 class RequestReplies(msgspec.Struct, frozen=True):

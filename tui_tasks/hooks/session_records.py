@@ -31,7 +31,7 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import SessionActivity
-from tui_tasks.hooks.programs.fields import Item
+from tui_tasks.hooks.programs.payload_fields import Item
 
 
 class Ending(msgspec.Struct, frozen=True):

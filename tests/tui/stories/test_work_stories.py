@@ -21,7 +21,7 @@ from tui_tasks.hooks import session_records
 from tui_tasks.hooks.session_records import Source
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.work import diff_lines, diff_side
-from tui_tasks.tui.work.agent_screens import TranscriptScreen
+from tui_tasks.tui.work.peek_screens import TranscriptScreen
 from tui_tasks.work import agent_terminals, program_commands
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.git import merging

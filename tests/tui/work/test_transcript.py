@@ -11,8 +11,8 @@ from tests.tui.driving import SIZES, said, settle, shown, until
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.hooks import session_records
 from tui_tasks.hooks.session_records import Source
-from tui_tasks.tui.work import agent_screens
-from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
+from tui_tasks.tui.work import peek_screens
+from tui_tasks.tui.work.peek_screens import Peek, TranscriptScreen
 
 RECORDED = Path(__file__).parents[2] / "hooks" / "recorded" / "claude-2.1.330-edits.jsonl"
 
@@ -23,7 +23,7 @@ def record(tmp_path, monkeypatch):
     path = tmp_path / "record.jsonl"
     path.write_text(RECORDED.read_text())
     monkeypatch.setattr(session_records, "source", lambda db, agent: Source("claude", str(path)))
-    monkeypatch.setattr(agent_screens, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(peek_screens, "LOOK_SECONDS", 0.1)
     return path
 
 

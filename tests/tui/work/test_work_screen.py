@@ -33,8 +33,8 @@ from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.widgets.open_needs import Needs, visit
-from tui_tasks.tui.work import agent_screens, attaching
-from tui_tasks.tui.work.agent_screens import Peek
+from tui_tasks.tui.work import attaching, peek_screens
+from tui_tasks.tui.work.peek_screens import Peek
 from tui_tasks.tui.work.work_forms import StartForm
 from tui_tasks.work import agent_terminals, program_commands, starting
 from tui_tasks.work.starting import Request, Started
@@ -596,7 +596,7 @@ async def test_space_peeks_at_the_last_lines_and_enter_goes_to_the_terminal(plan
     texts = ["line 1", "\x1b[31mline 2"]
     attached: list[str] = []
     monkeypatch.setattr(agent_terminals, "last_lines", lambda *_: list(texts))
-    monkeypatch.setattr(agent_screens, "PEEK_SECONDS", 0.1)
+    monkeypatch.setattr(peek_screens, "PEEK_SECONDS", 0.1)
     monkeypatch.setattr(attaching, "attach", lambda context, agent: attached.append(agent))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -621,7 +621,7 @@ async def test_space_peeks_at_the_last_lines_and_enter_goes_to_the_terminal(plan
 async def test_the_peek_of_an_agent_that_crashes_says_how_it_ended_below_its_last_lines(plan, make_app, monkeypatch):
     work = begun(plan, 9, has_terminal=True)
     monkeypatch.setattr(agent_terminals, "last_lines", lambda *_: [*map(str, range(99)), "the last"])
-    monkeypatch.setattr(agent_screens, "PEEK_SECONDS", 0.1)
+    monkeypatch.setattr(peek_screens, "PEEK_SECONDS", 0.1)
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         app.push_screen(Peek(app.context, work.agent))

@@ -33,7 +33,7 @@ from tui_tasks.core.operations.sessions import (
     TurnInterrupted,
     WentIdle,
 )
-from tui_tasks.hooks.programs.fields import (
+from tui_tasks.hooks.programs.payload_fields import (
     EventReader,
     Item,
     as_given,

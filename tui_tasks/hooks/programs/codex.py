@@ -35,7 +35,7 @@ from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder, session_records
 from tui_tasks.hooks.hook_folder import Folder
-from tui_tasks.hooks.programs.fields import (
+from tui_tasks.hooks.programs.payload_fields import (
     EventReader,
     Item,
     as_given,

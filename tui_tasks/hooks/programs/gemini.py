@@ -21,7 +21,7 @@ from tui_tasks.core.operations.sessions import (
     UsageReported,
     Working,
 )
-from tui_tasks.hooks.programs.fields import (
+from tui_tasks.hooks.programs.payload_fields import (
     EventReader,
     Item,
     as_given,

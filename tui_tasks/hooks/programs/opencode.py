@@ -28,7 +28,7 @@ from tui_tasks.core.operations.sessions import (
     WentIdle,
     Working,
 )
-from tui_tasks.hooks.programs.fields import (
+from tui_tasks.hooks.programs.payload_fields import (
     Item,
     as_given,
     diff,

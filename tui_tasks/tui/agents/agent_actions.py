@@ -285,7 +285,7 @@ class AgentActions(Controller):
 
     def do_agent_peek(self) -> None:
         """Show the agent's last lines; of one that was started elsewhere, its record."""
-        from tui_tasks.tui.work.agent_screens import Peek
+        from tui_tasks.tui.work.peek_screens import Peek
 
         name = self._agent_here()
         if name is not None and work_queries.of_agent(self._context.db, name) is not None:
@@ -295,7 +295,7 @@ class AgentActions(Controller):
 
     def do_agent_record(self) -> None:
         """Show the agent's own record."""
-        from tui_tasks.tui.work.agent_screens import TranscriptScreen
+        from tui_tasks.tui.work.peek_screens import TranscriptScreen
 
         if (name := self._agent_here()) is not None:
             self._context.push(TranscriptScreen(self._context, name))

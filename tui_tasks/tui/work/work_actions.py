@@ -73,7 +73,7 @@ class WorkActions(Controller):
 
     def do_work_peek(self) -> None:
         """Show the last lines of the agent of the task."""
-        from tui_tasks.tui.work.agent_screens import Peek
+        from tui_tasks.tui.work.peek_screens import Peek
 
         agent = self._work_here()
         if agent is not None:
@@ -108,7 +108,7 @@ class WorkActions(Controller):
 
     def do_work_record(self) -> None:
         """Show the own record of the agent of the task."""
-        from tui_tasks.tui.work.agent_screens import TranscriptScreen
+        from tui_tasks.tui.work.peek_screens import TranscriptScreen
 
         agent = self._work_here()
         if agent is not None:
