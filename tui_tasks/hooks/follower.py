@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
-from msgspec.structs import astuple
 
 from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import vocab
@@ -354,7 +353,7 @@ def restore(store: Store, now: int) -> int:
         one.uid
         for one in session_queries.ended_by_others(store.db)
         if (process := session_queries.process(one)).machine == machine
-        and processes.is_alive(ProcessIdentity(*astuple(process)), machine)
+        and processes.is_alive(ProcessIdentity.of(process), machine)
         and not any(
             session_queries.process(other) == process for other in session_queries.in_process(store.db, process.pid)
         )

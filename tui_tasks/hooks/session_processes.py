@@ -99,9 +99,7 @@ def _was_stopped(db: Database, agent: str) -> bool:
 
 
 def _is_stopped(process: Process, machine: str) -> bool:
-    return process.pid != 0 and processes.is_stopped(
-        ProcessIdentity(process.boot, process.namespace, process.pid, process.born), machine
-    )
+    return process.pid != 0 and processes.is_stopped(ProcessIdentity.of(process), machine)
 
 
 class Starter(NamedTuple):

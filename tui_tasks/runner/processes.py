@@ -26,6 +26,8 @@ from tui_tasks.runner import run_marks
 
 if TYPE_CHECKING:
     from tui_tasks.core.operations.sessions import Process
+    from tui_tasks.core.read.agents.session_queries import AgentSession
+    from tui_tasks.core.unjournaled.heartbeats import Scheduler
 
 PROC: Final = Path("/proc")
 _PR_SET_PDEATHSIG: Final = 1
@@ -55,6 +57,11 @@ class ProcessIdentity(NamedTuple):
     namespace: str
     pid: int
     born: str
+
+    @classmethod
+    def of(cls, recorded: Process | AgentSession | Scheduler) -> ProcessIdentity:
+        """Return the identity of a process that a database has."""
+        return cls(recorded.boot, recorded.namespace, recorded.pid, recorded.born)
 
 
 class _Stat(NamedTuple):
@@ -99,8 +106,7 @@ def has_departed(process: Process, machine: str) -> bool:
         return True
     if process.pid == 0 or not process.born:
         return False
-    identified = ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
-    return is_alive(identified, machine) is False and not _is_unrecorded(process.pid, process.born)
+    return is_alive(ProcessIdentity.of(process), machine) is False and not _is_unrecorded(process.pid, process.born)
 
 
 def _is_unrecorded(pid: int, born: str) -> bool:

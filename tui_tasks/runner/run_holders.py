@@ -145,11 +145,7 @@ def has_ended(one: Scheduler, machine: str) -> bool:
     here = processes.identity(machine=machine)
     if one.namespace == here.namespace and one.boot != here.boot:
         return True
-    return processes.is_alive(_identity(one), machine) is False
-
-
-def _identity(one: Scheduler) -> ProcessIdentity:
-    return ProcessIdentity(one.boot, one.namespace, one.pid, one.born)
+    return processes.is_alive(ProcessIdentity.of(one), machine) is False
 
 
 def why_late(db: Database) -> str:
@@ -176,7 +172,12 @@ def _why_none(db: Database) -> str:
     if not running:
         return f"{NONE_RUNS} on this machine" if db.machine else NONE_RUNS
     waits = {
-        "it is suspended" if processes.is_stopped(_identity(one), db.machine) else one.waits: one for one in running
+        "it is suspended" if processes.is_stopped(ProcessIdentity.of(one), db.machine) else one.waits: one
+        for one in running
     }
     why, one = next(iter(waits.items()))
     return "" if "" in waits else f"the scheduler (process {one.pid}) starts nothing: {why}"
+
+
+def _is_stopped(one: Scheduler, machine: str) -> bool:
+    return processes.is_stopped(ProcessIdentity.of(one), machine)

@@ -82,7 +82,7 @@ def _session_above(db: Database, live: list[AgentSession]) -> str | None:
         return None
     from tui_tasks.runner import processes
 
-    agents = {processes.ProcessIdentity(one.boot, one.namespace, one.pid, one.born): one.uid for one in live}
+    agents = {processes.ProcessIdentity.of(one): one.uid for one in live}
     above = (processes.identity(pid, db.machine) for pid in processes.ancestors(os.getpid()))
     return next((agents[each] for each in above if each in agents), None)
 

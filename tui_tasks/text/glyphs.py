@@ -1,4 +1,6 @@
-"""The glyph, word, letter and colour of each state, the words for proof, and signs of other things. Pure."""
+"""The glyph, word, letter and colour of each state, the words for proof, signs of other things, and charts of
+characters. Pure.
+"""
 
 from __future__ import annotations
 
@@ -162,3 +164,40 @@ def proof_words(state: str, failed: Sequence[str], *, ascii_only: bool) -> str:
     look = PROOF_LOOKS[state]
     names = ", ".join(safe_line(name, 20) for name in failed)
     return f"{look.mark(ascii_only=ascii_only)} {f'{names} failed' if names else look.word}"
+
+
+_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
+_LETTERS: Final = " .:-=+*%#"
+
+
+def spark(values: Sequence[float], top: float = 0, *, ascii_only: bool = False) -> str:
+    """Return a line with a bar for each value, scaled to `top` or the greatest; a value above 0 is always visible."""
+    return spark_lines(values, 1, top=top, ascii_only=ascii_only)[0]
+
+
+def spark_lines(
+    values: Sequence[float], height: int, width: int = 1, gap: int = 0, *, top: float = 0, ascii_only: bool = False
+) -> list[str]:
+    """Return `height` lines, the top first, with a bar `width` cells wide for each value, and `gap` cells after it.
+
+    Bars grow by eighths of a line. The greatest value reaches the top, or `top` if that is greater; a value above 0 is
+    always visible.
+    """
+    top = max([top, *values])
+    eighths = [_share(value, top, height * 8) for value in values]
+    steps = _LETTERS if ascii_only else _EIGHTHS
+    return [
+        "".join(steps[min(max(full - line * 8, 0), 8)] * width + " " * gap for full in eighths)
+        for line in range(height - 1, -1, -1)
+    ]
+
+
+def value_bar(value: float, top: float, cells: int, *, ascii_only: bool = False) -> str:
+    """Return a horizontal bar for `value` of `top`, in proportion to at most `cells` cells."""
+    return ("#" if ascii_only else "▄") * _share(value, top, cells)
+
+
+def _share(value: float, top: float, steps: int) -> int:
+    if value <= 0 or top <= 0:
+        return 0
+    return min(max(1, round(value / top * steps)), steps)

@@ -104,10 +104,8 @@ def bring_back(work: Work) -> None:
 def end_agent(store: Store, work: Work) -> None:
     """End the agent of a work, and close its terminal."""
     session = session_queries.find(store.db, work.agent)
-    if session is not None and session.pid:
-        process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
-        if processes.is_alive(process, store.db.machine):
-            processes.send_group(session.pid, signal.SIGTERM)
+    if session is not None and session.pid and processes.is_alive(ProcessIdentity.of(session), store.db.machine):
+        processes.send_group(session.pid, signal.SIGTERM)
     if work.terminal is not None:
         Terminals(store.path).end(work.terminal)
 
@@ -117,5 +115,4 @@ def is_gone(db: Database, work: Work) -> bool:
     session = session_queries.find(db, work.agent)
     if session is None or session.state == session_queries.GONE:
         return True
-    process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
-    return processes.is_alive(process, db.machine) is False
+    return processes.is_alive(ProcessIdentity.of(session), db.machine) is False

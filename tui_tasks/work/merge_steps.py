@@ -74,11 +74,7 @@ def this_process() -> Process:
 
 def is_cut_off(intent: Intent) -> bool:
     """Return whether the process that began is gone."""
-    one = intent.process
-    if not one.pid:
-        return True
-    identity = ProcessIdentity(one.boot, one.namespace, one.pid, one.born)
-    return processes.is_alive(identity) is False
+    return not intent.process.pid or processes.is_alive(ProcessIdentity.of(intent.process)) is False
 
 
 def begin(store: Store, work: Work, intent: Intent, *, actor: str, now: int) -> Work:

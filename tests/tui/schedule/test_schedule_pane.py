@@ -19,8 +19,8 @@ from tui_tasks.runner import run_holders
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_form import JobForm
-from tui_tasks.tui.schedule.job_rows import first_hour, hour_heads, is_even, time_line
 from tui_tasks.tui.schedule.run_view import RunView
+from tui_tasks.tui.schedule.timeline import first_hour, hour_heads, is_even, time_line
 
 DAILY = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
 

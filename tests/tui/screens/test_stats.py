@@ -19,7 +19,8 @@ from tui_tasks.core.read import job_queries, statistics
 from tui_tasks.core.read.statistics import Tally
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.painting import charts
+from tui_tasks.text import glyphs
+from tui_tasks.tui.schedule.timeline import tick_marks
 from tui_tasks.tui.screens.stats_screen import bounds
 
 MINUTE = 60_000_000
@@ -137,28 +138,28 @@ def test_the_spread_of_times_counts_each_once():
 
 
 def test_sparks_show_nothing_as_nothing_and_little_as_something():
-    assert charts.spark([0, 1, 100]) == " ▁█"
-    assert charts.spark([0, 1, 100], ascii_only=True) == " .#"
-    assert charts.spark([0, 1, 100], 800) == " ▁▁", "beside what is greater"
-    assert charts.spark([]) == ""
-    assert charts.spark([0, 0]) == "  "
+    assert glyphs.spark([0, 1, 100]) == " ▁█"
+    assert glyphs.spark([0, 1, 100], ascii_only=True) == " .#"
+    assert glyphs.spark([0, 1, 100], 800) == " ▁▁", "beside what is greater"
+    assert glyphs.spark([]) == ""
+    assert glyphs.spark([0, 0]) == "  "
 
 
 def test_columns_grow_from_the_bottom():
-    assert charts.columns([4, 2, 1], 2, 2) == ["██    ", "████▄▄"]
-    assert charts.columns([4, 2, 1], 2, 1, 2) == ["█        ", "█  █  ▄  "]
+    assert glyphs.spark_lines([4, 2, 1], 2, 2) == ["██    ", "████▄▄"]
+    assert glyphs.spark_lines([4, 2, 1], 2, 1, 2) == ["█        ", "█  █  ▄  "]
 
 
 def test_bars_are_as_long_as_their_share():
-    assert [charts.bar(value, 4, 4) for value in (0, 1, 4, 9)] == ["", "▄", "▄▄▄▄", "▄▄▄▄"]
-    assert charts.bar(3, 8, 4) == "▄▄"
-    assert charts.bar(1, 1_000, 4) == "▄"
-    assert charts.bar(3, 4, 4, ascii_only=True) == "###"
+    assert [glyphs.value_bar(value, 4, 4) for value in (0, 1, 4, 9)] == ["", "▄", "▄▄▄▄", "▄▄▄▄"]
+    assert glyphs.value_bar(3, 8, 4) == "▄▄"
+    assert glyphs.value_bar(1, 1_000, 4) == "▄"
+    assert glyphs.value_bar(3, 4, 4, ascii_only=True) == "###"
 
 
 def test_ticks_are_thicker_where_several_are():
-    assert charts.ticks([0, 2, 2, 3, 3, 3, 3, 9, -1], 5) == "▏ ▌█ "
-    assert charts.ticks([0, 2, 2], 3, ascii_only=True) == "| :"
+    assert tick_marks([0, 2, 2, 3, 3, 3, 3, 9, -1], 5) == "▏ ▌█ "
+    assert tick_marks([0, 2, 2], 3, ascii_only=True) == "| :"
 
 
 # The screen

@@ -17,14 +17,13 @@ from tui_tasks.core.read.agents.agent_views import MINUTE, PULSE_MINUTES, AgentV
 from tui_tasks.core.read.agents.session_queries import asked_for
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
-from tui_tasks.text.glyphs import AGENT_LOOKS, Look, sign
+from tui_tasks.text.glyphs import AGENT_LOOKS, Look, sign, spark
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_order import AGE, GAP, HEAD, STATE, AgentsRow, Columns, Filled, GoneAgents, columns
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.layout import NARROW
-from tui_tasks.tui.painting.charts import spark
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList

@@ -20,8 +20,8 @@ from tui_tasks.core.read.pages.task_filter import Filter
 from tui_tasks.text.glyphs import look
 from tui_tasks.tui import layout
 from tui_tasks.tui.board.board_columns import NARROW, WIDE, CardCounts, CardsOfColumn, ColumnSpec, columns_at
-from tui_tasks.tui.board.card_column import BoardTabs, CardRows, Column, ColumnHead, ColumnMarks
-from tui_tasks.tui.board.card_moves import MOVES, CardMoves
+from tui_tasks.tui.board.card_actions import MOVES, CardMoves, ColumnMarks
+from tui_tasks.tui.board.card_column import BoardTabs, CardRows, Column, ColumnHead
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine

@@ -1,12 +1,11 @@
-"""A column of the board: its cards, the line above them, marking all of them, and tabs where one column fits."""
+"""A column of the board: its cards, the line above them, and tabs where one column fits."""
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -17,21 +16,18 @@ from typing_extensions import override
 from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, sign
 from tui_tasks.text.safe import cell_len
-from tui_tasks.text.times import SECOND, count
+from tui_tasks.text.times import SECOND
 from tui_tasks.tui.board.board_columns import EMPTY_SHARE, WIDE, CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, lines_of
-from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.tasks import task_text
-from tui_tasks.tui.tasks.filter_actions import MAX_MARKED, PAUSE
 from tui_tasks.tui.tasks.task_text import EmptiedNote
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.board.board_pane import BoardPane
     from tui_tasks.tui.state.context import Context
 
 
@@ -354,45 +350,6 @@ class Column(Vertical, NoRelayout):
     def refilter(self, source: CardsOfColumn) -> None:
         """Show more or fewer of the same cards; marks stay."""
         self.cards.refilter(source, self.cards.cursor)
-
-
-class ColumnMarks(Controller):
-    """Marks the cards in the current column of a board."""
-
-    def __init__(self, pane: BoardPane) -> None:
-        self._pane = pane
-        self._context = pane.context
-
-    def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
-        """Mark the range from the last mark; else all cards of the column; where all are marked, none."""
-        from tui_tasks.tui.rows.row_cursor import mark_range
-
-        if mark_range(self._context, self._pane.row_list, "card"):
-            return None
-        return self._mark_all(self._pane.columns[self._pane.at])
-
-    async def _mark_all(self, column: Column) -> None:
-        """Search for cards in steps, between which keys are handled; then mark them at once."""
-        context, only = self._context, self._pane.only
-        source = self._pane.source(column.spec)
-        page = source.first(MAX_MARKED)
-        cards = list(page)
-        while page.cut and len(cards) < MAX_MARKED:
-            context.say(f"Looking for all that match…  {count(len(cards), 'card')}")
-            await asyncio.sleep(PAUSE)
-            if self._pane.only != only or context.state.list_id != source.list_id:
-                context.say("The filter has changed; nothing was marked.")
-                return
-            rest = MAX_MARKED - len(cards)
-            page = source.after(cards[-1], rest) if cards else source.first(rest)
-            cards += page
-        uids = [card.uid for card in cards]
-        if column.cards.marks and not set(uids) - set(column.cards.marks):
-            column.cards.clear_marks()
-            context.say("No card is marked.")
-            return
-        column.cards.mark(uids, on=True)
-        context.say(f"{count(len(cards), 'card')} marked.")
 
 
 # The parts that each tab is drawn from, so that a click finds it.

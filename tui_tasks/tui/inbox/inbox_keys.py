@@ -18,8 +18,8 @@ from tui_tasks.tui.inbox.inbox_lines import kind_of
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.rows.row_cursor import mark_one, mark_range
 from tui_tasks.tui.state.context import Hint
+from tui_tasks.tui.tasks.mark_actions import mark_one, mark_range
 from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, HELD
 from tui_tasks.tui.work import attaching
 

@@ -1,1 +1,1 @@
-"""How widgets paint: strips and styles, the bases that draw their own lines, scrolling, charts, themes."""
+"""How widgets paint: strips and styles, the bases that draw their own lines, scrolling, themes."""

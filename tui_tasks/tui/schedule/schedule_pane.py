@@ -29,7 +29,8 @@ from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF, Landing
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.schedule.job_rows import JobDetail, JobList, JobRows, Timeline, titled_rule
+from tui_tasks.tui.schedule.job_rows import JobDetail, JobList, JobRows, titled_rule
+from tui_tasks.tui.schedule.timeline import Timeline
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.screen_bases import Pane

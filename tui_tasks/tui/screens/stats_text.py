@@ -11,10 +11,9 @@ from typing import Final
 from tui_tasks.core import vocab
 from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
-from tui_tasks.text.glyphs import LOOKS
+from tui_tasks.text.glyphs import LOOKS, spark, spark_lines, value_bar
 from tui_tasks.text.safe import cell_len, fit
 from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, age, count, duration
-from tui_tasks.tui.painting import charts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 
@@ -191,7 +190,7 @@ def _failed_tasks(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]
 def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: bool) -> Drawn:
     return [
         (f" {name:<{_LABEL}}  ", "$muted"),
-        (charts.spark(values, ascii_only=ascii_only), style),
+        (spark(values, ascii_only=ascii_only), style),
         (f"  {text}", "bold"),
     ]
 
@@ -230,7 +229,7 @@ def _scaled(values: Sequence[int], tall: int, bar: int, gap: int, ascii_only: bo
     top = max(values, default=0)
     labels = {0: str(top)} | ({tall // 2: str(top // 2)} if tall % 2 == top % 2 == 0 else {})
     margin = len(str(top))
-    rows = charts.columns(values, tall, bar, gap, ascii_only=ascii_only)
+    rows = spark_lines(values, tall, bar, gap, ascii_only=ascii_only)
     return [(f" {labels.get(at, ''):>{margin}} ", row) for at, row in enumerate(rows)]
 
 
@@ -254,7 +253,7 @@ def _done(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Dra
         return _titled("no task was done")
     cells = max(4, min(6, (width - 1) // DAYS))
     lines = _titled("done tasks by day")
-    for line in charts.columns(values, tall, _BAR, cells - _BAR, ascii_only=ascii_only):
+    for line in spark_lines(values, tall, _BAR, cells - _BAR, ascii_only=ascii_only):
         lines.append([(f" {line}", "~state-done")])
     counts = "".join(str(value).ljust(cells) for value in values)
     return [*lines, [(" " + _weekdays(figures, cells), "$muted")], [(f" {counts}", "")]]
@@ -270,7 +269,7 @@ def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> li
         return []
     # Those between the shortest and the longest alone.
     for name, tasks in list(zip(_SPANS, counts, strict=True))[found[0] : found[-1] + 1]:
-        bars = charts.bar(tasks, max(counts), room, ascii_only=ascii_only)
+        bars = value_bar(tasks, max(counts), room, ascii_only=ascii_only)
         name = name.replace("–", "-") if ascii_only else name
         lines.append([(f" {name:<8}", "$muted"), (bars, "~primary"), (f" {tasks}" if tasks else "", "")])
     return lines

@@ -252,9 +252,7 @@ class AppState:
         """Read what questions are about that were not read before: that does not change."""
         known = self._about
         if new := [ask for ask in self.asks if ask.uid not in known]:
-            from tui_tasks.core.read.ask_queries import asked_about  # often nothing is asked
-
-            about = asked_about(self._db, new, at_work)
+            about = ask_queries.asked_about(self._db, new, at_work)
             known |= {ask.uid: about.get(ask.uid) for ask in new}
         self._about = {ask.uid: known[ask.uid] for ask in self.asks}
         return {uid: task for uid, task in self._about.items() if task is not None}

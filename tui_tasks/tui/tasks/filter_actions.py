@@ -1,15 +1,13 @@
-"""Which tasks a pane shows, in which order, and which are marked.
+"""Which tasks a pane shows, and in which order.
 
 The filter is parsed and completed, and finds the words of the notes that rows show. What matches is counted, and a
-filter is saved as a view. The order is the list's own, or by urgency, due date, age or agent. Marks are for actions on
-several tasks at once.
+filter is saved as a view. The order is the list's own, or by urgency, due date, age or agent.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Iterator, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from textual.timer import Timer
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
-# The most tasks that can be marked, and changed as one change.
-MAX_MARKED: Final = 10_000
 ID_CHARS: Final = 8
 """The first characters of a plan's id, by which plans of one name are told apart."""
 PAUSE: Final = 0.005
@@ -44,64 +40,6 @@ COUNT_AFTER: Final = 0.15
 """Seconds after a change at which the tasks that match are counted again."""
 COUNT_LONG_AFTER: Final = 2.0
 """The same in a list that is so long that it is counted in several stretches."""
-
-
-class MarkActions(Controller):
-    """Marks the tasks of a pane's list."""
-
-    def __init__(self, pane: TaskPane) -> None:
-        self._pane = pane
-        self._context = pane.context
-
-    def do_mark(self) -> None:
-        """Mark the task, or take its mark away. The cursor stays, as people go on with a key for this task."""
-        from tui_tasks.tui.rows.row_cursor import mark_one  # the first paint goes without
-
-        mark_one(self._context, self._pane.row_list, "card" if self._pane.NAME == "board" else "task")
-
-    def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
-        """Mark the range from the last mark; else all that match; where all are marked, none.
-
-        A list that is not long is done before the next key.
-        """
-        from tui_tasks.tui.rows.row_cursor import mark_range  # the first paint goes without
-
-        if mark_range(self._context, self._pane.row_list, "task"):
-            return None
-        only, list_id = self._pane.only, self._context.state.list_id
-        uids, rank = list_pages.uids_on(self._context.db, list_id, list_pages.FIRST, only, MAX_MARKED)
-        if rank is not None:
-            return self._search(uids, rank, list_id, only)
-        self._mark(uids)
-        return None
-
-    def unmark_all(self) -> None:
-        """Take all marks away, and say so."""
-        self._pane.row_list.clear_marks()
-        self._context.say("No task is marked.")
-
-    async def _search(self, uids: list[str], start: str, list_id: int, only: Filter) -> None:
-        """Search for matches from a rank on, in steps; then mark all of them at once."""
-        context = self._context
-        rank: str | None = start
-        while rank is not None:
-            context.say(f"Looking for all that match…  {count(len(uids), 'task')}")
-            await asyncio.sleep(PAUSE)
-            if self._pane.only != only or context.state.list_id != list_id:
-                context.say("The filter has changed; nothing was marked.")
-                return
-            more, rank = list_pages.uids_on(context.db, list_id, rank, only, MAX_MARKED - len(uids))
-            uids += more
-        self._mark(uids)
-
-    def _mark(self, uids: list[str]) -> None:
-        rows = self._pane.row_list
-        if rows.marks and not set(uids) - set(rows.marks):
-            self.unmark_all()
-            return
-        rows.mark(uids, on=True)
-        limit = f", the first {MAX_MARKED:,}" if len(uids) == MAX_MARKED else ""
-        self._context.say(f"{count(len(uids), 'task')} marked{limit}.")
 
 
 OWN: Final = ""

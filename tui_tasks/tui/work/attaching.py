@@ -132,9 +132,7 @@ def find(db: Database, agent: str) -> Place | str:
     session = session_queries.find(db, agent)
     if session is None or not session.pid:
         return "The agent's terminal is not known: its program has named no process."
-    is_alive = processes.is_alive(
-        ProcessIdentity(session.boot, session.namespace, session.pid, session.born), db.machine
-    )
+    is_alive = processes.is_alive(ProcessIdentity.of(session), db.machine)
     if not is_alive:
         runs = "has ended" if is_alive is False else "runs on another machine, or in a container"
         return f"The agent's process {runs}."

@@ -1,10 +1,12 @@
-"""Moves cards: to another column, which sets the status, or within a column, which changes the place in the list."""
+"""Moves cards: to another column, which sets the status, or within a column, which changes the place in the list; and
+marks those of a column.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.geometry import Offset
 from typing_extensions import override
@@ -14,12 +16,15 @@ from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
 from tui_tasks.tui.board.board_columns import CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.card_column import Column
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import READ_ONLY, Controller
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.tasks.filter_actions import PAUSE
+from tui_tasks.tui.tasks.mark_actions import MAX_MARKED, mark_range
 from tui_tasks.tui.tasks.task_actions import in_order_with_next, moves_beside
 
 if TYPE_CHECKING:
@@ -225,3 +230,40 @@ class CardMoves(Controller):
     def _column_at(self, at: Offset) -> Column | None:
         columns = self._pane.columns
         return next((column for column in columns if column.display and column.region.contains_point(at)), None)
+
+
+class ColumnMarks(Controller):
+    """Marks the cards in the current column of a board."""
+
+    def __init__(self, pane: BoardPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+
+    def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
+        """Mark the range from the last mark; else all cards of the column; where all are marked, none."""
+        if mark_range(self._context, self._pane.row_list, "card"):
+            return None
+        return self._mark_all(self._pane.columns[self._pane.at])
+
+    async def _mark_all(self, column: Column) -> None:
+        """Search for cards in steps, between which keys are handled; then mark them at once."""
+        context, only = self._context, self._pane.only
+        source = self._pane.source(column.spec)
+        page = source.first(MAX_MARKED)
+        cards = list(page)
+        while page.cut and len(cards) < MAX_MARKED:
+            context.say(f"Looking for all that match…  {count(len(cards), 'card')}")
+            await asyncio.sleep(PAUSE)
+            if self._pane.only != only or context.state.list_id != source.list_id:
+                context.say("The filter has changed; nothing was marked.")
+                return
+            rest = MAX_MARKED - len(cards)
+            page = source.after(cards[-1], rest) if cards else source.first(rest)
+            cards += page
+        uids = [card.uid for card in cards]
+        if column.cards.marks and not set(uids) - set(column.cards.marks):
+            column.cards.clear_marks()
+            context.say("No card is marked.")
+            return
+        column.cards.mark(uids, on=True)
+        context.say(f"{count(len(cards), 'card')} marked.")
