@@ -26,9 +26,10 @@ from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, ReleaseClaim
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
+from tui_tasks.tui.state.database_link import DatabaseLink
 
 
 @pytest.fixture

@@ -32,8 +32,7 @@ from tui_tasks.tui.inbox import rows_and_detail
 from tui_tasks.tui.keys import key_queue
 from tui_tasks.tui.rows import row_cursor
 from tui_tasks.tui.state.context import LastInput
-from tui_tasks.tui.state.database_link import DatabaseLink
-from tui_tasks.tui.state.write_thread import Work, Writer
+from tui_tasks.tui.state.database_link import DatabaseLink, Work, Writer
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 from tests.tui.driving import by_agent, opened, said, settle, shown, task, until
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.core.read.overview import StateChanges
 
 REFUSED = "The cursor moved here by itself: look, and press the key again."
 pytestmark = pytest.mark.usefixtures("pressed_now")

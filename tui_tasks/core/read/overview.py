@@ -21,8 +21,6 @@ from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import EdgeRow, JournalRow, TaskRow
 
 J = JournalRow
-
-
 _MOVES = frozenset({"task.created", "task.deleted", "task.restored", "task.moved"})
 
 
@@ -175,6 +173,59 @@ def waiting_on(db: Database, uids: Iterable[str]) -> set[str]:
         query = EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid.in_(uids[at : at + 500]))
         waited_for.update(uid for (uid,) in db.query(query))
     return waited_for
+
+
+MAX_ENTRIES: Final = 500
+"""With more new entries than this, everything on screen is reread instead."""
+
+
+class StateChanges(msgspec.Struct, frozen=True):
+    """The changes written after entry `since`, up to entry `seq`. With `all`, anything may have changed."""
+
+    since: int
+    seq: int
+    entries: tuple[Change, ...]
+    all: bool = False
+    waiting: frozenset[str] = frozenset()
+    """Tasks that depend on one that was changed, and may be blocked, or free, by it; tasks of a check that was run."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the human alone made them."""
+        return bool(self.entries) and all(entry.actor == vocab.HUMAN for entry in self.entries)
+
+    @property
+    def has_own(self) -> bool:
+        """Whether the human made one of them, or may have."""
+        return self.all or any(entry.actor == vocab.HUMAN for entry in self.entries)
+
+    def touches(self, *entities: str) -> bool:
+        """Whether a row of one of the tables was written (`task`, `log`, `list`, `ask`, `agent`, `job`, `run` ...)."""
+        return self.all or any(entry.entity in entities for entry in self.entries)
+
+    def tasks(self) -> set[str]:
+        """Return the uids of the tasks that the entries are about, and of the tasks in `waiting`."""
+        return {entry.task for entry in self.entries if entry.task is not None} | self.waiting
+
+
+def changes_since(db: Database, since: int) -> StateChanges | None:
+    """Return the changes after an entry of the journal; None when there are none."""
+    from tui_tasks.core.commit import rebalancing  # the first paint goes without
+
+    entries = changes(db, since, MAX_ENTRIES + 1)
+    if not entries:
+        return None
+    # Dropped entries cannot be read. Rebalancing changes the ranks by which pages are cached; a check's definition
+    # concerns all tasks of a list.
+    is_too_much = len(entries) > MAX_ENTRIES or entries[0].seq != since + 1
+    if is_too_much or any(entry.kind in (rebalancing.KIND, "check.defined") for entry in entries):
+        return StateChanges(since, journal.newest(db), (), all=True)
+    changed = {entry.uid for entry in entries if entry.entity == "task"}
+    waiting = waiting_on(db, changed) if changed else set()
+    for entry in entries:
+        if entry.entity == "check_run":
+            waiting.update(check_queries.tasks_of(db, entry.uid))
+    return StateChanges(since, entries[-1].seq, tuple(entries), waiting=frozenset(waiting))
 
 
 MAX: Final = 1_000

@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from tui_tasks.core.agent_snapshots import Ask, Work
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.agent_views import AgentView
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.text.safe import cell_len, safe_line
@@ -34,7 +35,6 @@ from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.open_needs import CHECKS, FAILURES, HELD, REVIEW

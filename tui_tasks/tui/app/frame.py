@@ -14,7 +14,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.user_keys import Keymap
 from tui_tasks.tui.layout import is_wide
-from tui_tasks.tui.state.write_thread import Writing
+from tui_tasks.tui.state.database_link import Writing
 from tui_tasks.tui.widgets.foot_line import FootLine, GroupLine
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.screen_head import ChangesRule, TopLine

@@ -14,6 +14,7 @@ from textual.widget import Widget
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.read import overview
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.dialects.requests.filter_syntax import quoted
 from tui_tasks.tui.app.frame import Frame
@@ -21,7 +22,7 @@ from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
+from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.screen_bases import Overlay, Pane
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout

@@ -19,11 +19,10 @@ from textual.timer import Timer
 from tui_tasks.core import agent_names
 from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.overview import Alert
+from tui_tasks.core.read.overview import Alert, StateChanges
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import MINUTE, SECOND, count
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.textual_overrides import write_to_terminal
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from typing_extensions import override
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import auto_queries, overview
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.settings.config import Config
@@ -43,7 +44,7 @@ from tui_tasks.tui.painting.line_painter import ThinScrollBar
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock
-from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
+from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice
 from tui_tasks.tui.widgets.agent_line import agent_line
 from tui_tasks.tui.widgets.counts_line import counts_line

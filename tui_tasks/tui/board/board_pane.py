@@ -13,6 +13,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from typing_extensions import override
 
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
@@ -29,7 +30,6 @@ from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane

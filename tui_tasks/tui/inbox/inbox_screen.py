@@ -20,6 +20,7 @@ from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.app.list_actions import ProjectActions
@@ -39,7 +40,6 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextLines
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.screen_bases import Overlay

@@ -18,6 +18,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, NotFound, Refusal
 from tui_tasks.core.operations import AtVersion
 from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields
@@ -32,7 +33,6 @@ from tui_tasks.tui.inputs.dialogs import WordLine
 from tui_tasks.tui.inputs.editor import LongText
 from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen
 from tui_tasks.tui.painting.line_painter import rule
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import plain
 

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from typing_extensions import override
 
 from tui_tasks.core.operations.tasks import MoveTask
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.pages.task_filter import Filter
@@ -21,7 +22,6 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.list.list_rows import ListLines, SortedTasks, TaskRows, TasksOfList, side_width
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.task_actions import in_order_with_next, moves_beside
 from tui_tasks.tui.tasks.task_detail import Detail

@@ -12,6 +12,7 @@ from textual.containers import Horizontal, VerticalScroll
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CursorExpired
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import log_lines
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.snapshots import Entry
@@ -25,7 +26,6 @@ from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, w
 from tui_tasks.tui.painting.line_painter import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from typing_extensions import override
 
 from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.log_lines import KINDS, LogLine
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
@@ -28,7 +29,6 @@ from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.screen_bases import Pane
 
 OF_LOG: Final = Language(("who", "kind", "list", "project", "number"), {"kind": tuple(KINDS)})

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from tui_tasks.tui.rows.row_cache import RowCache, Source
 
 if TYPE_CHECKING:
+    from tui_tasks.core.read.overview import StateChanges
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.state.database_link import StateChanges
 
 
 R = TypeVar("R")

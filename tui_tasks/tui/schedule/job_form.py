@@ -15,6 +15,7 @@ from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
 from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone, zone_of
 from tui_tasks.dialects.requests import job_syntax
@@ -29,7 +30,6 @@ from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import plain
 

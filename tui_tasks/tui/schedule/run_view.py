@@ -13,6 +13,7 @@ from typing_extensions import override
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.job_lines import RunLine
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.unjournaled import run_output
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count, size
@@ -26,7 +27,6 @@ from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.run_rows import RunOutput, RunRows, RunsOfJob
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Overlay
 

@@ -13,6 +13,7 @@ from typing_extensions import override
 from tui_tasks.core.operations.jobs import DeleteJob, DisableJob, EnableJob, RunJob, StopRun
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.job_lines import JobLine
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.dialects.requests.filter_syntax import Language, Parsed
 from tui_tasks.text.safe import safe_copy, safe_line
@@ -32,7 +33,6 @@ from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_rows import JobDetail, JobList, JobRows, titled_rule
 from tui_tasks.tui.schedule.timeline import Timeline
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.screen_bases import Pane
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 

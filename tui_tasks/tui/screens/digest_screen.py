@@ -21,6 +21,7 @@ from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.times import HOUR
@@ -31,7 +32,6 @@ from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.screens.digest_rows import LOUD, DigestList, DigestRow, DigestRows
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine, Group
 from tui_tasks.tui.widgets.needs_entries import late_words
 from tui_tasks.tui.widgets.open_needs import FAILED, FAILURES, JOBS

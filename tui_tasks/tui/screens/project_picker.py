@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual.widgets import Input
 
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import fit, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens.picker import EntriesFound, EntryRows, PaletteEntry, Picker
-from tui_tasks.tui.state.database_link import StateChanges
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

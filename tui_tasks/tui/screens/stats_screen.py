@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.read import check_queries, statistics
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.text.glyphs import bar
@@ -27,7 +28,6 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.screens.stats_text import DAYS, QUARTERS, Failure, Figures, drawn, whole_failures
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.open_needs import ALL, FAILED, Needs
 from tui_tasks.tui.widgets.screen_bases import Overlay

@@ -15,7 +15,7 @@ from tui_tasks.core.read.agents import agent_states, agent_views, last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.job_lines import FailingJob, NextJob
-from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.overview import Change, StateChanges
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.held_queries import HeldTask
@@ -25,7 +25,6 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import MAY_NEED, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
 from tui_tasks.tui.state.row_places import RowPlaces
 from tui_tasks.tui.state.seen import Seen

@@ -7,90 +7,125 @@ up to five seconds for a lock, so a thread makes them with another connection.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import queue
+import threading
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-import msgspec
-
-from tui_tasks.clock import uptime_beside
+from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import schema
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import READ_ERRORS
-from tui_tasks.core.read import check_queries, overview
-from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.overview import StateChanges, changes_since
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.tui.state.write_thread import Work, Writer, Writing
 
 if TYPE_CHECKING:
+    from tui_tasks.core.commit.transaction import Transaction
     from tui_tasks.core.engine.commit_watch import Watch
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.maintenance.moments import Moment
     from tui_tasks.core.operations import Operation
     from tui_tasks.core.store import Store
 
-
-class StateChanges(msgspec.Struct, frozen=True):
-    """The changes written after entry `since`, up to entry `seq`. With `all`, anything may have changed."""
-
-    since: int
-    seq: int
-    entries: tuple[Change, ...]
-    all: bool = False
-    waiting: frozenset[str] = frozenset()
-    """Tasks that depend on one that was changed, and may be blocked, or free, by it; tasks of a check that was run."""
-
-    @property
-    def is_own(self) -> bool:
-        """Whether the human alone made them."""
-        return bool(self.entries) and all(entry.actor == HUMAN for entry in self.entries)
-
-    @property
-    def has_own(self) -> bool:
-        """Whether the human made one of them, or may have."""
-        return self.all or any(entry.actor == HUMAN for entry in self.entries)
-
-    def touches(self, *entities: str) -> bool:
-        """Whether a row of one of the tables was written (`task`, `log`, `list`, `ask`, `agent`, `job`, `run` ...)."""
-        return self.all or any(entry.entity in entities for entry in self.entries)
-
-    def tasks(self) -> set[str]:
-        """Return the uids of the tasks that the entries are about, and of the tasks in `waiting`."""
-        return {entry.task for entry in self.entries if entry.task is not None} | self.waiting
-
-
 # Seconds at least between two reads of changes while others write without a pause; limits how often it is drawn.
 PACE: Final = 0.03
 # Seconds between two tries to read a database that cannot be read.
 LOOK_AGAIN: Final = 1.0
-# With more new entries than this, everything on screen is reread instead.
-MAX_ENTRIES: Final = 500
-
 # Seconds after which a human notices a wait; and seconds between two reports of a write's progress.
 NOTICED: Final = 0.7
 TOLD_EVERY: Final = 0.25
+# Seconds that the screen waits at its end for what is being written.
+STOP_SECONDS: Final = 6.0
+
+Work = Callable[["Store"], Any]
 
 
-def changes_since(db: Database, since: int) -> StateChanges | None:
-    """Return the changes after an entry of the journal; None when there are none."""
-    from tui_tasks.core.commit import rebalancing  # the first paint goes without
+class Writing:
+    """The progress of a write. The writer's thread sets it, the screen's thread reads it. Until `begin`, the write
+    waits.
+    """
 
-    entries = overview.changes(db, since, MAX_ENTRIES + 1)
-    if not entries:
-        return None
-    # Dropped entries cannot be read. Rebalancing changes the ranks by which pages are cached; a check's definition
-    # concerns all tasks of a list.
-    is_too_much = len(entries) > MAX_ENTRIES or entries[0].seq != since + 1
-    if is_too_much or any(entry.kind in (rebalancing.KIND, "check.defined") for entry in entries):
-        return StateChanges(since, journal.newest(db), (), all=True)
-    changed = {entry.uid for entry in entries if entry.entity == "task"}
-    waiting = overview.waiting_on(db, changed) if changed else set()
-    for entry in entries:
-        if entry.entity == "check_run":
-            waiting.update(check_queries.tasks_of(db, entry.uid))
-    return StateChanges(since, entries[-1].seq, tuple(entries), waiting=frozenset(waiting))
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        self._transaction: Transaction | None = None
+
+    def begin(self, transaction: Transaction) -> None:
+        """Note that the write holds the database's lock."""
+        self._transaction = transaction
+
+    def step(self) -> None:
+        """Count an operation as done."""
+        self.done += 1
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the write holds the database's lock."""
+        return self._transaction is not None
+
+    @property
+    def entries(self) -> int:
+        """How many journal entries it has written so far."""
+        return self._transaction.entries if self._transaction is not None else 0
+
+
+class Writer:
+    """The thread that writes, in order. It is started at the first write, also at the first one after a stop."""
+
+    def __init__(self, path: str, uptime: Callable[[], Uptime]) -> None:
+        self._path = path
+        self._uptime = uptime
+        self._queue: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def put(self, work: Work) -> Future[Any]:
+        """Queue some work; return a future of its result or exception."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+            self._thread.start()
+        future: Future[Any] = Future()
+        self._queue.put((work, future))
+        return future
+
+    def stop(self) -> None:
+        """End the thread after the work that is queued; wait at most `STOP_SECONDS`."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._queue.put(None)
+            thread.join(STOP_SECONDS)
+
+    def _run(self) -> None:
+        from tui_tasks.core.commit.database_clock import Elapsed
+        from tui_tasks.core.store import Store
+
+        store: Store | None = None
+        while (item := self._queue.get()) is not None:
+            work, future = item
+            try:
+                if store is None:
+                    store = Store(self._path)
+                    store.elapsed = Elapsed(self._uptime)
+                result = work(store)
+            except BaseException as error:  # raised where the future is awaited
+                _resolve(future, error=error)
+            else:
+                _resolve(future, result)
+        if store is not None:
+            store.close()
+
+
+def _resolve(future: Future[Any], result: Any = None, error: BaseException | None = None) -> None:
+    # The loop that awaits the future may have been closed with the screen.
+    with contextlib.suppress(Exception):
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
 
 
 class DatabaseLink:

@@ -17,7 +17,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.maintenance import moments
 from tui_tasks.core.maintenance.moments import Moment
 from tui_tasks.core.maintenance.past_state import PastReader, PastState, Report
-from tui_tasks.tui.state.database_link import TOLD_EVERY, DatabaseLink, StateChanges
+from tui_tasks.core.read.overview import StateChanges
+from tui_tasks.tui.state.database_link import TOLD_EVERY, DatabaseLink
 
 T = TypeVar("T")
 

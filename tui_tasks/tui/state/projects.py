@@ -9,10 +9,10 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.agent_views import AgentView
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.state.database_link import StateChanges
 
 
 class ProjectChoice(NamedTuple):

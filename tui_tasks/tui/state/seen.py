@@ -13,11 +13,10 @@ import msgspec
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import overview, unseen_changes
-from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.overview import Change, StateChanges
 from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import Looked
-from tui_tasks.tui.state.database_link import StateChanges
 
 MAX_HIDDEN: Final = 1_000
 

@@ -13,6 +13,7 @@ import msgspec
 from textual.timer import Timer
 from typing_extensions import override
 
+from tui_tasks.core.read.overview import changes_since
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
 from tui_tasks.core.read.pages.task_filter import ALL, DATED, Filter, Term, says
@@ -25,7 +26,6 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import changes_since
 from tui_tasks.tui.tasks import task_text
 
 if TYPE_CHECKING:

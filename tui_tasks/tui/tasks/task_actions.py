@@ -32,7 +32,7 @@ from tui_tasks.tui.tasks import task_text
 
 if TYPE_CHECKING:
     from tui_tasks.core.agent_snapshots import Work
-    from tui_tasks.tui.state.database_link import StateChanges
+    from tui_tasks.core.read.overview import StateChanges
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
 STATUS_KEYS: Final = {

@@ -15,6 +15,7 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, overview, work_counts, work_queries
 from tui_tasks.core.read.ask_queries import Sent
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -27,7 +28,6 @@ from tui_tasks.tui.layout import WIDE
 from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.tasks.links import LinkLines
 from tui_tasks.tui.tasks.task_text import field_parts

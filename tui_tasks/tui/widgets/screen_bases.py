@@ -12,11 +12,11 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from typing_extensions import override
 
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.layout import is_compact
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, OpensAtOnce, ResilientMessages, TransparentContainer
 

@@ -17,6 +17,7 @@ from textual.containers import Container, Vertical
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_counts, work_queries
+from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner.git import GitFailed
@@ -33,7 +34,6 @@ from tui_tasks.tui.painting.text_lines import Divider, TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL

@@ -8,7 +8,7 @@ from tests.started import DEADLINE
 from tui_tasks.clock import Uptime
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.tui.state.write_thread import Writer
+from tui_tasks.tui.state.database_link import Writer
 
 
 def test_a_write_after_the_stop_is_written_too(tmp_path: Path) -> None:
