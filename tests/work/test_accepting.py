@@ -131,18 +131,26 @@ def test_an_undo_passes_over_a_merge_that_was_taken_back(store, clock, configure
         store.commit(Undo(), actor="human", now=clock())
 
 
-def test_a_merge_that_others_have_built_on_is_reverted(store, repo, configure, starter, task, acceptance):
+@pytest.mark.parametrize("method", ["squash", "merge", "rebase"])
+def test_a_merge_that_others_have_built_on_is_reverted_and_can_be_merged_again(
+    store, repo, configure, starter, task, acceptance, method
+):
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
-    acceptance.accept(work, acceptance.review(work))
+    acceptance.accept(work, acceptance.review(work), method=method)
     (repo / "c.txt").write_text("c\n")
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "Build on it")
     with pytest.raises(Conflict, match="has commits since the merge"):
         acceptance.take_back(work)
     assert work_queries.find(store.db, work.uid).state == "merged"
-    assert acceptance.take_back(work, is_revert=True).state == "ready"
+    restored = acceptance.take_back(work, is_revert=True)
+    assert restored.state == "ready"
     assert not (repo / "b.txt").exists() and (repo / "c.txt").exists()
+    review = acceptance.review(restored)
+    assert [one.path for one in review.files] == ["b.txt"] and not review.is_dirty
+    assert acceptance.accept(restored, review, method=method).state == "merged"
+    assert (repo / "b.txt").exists() and (repo / "c.txt").exists()
 
 
 def test_work_that_moved_since_the_review_is_not_merged(store, repo, configure, starter, task, acceptance):

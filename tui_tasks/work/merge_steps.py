@@ -29,7 +29,7 @@ from tui_tasks.runner import git, git_isolation, git_trees, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work import clean_up
-from tui_tasks.work.git import merging, removed_worktrees, worktrees
+from tui_tasks.work.git import merging, removed_worktrees, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.git.removed_worktrees import clear_leftovers
 from tui_tasks.work.git.worktrees import REFS
@@ -193,20 +193,24 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
             title = f"Revert the work of {work.agent}\n\nThis reverts {merge.new}.\n"
             step = merging.prepare_revert(root, merge, title)
         work = begin(store, work, Intent("undo", step, this_process()), actor=actor, now=clock())
-        _move_back(root, step)
+        return _move_back(store, work, step, actor=actor, clock=clock)
     return restore(store, work, actor=actor, clock=clock)
 
 
-def _move_back(root: Path, step: Merge) -> None:
-    if step.method == "revert":
-        merging.carry_out(root, step)
-    else:
+def _move_back(store: Store, work: Work, step: Merge, *, actor: str, clock: Callable[[], int]) -> Work:
+    root = Path(work.repository)
+    if step.method != "revert":
         merging.take_back(root, step)
+        return restore(store, work, actor=actor, clock=clock)
+    merging.carry_out(root, step)
+    return restore(store, work, actor=actor, clock=clock, revert=step)
 
 
-def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int]) -> Work:
+def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int], revert: Merge | None = None) -> Work:
     """Bring the worktree of a work back, then its row. The work waits for review again, and with a merged one those
     that its merge has discarded.
+
+    `revert`: the commit that took the merge back, if one did.
 
     Raises:
         Conflict: git cannot make the worktree, or another agent is at work on the task.
@@ -220,10 +224,18 @@ def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int]) -
     for one in losers:
         with contextlib.suppress(GitFailed, OSError, Refusal):  # what cannot be brought back stays discarded
             _bring_back(store, one, actor=actor, clock=clock, is_race=True)
-    return _bring_back(store, work, actor=actor, clock=clock, is_race=bool(losers))
+    return _bring_back(store, work, actor=actor, clock=clock, is_race=bool(losers), revert=revert)
 
 
-def _bring_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int], is_race: bool) -> Work:
+def _bring_back(
+    store: Store,
+    work: Work,
+    *,
+    actor: str,
+    clock: Callable[[], int],
+    is_race: bool,
+    revert: Merge | None = None,
+) -> Work:
     earlier = None
     if work.state not in LIVE_WORK:
         kept = clean_up.kept_worktree(work)
@@ -232,9 +244,30 @@ def _bring_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int
         else:
             clean_up.bring_back(work)
         earlier = merge_of(work) if work.state != "merged" else None
+    if revert is not None:
+        with contextlib.suppress(Conflict, GitFailed):  # the worktree stays where it is
+            _go_beyond(work, revert)
     again = {KEPT_MERGE: msgspec.to_builtins(earlier)} if earlier is not None else None
     restored: Work = store.commit(RestoreWork(work.uid, again, is_race), actor=actor, now=clock())[0]
     return restored
+
+
+def _go_beyond(work: Work, revert: Merge) -> None:
+    """Put a worktree whose commit the base branch still has on a commit that makes its changes anew, after the one
+    that reverts them: git merges no commit twice.
+
+    Raises:
+        Conflict: the worktree is gone, or git does not know the human.
+        GitFailed: git failed, as where a file of the agent's is in the way.
+    """
+    folder = Path(work.worktree)
+    with worktrees.opened(Path(work.repository), folder) as work_tree:
+        if work_tree.head is None or not worktrees.is_ancestor(folder, work_tree.head, revert.new):
+            return
+        title = f"Bring back the work of {work.agent}\n\nThis reverts {revert.new}.\n"
+        tree, who = reviewing.tree_at(folder, revert.old), merging.identity(work_tree.settings)
+        again = merging.commit_tree(folder, tree, [revert.new], title, who)
+        work_tree.run("reset", "--keep", "--quiet", again)
 
 
 def discarded_by_merge(db: Database, work: Work) -> list[Work]:
@@ -319,8 +352,7 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
         return f"ended the merge of {work.agent}"
     if intent.step == "undo":
         clear_leftovers(root, merge, undo=merge.method != "revert")
-        _move_back(root, merge)
-        restore(store, work, actor=HUMAN, clock=clock)
+        _move_back(store, work, merge, actor=HUMAN, clock=clock)
         return f"undid the merge of {work.agent}, as was begun"
     notes = clean_up.clean_up(store, work, clock=clock)
     return notes[0] if notes else f"cleaned up after {work.agent}"

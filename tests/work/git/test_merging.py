@@ -63,7 +63,7 @@ def test_a_fast_forward_is_refused_where_the_base_has_moved_on(place: Place) -> 
         prepared(place, "ff")
 
 
-@pytest.mark.parametrize("method", ["squash", "rebase"])
+@pytest.mark.parametrize("method", ["squash", "merge", "rebase"])
 def test_work_whose_changes_the_base_has_already_makes_no_empty_commit(place: Place, method: Method) -> None:
     git(place.root, "checkout", git(place.tree, "rev-parse", "HEAD"), "--", ".")
     commit(place.root, "The same")

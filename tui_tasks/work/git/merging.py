@@ -192,7 +192,7 @@ def prepare(
             new = _rebase(work_tree, review, who, dates)
     else:
         tree = _merged_tree(root, review) if review.behind else review.head_tree
-        if method == "squash" and review.behind and tree == tree_at(root, old):
+        if review.behind and tree == tree_at(root, old):
             raise Conflict(_HAS_ALL.format(base=review.base), base=review.base)
         parents = [old] if method == "squash" else [old, head]
         new = commit_tree(root, tree, parents, message, who, dates)

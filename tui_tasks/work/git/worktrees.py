@@ -91,6 +91,15 @@ def commit_of(folder: Path, ref: str) -> str | None:
     return done.text or None if done.status == 0 else None
 
 
+def is_ancestor(folder: Path, commit: str, descendant: str) -> bool:
+    """Return whether a commit is among those of another one.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    return not git.run(folder, "rev-list", "--max-count=1", commit, f"^{descendant}", "--").text
+
+
 class Ends(NamedTuple):
     """A commit against a base.
 
