@@ -128,11 +128,10 @@ def test_each_file_and_room_that_is_named_is_there(name: str) -> None:
     assert [found for found in named if not any((place / found).exists() for place in places)] == []
 
 
-def test_each_module_that_a_room_names_is_there() -> None:
-    # A name without a folder is that of a file in one of the folders of its row.
+def test_each_module_that_the_map_names_is_there() -> None:
     files = {path.relative_to(ROOT / "tui_tasks").with_suffix("") for path in (ROOT / "tui_tasks").rglob("*.py")}
     stems = {path.stem for path in files}
-    text = " ".join(cell for row in rows(read("architecture"), "room") for cell in row)
+    text = read("architecture").split("## Where things are decided")[1].split("\n## ")[0]
     named = re.findall(r"`((?:[a-z]+/)*[a-z]+(?:_[a-z]+)+|(?:[a-z_]+/)+[a-z_]+)`", text)
     assert "fire_times" in named
     assert [name for name in named if Path(name) not in files and name not in stems] == []
