@@ -39,6 +39,7 @@ from tui_tasks.core.vocab import HUMAN, SYSTEM
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.ntfy import NtfyClient, NtfyFailed, NtfyForbidden
 from tui_tasks.settings.config import NtfySettings
+from tui_tasks.text.times import DAY, HOUR, SECOND
 
 _log = logging.getLogger(__name__)
 
@@ -52,9 +53,6 @@ _FORBIDDEN_SECONDS: Final = 60.0
 _MAX_REPLIES: Final = 1_000
 # Anybody who knows the topic of answers can write to it, so at most this many refusals are recorded in an hour.
 MAX_REFUSALS: Final = 20
-_HOUR: Final = 3_600_000_000
-_DAY: Final = 24 * _HOUR
-_SECOND: Final = 1_000_000
 _KEY: Final = "ntfy"
 
 
@@ -152,7 +150,7 @@ class PhoneService:
         self._withdraw_half_sent(store)
         self._renew_phone(store)
         if local_values.get(store.db, _KEY) is None:
-            self._remember(store, seq=journal.newest(store.db), since=str(self._clock() // _SECOND))
+            self._remember(store, seq=journal.newest(store.db), since=str(self._clock() // SECOND))
 
     def _withdraw_half_sent(self, store: Store) -> None:
         phone_answers.withdraw_half_sent(store.db, (local_values.get(store.db, _KEY) or {}).get("sending"))
@@ -192,7 +190,7 @@ class PhoneService:
         phone_answers.forget_closed(store.db, (ask.uid for ask in open_asks))
         sent, now = phone_answers.sent(store.db), store.db.server_time(self._clock())
         waiting = [ask for ask in open_asks if ask.uid not in sent]
-        old = [ask for ask in waiting if now - ask.opened_at >= self._settings.delay * _SECOND]
+        old = [ask for ask in waiting if now - ask.opened_at >= self._settings.delay * SECOND]
         due = [ask for ask in old if not self._is_anothers(store, ask)]
         for ask in due:
             self._send_ask(store, ask, now)
@@ -204,7 +202,7 @@ class PhoneService:
         """
         half, now = phone_answers.half_sent(store.db) if store.db.machine else set(), time.monotonic()
         self._half_sent = {uid: self._half_sent.get(uid, now) for uid in half}
-        left = {uid for uid, since in self._half_sent.items() if now - since > LEASE / _SECOND}
+        left = {uid for uid, since in self._half_sent.items() if now - since > LEASE / SECOND}
         for uid in left:
             phone_answers.withdraw(store.db, uid)
         return bool(half - left)
@@ -219,7 +217,7 @@ class PhoneService:
         if store.db.machine:
             self._withdraw_half_sent(store)
             self._remember(store, sending=ask.uid)
-        if not phone_answers.offer(store.db, ask.uid, hashes, now + settings.expires * _SECOND):
+        if not phone_answers.offer(store.db, ask.uid, hashes, now + settings.expires * SECOND):
             return
         session = session_queries.find(store.db, ask.agent)
         project = ask.project or (session.project if session is not None else None) or ""
@@ -268,7 +266,7 @@ class PhoneService:
 
     def _of_this_machine(self, store: Store, alerts: list[Alert]) -> list[Alert]:
         """Return the entries to send, which no other machine has sent or is to send to its own phone."""
-        own = [alert for alert in alerts if store.db.server_time(self._clock()) - alert.at < _DAY]
+        own = [alert for alert in alerts if store.db.server_time(self._clock()) - alert.at < DAY]
         if not self._settings.all_machines:
             elsewhere = {
                 one.uid
@@ -327,7 +325,7 @@ class PhoneService:
 
     def _record_refusal(self, store: Store, hashed: str, refused: Refusal, now: int) -> None:
         """Record that an answer was refused, and notify the phone if the nonce was ours."""
-        if len(self._refused) < MAX_REFUSALS or now - self._refused[0] >= _HOUR:
+        if len(self._refused) < MAX_REFUSALS or now - self._refused[0] >= HOUR:
             self._refused.append(now)
             store.commit(RecordRefusal(TOOL, refused.message), actor=SYSTEM, now=now)
         sent = phone_answers.find(store.db, hashed)

@@ -37,9 +37,9 @@ from tui_tasks.dialects.requests.arguments import (
 )
 from tui_tasks.dialects.requests.confinement import is_visible, visible_tools
 from tui_tasks.dialects.tool_table import Call, Table, Tool, Wait
+from tui_tasks.text.times import SECOND
 
 ASKS = Table()
-SECOND = 1_000_000
 MAX_WAIT = 31_536_000
 # Later than any instant.
 _NEVER = 2**62

@@ -30,6 +30,7 @@ from tui_tasks.core.vocab import CLAIM_LEASE_SECONDS
 from tui_tasks.dialects.control_tasks import OneTask, full
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Nothing, TaskUid, Text, Uid
 from tui_tasks.dialects.tool_table import Call, Table
+from tui_tasks.text.times import DAY, SECOND
 
 KEYS: Final = (
     "agent",
@@ -53,7 +54,6 @@ KEYS: Final = (
     "mode",
     "machine",
 )
-DAY: Final = 24 * 3600 * 1_000_000
 
 
 def agents_page(
@@ -152,7 +152,6 @@ def _of_session(seen: Seen) -> dict[str, Any]:
 
 
 CLAIMS = Table()
-SECOND = 1_000_000
 
 
 class _Agents(Arguments):

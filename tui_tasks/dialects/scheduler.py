@@ -25,9 +25,9 @@ from tui_tasks.core.schedule.policy import YEAR, Settings
 from tui_tasks.dialects.long_replies import page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
 from tui_tasks.dialects.tool_table import Call, Table, Wait, one_of
+from tui_tasks.text.times import SECOND
 
 SCHEDULER = Table()
-SECOND = 1_000_000
 DEFAULT_WAIT = 300
 MAX_RUNS = 100_000
 _AGENT_COLUMNS = ("agent", "session", "turns", "tokens", "cost_usd")

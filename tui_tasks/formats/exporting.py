@@ -17,6 +17,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.formats.file_records import ExportData, ParsedFile, TaskRecord, uid_of, with_foreign
+from tui_tasks.text.times import DAY, MINUTE
 
 _EMPTY: Final[dict[str, Any]] = {
     **dict.fromkeys(("key", "domain", "result", "agent", "intent")),
@@ -26,8 +27,6 @@ _EMPTY: Final[dict[str, Any]] = {
     "priority": 3,
     **{name: field.none for name, field in FIELDS.items()},
 }
-_MINUTE: Final = 60_000_000
-_DAY: Final = 24 * 60 * _MINUTE
 _TIMES: Final = ("created_at", "started_at", "finished_at")
 
 
@@ -65,8 +64,8 @@ def _compare_task(task: Task, record: TaskRecord, lost: Counter[str], format_: s
 
 def _count_time(lost: Counter[str], name: str, value: int | None, found: int | None) -> None:
     """Count an instant that is missing, and name what is left out of one that is shortened."""
-    if value is not None and found is not None and 0 < abs(value - found) <= _DAY:
-        lost[f"{name}: its {'seconds' if abs(value - found) < _MINUTE else 'time of day'}"] += 1
+    if value is not None and found is not None and 0 < abs(value - found) <= DAY:
+        lost[f"{name}: its {'seconds' if abs(value - found) < MINUTE else 'time of day'}"] += 1
     else:
         _count_loss(lost, name, value, found, None)
 

@@ -310,7 +310,6 @@ def is_uid(text: str) -> bool:
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-SECOND: Final = 1_000_000
 
 
 def format_instant(at: int | None) -> str | None:

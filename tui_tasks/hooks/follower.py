@@ -41,6 +41,7 @@ from tui_tasks.hooks.replies.reply_sender import ReplySender
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings.config import SessionSettings
+from tui_tasks.text.times import MINUTE
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +56,6 @@ _PATIENCE: Final = 5.0
 _STOP: Final = 2.0
 _SERVER_PATIENCE: Final = 60.0
 """Seconds until a refused step is retried: the server may allow it to other roles alone."""
-_MINUTE: Final = 60_000_000
 
 
 class Follower:
@@ -316,7 +316,7 @@ def _end(tx: Transaction, machine: str) -> int:
 
     What waits to be run there may run elsewhere. This machine has to undo what is interrupted there.
     """
-    reason = f"machine {machine} was not heard of for {LEASE // _MINUTE} min"
+    reason = f"machine {machine} was not heard of for {LEASE // MINUTE} min"
     why = {"topic": reason}
     sessions = [one.uid for one in session_queries.live(tx.db) if session_queries.process(one).machine == machine]
     asks = [ask for ask, process in connections.askers(tx.db) if process.machine == machine]

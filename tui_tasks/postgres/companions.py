@@ -17,6 +17,7 @@ from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.maintenance.replay import apply_entry
 from tui_tasks.core.unjournaled import local_values
+from tui_tasks.text.times import SECOND
 
 NUMBER: Final = "server:number"
 """The view of a replica that has the number of the newest companion that was applied."""
@@ -145,7 +146,6 @@ def _put(db: Database, table: str, key: str, value: str | None) -> None:
         db.sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
 
 
-_SECOND: Final = 1_000_000
 _NAMES: Final = (
     *("seq", "at", "actor", "kind", "entity", "uid", "task"),
     *("change", "undoes", "old", "new", "image", "why"),
@@ -182,7 +182,7 @@ def _advance(db: Database, passed: int, ahead: int) -> None:
     here = 0 if mark is None else mark.passed
     if mark is not None and mark.machine == up.machine:
         here += max(0, up.up - mark.up)
-    if passed and (mark is None or here + _SECOND < passed):
+    if passed and (mark is None or here + SECOND < passed):
         database_clock.put_mark(db, database_clock.Mark(up.machine, up.up, passed, clock.now() + ahead))
 
 

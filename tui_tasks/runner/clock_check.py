@@ -16,18 +16,18 @@ from typing import Final
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit import database_clock
 from tui_tasks.core.engine.database import Database
+from tui_tasks.text.times import SECOND
 
 _log = logging.getLogger(__name__)
 
-_SECOND: Final = 1_000_000
 # All times are in microseconds. Clocks that differ by less count as equal.
-TOLERANCE: Final = 30 * _SECOND
+TOLERANCE: Final = 30 * SECOND
 # How long nothing is started after the clock was set, or while nothing confirms it.
-HOLD: Final = 15 * _SECOND
+HOLD: Final = 15 * SECOND
 # How long nothing is started by a clock that is ahead of the one with which others write entries.
-CONTRADICTED: Final = 600 * _SECOND
+CONTRADICTED: Final = 600 * SECOND
 # A newest entry older than this may mean a machine that was off, or a wrong clock.
-LONG_PAUSE: Final = 24 * 3600 * _SECOND
+LONG_PAUSE: Final = 24 * 3600 * SECOND
 # The median of this many newest entries is the time before the start, so that a few wrong instants do not matter.
 WITNESSES: Final = 99
 
@@ -114,4 +114,4 @@ def _newest(db: Database, since: int, most: int) -> list[tuple[int, int]]:
 
 
 def _format_offset(microseconds: int) -> str:
-    return f"{timedelta(seconds=abs(microseconds) // _SECOND)} {'ahead' if microseconds > 0 else 'behind'}"
+    return f"{timedelta(seconds=abs(microseconds) // SECOND)} {'ahead' if microseconds > 0 else 'behind'}"

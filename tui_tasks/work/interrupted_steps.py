@@ -20,13 +20,13 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.default_paths import data_folder
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.text.times import SECOND
 from tui_tasks.work import agent_worktrees, clean_up, merge_steps
 from tui_tasks.work.agent_terminals import Terminals
 from tui_tasks.work.agent_worktrees import Place
 
 START_SECONDS: Final = 900
 """After so many seconds a start that is not over was interrupted; a setup command may take long."""
-_MICROSECONDS: Final = 1_000_000
 
 
 def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
@@ -38,7 +38,7 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
     """
     done = []
     for work in work_queries.live_here(store.db):
-        if work.state != "starting" or now - work.started_at < grace * _MICROSECONDS or _is_launched(store, work):
+        if work.state != "starting" or now - work.started_at < grace * SECOND or _is_launched(store, work):
             continue
         place = _place(work)
         if place.is_new:

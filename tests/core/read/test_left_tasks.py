@@ -15,10 +15,11 @@ from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, Ensure
 from tui_tasks.core.operations.work import CommentWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read.agents import agent_states, agent_views
 from tui_tasks.core.read.agents.agent_states import MOST, LeftTask
-from tui_tasks.core.read.agents.agent_views import DAY, AgentView
+from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.hooks import intake, session_processes
+from tui_tasks.text.times import DAY
 
 LEASE = 60
 GRACE = 600 * SECOND

@@ -8,7 +8,8 @@ import pytest
 
 from tests.core.read.stuck_traces import NOW, TRACES, Trace, minutes, sign
 from tui_tasks.core.read.agents import stuck_agents
-from tui_tasks.core.read.agents.stuck_agents import SECOND, AgentActivity, Thresholds
+from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Thresholds
+from tui_tasks.text.times import SECOND
 
 
 def judged(trace: Trace) -> str | None:

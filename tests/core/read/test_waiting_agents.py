@@ -11,12 +11,12 @@ from tui_tasks.channel.session import Session
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import agent_states, agent_views, stuck_agents, stuck_signs
-from tui_tasks.core.read.agents.agent_views import DAY
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.text.glyphs import AGENT_LOOKS
+from tui_tasks.text.times import DAY
 
 QUIET_AFTER = 600 * SECOND
 

@@ -19,7 +19,8 @@ from functools import cache, partial
 from zoneinfo import ZoneInfo
 
 from tui_tasks.core.schedule.cron import Cron, ScheduleError
-from tui_tasks.core.schedule.fire_times import SECOND, fires_between
+from tui_tasks.core.schedule.fire_times import fires_between
+from tui_tasks.text.times import SECOND
 
 MINUTE = 60
 DAY = 86_400

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.core.schedule.schedule_oracle import DAY, START, STOP, ZONES, Oracle, differences, random_crons
 from tui_tasks.core.schedule.cron import Cron, ScheduleError
-from tui_tasks.core.schedule.fire_times import SECOND, fires_between, next_fire, parse_plan, system_zone, zone_of
+from tui_tasks.core.schedule.fire_times import fires_between, next_fire, parse_plan, system_zone, zone_of
 from tui_tasks.core.schedule.policy import Decision, Load, Policy, decide, jitter, retry_delay
+from tui_tasks.text.times import SECOND
 
 HOUR = 3600 * SECOND
 NOW = 1_790_000_000 * SECOND

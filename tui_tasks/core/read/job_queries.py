@@ -18,8 +18,7 @@ from tui_tasks.core.schema.agent_tables import HeartbeatRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.snapshots import reader
-
-HOUR: Final = 3_600_000_000  # microseconds
+from tui_tasks.text.times import HOUR
 
 _JOB = tuple(columns(JobRow).values())
 _RUN = tuple(columns(RunRow).values())

@@ -27,10 +27,9 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules import rule, run_steps
 from tui_tasks.core.rules.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
 from tui_tasks.core.schedule import fire_times
-from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.policy import Decision, decide, read_settings
 from tui_tasks.core.unjournaled import heartbeats
-from tui_tasks.text.times import count
+from tui_tasks.text.times import SECOND, count
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

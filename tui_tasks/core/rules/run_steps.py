@@ -20,9 +20,9 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.schedule import policy
-from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.policy import MAX_RETRY_DELAY, retry_delay
 from tui_tasks.core.unjournaled import heartbeats
+from tui_tasks.text.times import SECOND
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

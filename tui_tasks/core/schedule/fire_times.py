@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schedule import cron as cron_fields
 from tui_tasks.core.schedule.cron import DAY, Cron, ScheduleError, dates, nominal
+from tui_tasks.text.times import SECOND
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-SECOND = 1_000_000
 
 _YEARS_AHEAD = 100
 _LAST_YEAR = 9998

@@ -17,7 +17,7 @@ from msgspec import Meta
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.schedule.cron import ScheduleError
-from tui_tasks.core.schedule.fire_times import SECOND
+from tui_tasks.text.times import SECOND
 
 CatchUp = Literal["none", "one", "all"]
 Overlap = Literal["skip", "queue", "allow"]

@@ -16,7 +16,8 @@ from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HIGH, MEDIUM, URGENT
-from tui_tasks.formats.file_records import SECOND, ExportData, is_day, plain, plain_name, since_epoch, utc
+from tui_tasks.formats.file_records import ExportData, is_day, plain, plain_name, since_epoch, utc
+from tui_tasks.text.times import SECOND
 
 _AHEAD: Final = 30 * 86_400 * SECOND
 _MAX_RUNS: Final = 50

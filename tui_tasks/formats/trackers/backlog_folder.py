@@ -36,9 +36,9 @@ from tui_tasks.formats.trackers.backlog_file import (
     section_text,
     texts,
 )
+from tui_tasks.text.times import MINUTE
 
 NAME: Final = "backlog.md"
-_MINUTE: Final = 60_000_000
 _STATUS: Final = {"pending": "To Do", "in_progress": "In Progress"}
 _STATUS_READ: Final = {
     **dict.fromkeys(("to do", "todo", "draft", "backlog", "open", ""), "pending"),
@@ -205,7 +205,7 @@ def _parsed_file() -> ParsedFile:
             "domain": lambda domain: domain and one_line(domain),
             "due": day,
             "result": lambda result: section_text(result) if isinstance(result, str) else result,
-            "created_at": lambda at: at // _MINUTE,
+            "created_at": lambda at: at // MINUTE,
             "log": message_text,
         }
     )

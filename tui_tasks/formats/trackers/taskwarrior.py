@@ -19,7 +19,6 @@ from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats.file_records import (
-    SECOND,
     ExportData,
     LogRecord,
     ParsedFile,
@@ -39,6 +38,7 @@ from tui_tasks.formats.file_records import (
 )
 from tui_tasks.formats.format_table import json_values
 from tui_tasks.text import safe
+from tui_tasks.text.times import SECOND
 
 NAME: Final = "taskwarrior"
 _INSTANT: Final = "%Y%m%dT%H%M%SZ"

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 import msgspec
 
 from tui_tasks.core.read.agents import agent_states
-from tui_tasks.core.read.agents.agent_views import PULSE_MINUTES, AgentView
+from tui_tasks.core.read.agents.agent_views import AgentView
+from tui_tasks.core.read.agents.last_words import PULSE_MINUTES
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.state.context import Context

@@ -13,13 +13,14 @@ from typing import Final, NamedTuple
 from typing_extensions import override
 
 from tui_tasks.core.read.agents import agent_states
-from tui_tasks.core.read.agents.agent_views import MINUTE, PULSE_MINUTES, AgentView, pulse_at
+from tui_tasks.core.read.agents.agent_views import AgentView, pulse_at
+from tui_tasks.core.read.agents.last_words import PULSE_MINUTES
 from tui_tasks.core.read.agents.session_queries import asked_for
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import AGENT_LOOKS, Look, sign, spark
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
-from tui_tasks.text.times import age, age_lasts
+from tui_tasks.text.times import MINUTE, age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_order import AGE, GAP, HEAD, STATE, AgentsRow, Columns, Filled, GoneAgents, columns
 from tui_tasks.tui.asks import ask_text

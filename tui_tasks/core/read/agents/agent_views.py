@@ -7,7 +7,6 @@ whole: agents are found by steps in its index on (actor, seq), and an agent's la
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 import msgspec
 
@@ -17,7 +16,7 @@ from tui_tasks.core.engine.orm import SQL, Statement
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import agent_states, last_words, session_queries
 from tui_tasks.core.read.agents.agent_states import LapsedClaim, LapsedClaims, LeftTask
-from tui_tasks.core.read.agents.last_words import Word
+from tui_tasks.core.read.agents.last_words import NewestEntries, Word, read_newest
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -25,33 +24,9 @@ from tui_tasks.core.read.work_queries import FailedWork
 from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.core.unjournaled.connections import AgentConnection
-
-MINUTE: Final = 60_000_000
-DAY: Final = 24 * 60 * MINUTE
-PULSE_MINUTES: Final = 12
+from tui_tasks.text.times import DAY, MINUTE
 
 _PAUSED = Statement(lambda: AgentRow.select(AgentRow.uid, AgentRow.message).where(AgentRow.paused == SQL("1")))
-# The kinds of a session's own entries by which it enters a state.
-_BEGINS: Final = {
-    "working": frozenset({"session.prompted"}),
-    "idle": frozenset({"session.idle", "session.started"}),
-    "failed": frozenset({"session.failed"}),
-    "interrupted": frozenset({"session.interrupted"}),
-}
-
-
-class NewestEntries(msgspec.Struct, frozen=True, gc=False):
-    """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's;
-    `acted_at` is the instant of the newest that does more than renew a lease; `has_steps`: it may have set a status.
-    """
-
-    seq: int
-    at: int
-    word: Word | None
-    began: dict[str, int]
-    pulse: tuple[int, ...]
-    acted_at: int = 0
-    has_steps: bool = False
 
 
 class AgentView(msgspec.Struct, frozen=True, gc=False):
@@ -216,7 +191,7 @@ def everyone(
         was = before.get(name)
         if was is None or not seen.is_past(was):
             seq, at = seen.speakers.get(name, (0, 0))
-            newest = was.newest if was is not None and was.newest.seq == seq else _read_newest(db, name, seq, at)
+            newest = was.newest if was is not None and was.newest.seq == seq else read_newest(db, name, seq, at)
             was = seen.member(name, newest)
         members.append(was)
     return members
@@ -424,23 +399,6 @@ class _Found:
         if seen is not None:
             return newest.began.get(state) or seen.session.started_at
         return (task.started_at if state == "working" and task is not None else None) or newest.at or None
-
-
-def _read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
-    newest = last_words.newest_entries(db, name)
-    began: dict[str, int] = {}
-    counts = [0] * PULSE_MINUTES
-    acted_at = max((when for _, when, kind, *_ in newest if kind != "claim.extended"), default=0)
-    for _, when, kind, *_ in newest:
-        for state, kinds in _BEGINS.items():
-            if kind in kinds:
-                began.setdefault(state, when)
-        minutes = at // MINUTE - when // MINUTE
-        if 0 <= minutes < PULSE_MINUTES:
-            counts[-1 - minutes] += 1
-    word = next(iter(last_words.words_of(db, newest, 1)), None)
-    has_steps = len(newest) == last_words.LOOKED_AT or any(kind == "task.updated" for _, _, kind, *_ in newest)
-    return NewestEntries(seq, at, word, began, tuple(counts), acted_at, has_steps)
 
 
 def pulse_at(member: AgentView, now: int, minutes: int) -> list[int]:

@@ -24,12 +24,23 @@ from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import JournalRow, ListRow, TaskRow, columns
 from tui_tasks.core.snapshots import reader
 from tui_tasks.core.unjournaled import connections
+from tui_tasks.text.times import MINUTE
 
 # How many of an agent's newest entries are searched for its last word.
 LOOKED_AT: Final = 60
 # How many tasks in progress of one list are looked at, and how many of each agent are read: the last touched ones.
 MAX_ACTIVE: Final = 2_000
 MAX_OF_AGENT: Final = 50
+
+PULSE_MINUTES: Final = 12
+"""For so many minutes it is counted how often an agent was heard."""
+# The kinds of a session's own entries by which it enters a state.
+_BEGINS: Final = {
+    "working": frozenset({"session.prompted"}),
+    "idle": frozenset({"session.idle", "session.started"}),
+    "failed": frozenset({"session.failed"}),
+    "interrupted": frozenset({"session.interrupted"}),
+}
 
 J = JournalRow
 
@@ -47,6 +58,20 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     at: int
     job: str = ""
     ask: str = ""
+
+
+class NewestEntries(msgspec.Struct, frozen=True, gc=False):
+    """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's;
+    `acted_at` is the instant of the newest that does more than renew a lease; `has_steps`: it may have set a status.
+    """
+
+    seq: int
+    at: int
+    word: Word | None
+    began: dict[str, int]
+    pulse: tuple[int, ...]
+    acted_at: int = 0
+    has_steps: bool = False
 
 
 _NEWEST = Statement(
@@ -201,6 +226,24 @@ def words_of(db: Database, newest: Sequence[Any], limit: int) -> list[Word]:
             spoken.append(Word(_WORDS[kind], entry.text, task, at, job, asked))
     others = (one for one in newest if not one[2].startswith("message."))  # the message itself shows its state
     return spoken or [Word(kind, "", task, at) for _, at, kind, task, _ in islice(others, 1)]
+
+
+def read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
+    """Return what the newest entries of an agent say; `seq` and `at` are those of its newest one."""
+    newest = newest_entries(db, name)
+    began: dict[str, int] = {}
+    counts = [0] * PULSE_MINUTES
+    acted_at = max((when for _, when, kind, *_ in newest if kind != "claim.extended"), default=0)
+    for _, when, kind, *_ in newest:
+        for state, kinds in _BEGINS.items():
+            if kind in kinds:
+                began.setdefault(state, when)
+        minutes = at // MINUTE - when // MINUTE
+        if 0 <= minutes < PULSE_MINUTES:
+            counts[-1 - minutes] += 1
+    word = next(iter(words_of(db, newest, 1)), None)
+    has_steps = len(newest) == LOOKED_AT or any(kind == "task.updated" for _, _, kind, *_ in newest)
+    return NewestEntries(seq, at, word, began, tuple(counts), acted_at, has_steps)
 
 
 class _Step(msgspec.Struct):

@@ -14,7 +14,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-SECOND: Final = 1_000_000
+from tui_tasks.text.times import SECOND
+
 _MANY: Final = 5  # with fewer pauses, or runs of a tool, no usual length is known
 _Seconds = Annotated[int, Meta(ge=1)]
 _Times = Annotated[int, Meta(ge=2)]

@@ -21,12 +21,14 @@ from tui_tasks.core.operations.sessions import (
     TurnInterrupted,
 )
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents.last_words import PULSE_MINUTES
 from tui_tasks.core.read.agents.session_queries import AgentSession, SessionActivity
 from tui_tasks.core.rules.agents.ask_rules import close_ask, open_request
 from tui_tasks.core.rules.agents.request_text import is_whole, request_options, request_text
 from tui_tasks.core.rules.agents.session_tasks import end_task
 from tui_tasks.core.schema.agent_tables import ActivityRow, SessionNameRow
 from tui_tasks.core.schema.tables import columns
+from tui_tasks.text.times import MINUTE
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -203,9 +205,6 @@ def name_session(tx: Transaction, program: str, session: str, agent: str, part: 
     tx.db.run(_PUT_NAME, {"program": program, "session": session, "agent": agent, "part": part})
 
 
-MINUTE: Final = 60_000_000
-PULSE_MINUTES: Final = 12
-"""Payloads of a session are counted for this many minutes."""
 MAX_TIMES: Final = 20
 """How many durations of each tool are kept."""
 
