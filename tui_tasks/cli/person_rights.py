@@ -236,12 +236,12 @@ def _answer_of_screen(
 ) -> str | None:
     """Ask by a question of the shell; return the answer, or None if none came in time, or none is needed any more."""
     from tui_tasks import clock
-    from tui_tasks.core.decided_text import decided_line
     from tui_tasks.core.engine.commit_watch import Watch
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
     from tui_tasks.core.operations.sessions import Process
     from tui_tasks.core.read import ask_queries
+    from tui_tasks.core.unhidden_text import unhidden_line
     from tui_tasks.core.unjournaled import connections
     from tui_tasks.core.vocab import SHELL
     from tui_tasks.runner import processes
@@ -249,8 +249,8 @@ def _answer_of_screen(
 
     used = terminal_record(options)
     # A row of the screen has room for the first line alone: the command and what is decided come before the place.
-    first = decided_line(f"`{used.command}`") + "".join(f": {line}" for line in what[:1])
-    where = decided_line(
+    first = unhidden_line(f"`{used.command}`") + "".join(f": {line}" for line in what[:1])
+    where = unhidden_line(
         f"Typed at terminal {used.terminal}, in {' < '.join(used.parents)}. Refuse it if you did not type it."
     )
     text = "\n".join((first, *what[1:], "", where))
@@ -280,9 +280,9 @@ def _answer_of_screen(
 
 def quoted(text: str, *, is_prose: bool = True) -> list[str]:
     """Return the lines of a text of others, each behind a bar: none can pass for a line of this program."""
-    from tui_tasks.core.decided_text import decided_line
+    from tui_tasks.core.unhidden_text import unhidden_line
 
-    return [f"{_BAR}{decided_line(line, is_prose=is_prose)}" for line in text.split("\n")]
+    return [f"{_BAR}{unhidden_line(line, is_prose=is_prose)}" for line in text.split("\n")]
 
 
 def task_lines(db: Database, task: Task, *, with_log: bool = True) -> list[str]:
@@ -290,9 +290,9 @@ def task_lines(db: Database, task: Task, *, with_log: bool = True) -> list[str]:
     import msgspec
 
     from tui_tasks.core import agent_names
-    from tui_tasks.core.decided_text import decided_line
     from tui_tasks.core.read.tasks import task_queries, task_records
     from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
+    from tui_tasks.core.unhidden_text import unhidden_line
     from tui_tasks.core.vocab import priority_word
 
     lines = quoted(task.name)
@@ -303,7 +303,7 @@ def task_lines(db: Database, task: Task, *, with_log: bool = True) -> list[str]:
     for name, value in values.items():
         if value is not None and value != ():
             text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-            lines += [f"{name.capitalize()}: {decided_line(text)}"]
+            lines += [f"{name.capitalize()}: {unhidden_line(text)}"]
     for uid in task.depends_on:
         dependency = task_queries.any_task(db, uid)
         lines += [
@@ -317,27 +317,27 @@ def task_lines(db: Database, task: Task, *, with_log: bool = True) -> list[str]:
 
 def review_lines(review: Review, checks: Sequence[Check]) -> list[str]:
     """Return the files, commits, conflicts and checks of a work, without the content of the files."""
-    from tui_tasks.core.decided_text import decided_line
+    from tui_tasks.core.unhidden_text import unhidden_line
 
-    where = decided_line(review.branch or str(review.folder))
-    lines = [f"{where}  {review.ahead} ahead of {decided_line(review.base)}, {review.behind} behind"]
+    where = unhidden_line(review.branch or str(review.folder))
+    lines = [f"{where}  {review.ahead} ahead of {unhidden_line(review.base)}, {review.behind} behind"]
     for one in review.files:
         counted = "binary" if one.is_binary else f"+{one.insertions} -{one.deletions}"
         lines.append(f"{' ' if one.is_committed else '?'}{one.status}  {_name_text(one.path)}  {counted}")
     lines += [
-        f"{commit.id[:9]}  {_name_text(commit.author)}  {decided_line(commit.title)}" for commit in review.commits
+        f"{commit.id[:9]}  {_name_text(commit.author)}  {unhidden_line(commit.title)}" for commit in review.commits
     ]
     lines += [f"conflict  {_name_text(path)}" for path in review.conflicts]
-    lines += [f"{decided_line(one.name)} {one.state} on these files{', gate' * one.gate}" for one in checks]
-    return [*lines, *(decided_line(note) for note in review.notes)]
+    lines += [f"{unhidden_line(one.name)} {one.state} on these files{', gate' * one.gate}" for one in checks]
+    return [*lines, *(unhidden_line(note) for note in review.notes)]
 
 
 def _name_text(name: str) -> str:
     """Return a path or an author; in quotes, where its blanks or signs could pass for those of the line around it."""
-    from tui_tasks.core.decided_text import decided_line
+    from tui_tasks.core.unhidden_text import unhidden_line
     from tui_tasks.text.safe import name_text
 
-    return name_text(decided_line(name))
+    return name_text(unhidden_line(name))
 
 
 def diff_lines(review: Review) -> Iterator[str]:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.decided_text import decided_line, decided_lines
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.rules.agents.request_text import (
     always_text,
@@ -18,6 +17,7 @@ from tui_tasks.core.rules.agents.request_text import (
     spoken_options,
     takes_yes,
 )
+from tui_tasks.core.unhidden_text import unhidden_line, unhidden_lines
 
 
 def permission(given: Any, tool: str = "Edit", **more: Any) -> InputRequested:
@@ -264,12 +264,12 @@ def test_a_question_shows_its_options_as_lines_of_their_own() -> None:
     ],
 )
 def test_what_could_be_taken_for_something_else_is_written_out(text, shown, in_ascii) -> None:
-    assert decided_lines(text) == shown
-    assert decided_lines(text, ascii_only=True) == (in_ascii or shown)
+    assert unhidden_lines(text) == shown
+    assert unhidden_lines(text, ascii_only=True) == (in_ascii or shown)
 
 
 def test_a_name_of_a_tool_is_one_line() -> None:
-    assert decided_line("Bash?\ncommand: ls") == "Bash?<U+000A>command: ls"
+    assert unhidden_line("Bash?\ncommand: ls") == "Bash?<U+000A>command: ls"
 
 
 @pytest.mark.parametrize(
@@ -284,11 +284,11 @@ def test_a_name_of_a_tool_is_one_line() -> None:
     ],
 )
 def test_prose_in_any_alphabet_stays_readable(text) -> None:
-    assert decided_lines(text, is_prose=True) == [text]
+    assert unhidden_lines(text, is_prose=True) == [text]
 
 
 def test_in_prose_a_word_of_two_alphabets_is_written_out() -> None:
-    assert decided_line("Заходим на g\u0456thub.com?", is_prose=True) == "Заходим на g<U+0456>thub.com?"
+    assert unhidden_line("Заходим на g\u0456thub.com?", is_prose=True) == "Заходим на g<U+0456>thub.com?"
 
 
 def test_a_value_of_several_lines_stands_behind_a_bar() -> None:

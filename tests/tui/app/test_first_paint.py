@@ -22,7 +22,7 @@ from tui_tasks.tui.inputs.dialogs import Menu
 NEEDLESS = (
     {f"tui_tasks.hooks.replies.{name}" for name in ("answer_pipes", "message_folders", "reply_sender")}
     | {f"tui_tasks.tui.{name}" for name in ("board", "schedule", "log", "inbox", "asks", "agents.agents_screen")}
-    | {"tui_tasks.tui.inputs.dialogs", "tui_tasks.core.rules.agents.request_text", "tui_tasks.core.decided_text"}
+    | {"tui_tasks.tui.inputs.dialogs", "tui_tasks.core.rules.agents.request_text", "tui_tasks.core.unhidden_text"}
     | {"tui_tasks.channel.session", "tui_tasks.dialects.tool_table", "tui_tasks.core.schedule"}
     | {f"tui_tasks.runner.{name}" for name in ("scheduler_service", "git", "processes")}
     | {"tui_tasks.core.operations.jobs"}

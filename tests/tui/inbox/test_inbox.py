@@ -17,7 +17,7 @@ from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_answers import Reply
 from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox
 from tui_tasks.tui.list.list_pane import ListPane
-from tui_tasks.tui.painting import decided_prose
+from tui_tasks.tui.painting import unhidden_prose
 
 
 def asks(app) -> dict[str, object]:
@@ -553,14 +553,14 @@ def many(plan, agent: str = "noisy", count: int = 50) -> None:
 @pytest.fixture
 def read(monkeypatch) -> list[int]:
     """How many letters are looked at of each long text that is drawn."""
-    found, prose_lines = [], decided_prose.prose_lines
+    found, prose_lines = [], unhidden_prose.prose_lines
 
     def counted(text, **more):
         if len(text) >= 500:
             found.append(len(text))
         return prose_lines(text, **more)
 
-    monkeypatch.setattr(decided_prose, "prose_lines", counted)
+    monkeypatch.setattr(unhidden_prose, "prose_lines", counted)
     return found
 
 

@@ -18,7 +18,7 @@ from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inbox.rows_and_detail import RowsAndDetail
-from tui_tasks.tui.painting import decided_prose
+from tui_tasks.tui.painting import unhidden_prose
 from tui_tasks.tui.painting.text_lines import MAX_LINES
 from tui_tasks.tui.screens.search_all import SearchAll
 
@@ -445,11 +445,11 @@ async def test_a_job_is_declined_with_a_reason_that_its_agent_is_sent(plan, file
 
 
 async def test_a_description_of_a_million_letters_is_laid_out_once_for_each_width(plan, make_app, monkeypatch):
-    laid_out, decided_lines = [], decided_prose.decided_lines
+    laid_out, unhidden_lines = [], unhidden_prose.unhidden_lines
     monkeypatch.setattr(
-        decided_prose,
-        "decided_lines",
-        lambda text, **more: [laid_out.append(len(text)), decided_lines(text, **more)][1],
+        unhidden_prose,
+        "unhidden_lines",
+        lambda text, **more: [laid_out.append(len(text)), unhidden_lines(text, **more)][1],
     )
     with Store(plan.path) as store:
         store.commit(SetListReview(plan.list_uid, True), actor="human", now=NOW)
@@ -460,7 +460,7 @@ async def test_a_description_of_a_million_letters_is_laid_out_once_for_each_widt
         await open_review(pilot)
         await settle(pilot, "j", "k", "j", "k", "pagedown", "pageup")
         long = [length for length in laid_out if length >= 1_000]
-        assert long == [decided_prose.MAX_CHARS - 1_000, 1_000], "its beginning and its end"
+        assert long == [unhidden_prose.MAX_CHARS - 1_000, 1_000], "its beginning and its end"
 
 
 async def test_a_held_task_of_more_lines_than_are_shown_is_accepted_only_by_a_human_who_knows(plan, filed, make_app):

@@ -13,7 +13,6 @@ from wcwidth import wcswidth
 from tests.tui.driving import opened
 from tui_tasks.text import cells
 from tui_tasks.text.safe import cell_len, safe_text, whole_text
-from tui_tasks.tui.painting.decided_prose import decided_prose
 from tui_tasks.tui.painting.line_painter import changed_span, rule_parts
 from tui_tasks.tui.painting.text_lines import (
     MAX_LINES,
@@ -24,6 +23,7 @@ from tui_tasks.tui.painting.text_lines import (
     broken_whole,
     wrapped,
 )
+from tui_tasks.tui.painting.unhidden_prose import unhidden_prose
 
 
 @given(st.text(st.sampled_from("ab  数é\u0301👩\t\x1b\n")), st.integers(2, 12))
@@ -102,15 +102,15 @@ def test_no_line_begins_with_a_non_joiner_and_none_is_lost() -> None:
 def test_however_a_text_is_broken_into_lines_no_more_are_drawn_than_a_human_reads(part: str) -> None:
     text = part * 150_000
     assert len(wrapped(text, 40)) <= MAX_LINES
-    lines, is_whole = decided_prose(text, 40, ascii_only=False)
+    lines, is_whole = unhidden_prose(text, 40, ascii_only=False)
     assert len(lines) <= MAX_LINES + 1_002 and not is_whole, "its end is shown, too: a thousand characters"
-    assert decided_prose(text, 40, ascii_only=False).lines is lines, "laid out once"
+    assert unhidden_prose(text, 40, ascii_only=False).lines is lines, "laid out once"
 
 
 def test_prose_that_is_cut_says_of_how_many_characters_and_shows_its_end() -> None:
     whole = [f"line {number:05}" for number in range(MAX_LINES)]
-    assert decided_prose("\n".join(whole), 40, ascii_only=False).is_whole
-    lines, is_whole = decided_prose("\n".join([*whole, *["more"] * 1_000, "the end"]), 40, ascii_only=False)
+    assert unhidden_prose("\n".join(whole), 40, ascii_only=False).is_whole
+    lines, is_whole = unhidden_prose("\n".join([*whole, *["more"] * 1_000, "the end"]), 40, ascii_only=False)
     texts = ["".join(text for text, _ in line).strip() for line in lines]
     assert texts[: MAX_LINES + 1] == [
         *(f"{line}\u23ce" for line in whole),

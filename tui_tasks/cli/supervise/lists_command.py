@@ -101,8 +101,8 @@ def _commit_change(word: str, operation: Callable[[TaskList, argparse.Namespace]
 def _auto(options: argparse.Namespace) -> None:
     from pathlib import Path
 
-    from tui_tasks.core.decided_text import decided_line
     from tui_tasks.core.operations.work import SetAuto, StopAuto
+    from tui_tasks.core.unhidden_text import unhidden_line
     from tui_tasks.work import program_commands, starting
 
     require_database(options)
@@ -115,7 +115,7 @@ def _auto(options: argparse.Namespace) -> None:
                 program_commands.check(starting.settings(), options.program)
             fields = {name: getattr(options, name) for name in ("program", "at_once", "failures", "stays")}
             operation = SetAuto(home.uid, str(Path.cwd()), **fields)
-            program = decided_line(options.program or "the default program")
+            program = unhidden_line(options.program or "the default program")
             at_once = f"{options.at_once} at once{', also after a restart' * options.stays}"
             what += [f"Its ready tasks are started with {program}, {at_once}, in", *quoted(operation.folder)]
         (changed,) = person_rights.commit(options, store, operation, what=what)

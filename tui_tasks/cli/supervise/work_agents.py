@@ -20,12 +20,12 @@ from tui_tasks.cli.person_rights import quoted, task_lines
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.agent_snapshots import Work
-from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read import work_counts, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
+from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.text.safe import safe_ends, safe_line
@@ -156,7 +156,7 @@ def _start(options: argparse.Namespace) -> None:
             work_queries.check_open(store.db, task)
         named = f"{options.program or 'the default program'}{', here' * options.here}"
         numbers = ", ".join(f"#{task.number}" for task in tasks)
-        what = [f"Start {decided_line(named)} on {numbers} in {decided_line(str(Path.cwd()))}"]
+        what = [f"Start {unhidden_line(named)} on {numbers} in {unhidden_line(str(Path.cwd()))}"]
         for task in tasks:
             what += [f"#{task.number}:", *task_lines(store.db, task, with_log=False)]
         what += ["Extra words:", *quoted(options.words)] if options.words else []

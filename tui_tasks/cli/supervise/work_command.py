@@ -25,9 +25,9 @@ from tui_tasks.cli.supervise.work_agents import (
     work_of,
 )
 from tui_tasks.cli.tasks.lookup import find_task, titled
-from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.text.safe import safe_line
@@ -145,7 +145,7 @@ def _merge(options: argparse.Namespace) -> None:
         if options.reviewed is not None and options.reviewed != review.version:
             raise Conflict(f"its version is {review.version}, not {options.reviewed[:90]}: look again")
         method = options.method or acceptance.method
-        head = f"{method} into {decided_line(review.base)}, version {review.version}, the work of {work.agent} on"
+        head = f"{method} into {unhidden_line(review.base)}, version {review.version}, the work of {work.agent} on"
         checks = acceptance.checks(work, review)
         what = [head, *quoted(task.name), *review_lines(review, checks), *diff_lines(review)]
         if options.reviewed is None:

@@ -217,11 +217,11 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     from tui_tasks.cli import person_rights
     from tui_tasks.cli.person_rights import quoted
     from tui_tasks.cli.tasks.lookup import find_task, titled
-    from tui_tasks.core.decided_text import decided_line
     from tui_tasks.core.errors import InvalidArgument, NotFound
     from tui_tasks.core.operations.jobs import GiveChecks
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.read.tasks import task_queries
+    from tui_tasks.core.unhidden_text import unhidden_line
     from tui_tasks.settings.live_settings import CheckSettings
     from tui_tasks.text.safe import safe_line
 
@@ -237,9 +237,9 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
             f"no check is called {name!r} in the configuration file; known: {', '.join(known) or 'none'}",
         )
     names = {"give": (*has, name), "take": tuple(each for each in has if each != name)}.get(verb)
-    then = "those of its list" if names is None else ", ".join(map(decided_line, names)) or "none"
+    then = "those of its list" if names is None else ", ".join(map(unhidden_line, names)) or "none"
     what = [
-        f"Checks of #{task.number}: {', '.join(map(decided_line, has)) or 'none'}; from now on: {then}",
+        f"Checks of #{task.number}: {', '.join(map(unhidden_line, has)) or 'none'}; from now on: {then}",
         "The task:",
     ]
     what += quoted(task.name)

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Ask
-from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.last_words import Word
@@ -23,14 +22,15 @@ from tui_tasks.core.rules.agents.request_text import (
     question_text,
     request_text,
 )
+from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import TEXT_CHARS, cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTask, AskedTasks, AskView
-from tui_tasks.tui.painting.decided_prose import decided_block, decided_prose
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
+from tui_tasks.tui.painting.unhidden_prose import unhidden_block, unhidden_prose
 from tui_tasks.tui.state.context import Context
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def request_lines(view: AskView, width: int, *, ascii_only: bool) -> list[Drawn]
     asked = view.asked
     if view.is_permission:
         lines_ = permission_lines(asked, ascii_only=ascii_only)
-        return [line for mark, text in lines_ for line in decided_block(text, width, mark, ascii_only=ascii_only)]
+        return [line for mark, text in lines_ for line in unhidden_block(text, width, mark, ascii_only=ascii_only)]
     if view.ask.request is None:
         return asked_lines(view.ask, width, ascii_only=ascii_only)
     if view.question is None or view.ask.state != "open":
@@ -79,9 +79,9 @@ def asked_lines(ask: Ask, width: int, style: str = "", *, head: str = "", ascii_
     """
     text = head + ask.question.strip()
     if is_written_out(ask):
-        blocks = (decided_block(line, width, ascii_only=ascii_only, style=style) for line in text.split("\n"))
+        blocks = (unhidden_block(line, width, ascii_only=ascii_only, style=style) for line in text.split("\n"))
         return [*chain.from_iterable(blocks)]
-    return [*decided_prose(text, width, style, TEXT_CHARS, ascii_only=ascii_only, has_newlines=False).lines]
+    return [*unhidden_prose(text, width, style, TEXT_CHARS, ascii_only=ascii_only, has_newlines=False).lines]
 
 
 class AskDetail(TextDrawing):
@@ -228,10 +228,10 @@ class AskDetail(TextDrawing):
         return [[], [(f" {agent_text.who(ask.agent, 40)} lately", "$muted")], *lines] if lines else []
 
     def _decided(self, text: str, room: int) -> list[Drawn]:
-        return decided_block(text, room, ascii_only=self.context.ascii_only, style="$muted")
+        return unhidden_block(text, room, ascii_only=self.context.ascii_only, style="$muted")
 
     def _named(self, text: Any) -> str:
-        return decided_line(str(text), ascii_only=self.context.ascii_only)
+        return unhidden_line(str(text), ascii_only=self.context.ascii_only)
 
     def _folded_lines(self, folded: FoldedAsks, room: int) -> list[Drawn]:
         lines: list[Drawn] = []

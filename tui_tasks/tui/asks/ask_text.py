@@ -133,19 +133,19 @@ def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
         beginning = ask.question.strip()[:LINE_CHARS]
         if is_written_out(ask):
             return _joined(beginning.split("\n"))
-        return _decided(beginning, is_prose=True, ascii_only=ascii_only)
+        return _unhidden(beginning, is_prose=True, ascii_only=ascii_only)
     text = f"{request['tool']}: {_gist(request.get('input'))}"[:LINE_CHARS]
-    return _decided(text, is_prose=False, ascii_only=ascii_only)
+    return _unhidden(text, is_prose=False, ascii_only=ascii_only)
 
 
 @lru_cache(256)
-def _decided(text: str, *, is_prose: bool, ascii_only: bool) -> str:
+def _unhidden(text: str, *, is_prose: bool, ascii_only: bool) -> str:
     """Return a text as one line; kept, as a long one takes milliseconds, and lines are drawn often."""
-    from tui_tasks.core.decided_text import decided_lines, prose_lines
+    from tui_tasks.core.unhidden_text import prose_lines, unhidden_lines
 
     if is_prose:
         return _joined(prose_lines(text, ascii_only=ascii_only))
-    return " ".join(decided_lines(text, ascii_only=ascii_only))
+    return " ".join(unhidden_lines(text, ascii_only=ascii_only))
 
 
 def _joined(lines: Sequence[str]) -> str:

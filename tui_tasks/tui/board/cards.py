@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.tasks.task_queries import aged_from
 from tui_tasks.core.rules.agents.request_text import ask_options
+from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
@@ -78,7 +78,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     if not card.finished_at:
         fields += [(f"#{safe_line(tag, _TAG, ascii_only=ascii_only)}", "$muted") for tag in card.tags[:_TAGS]]
     if card.part == "pending":
-        name = decided_line(card.name, is_prose=True, ascii_only=ascii_only) if card.held else card.name
+        name = unhidden_line(card.name, is_prose=True, ascii_only=ascii_only) if card.held else card.name
         shown = (mark,) * has_mark
         left = task_text.stands_still(context, card.uid) or "", "$state-overdue"
         lasts = min([*spans, *_of_standstill(context, card)], default=0)

@@ -10,7 +10,6 @@ import msgspec
 from typing_extensions import override
 
 from tui_tasks.core import vocab
-from tui_tasks.core.decided_text import decided_line, decided_lines
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.job_snapshots import ACCEPTED as ACCEPTED_OF_JOB
 from tui_tasks.core.job_snapshots import Job
@@ -24,6 +23,7 @@ from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.rules.tasks import held_rules
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.snapshots import Task
+from tui_tasks.core.unhidden_text import unhidden_line, unhidden_lines
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
@@ -32,9 +32,9 @@ from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.inputs.editor import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS
-from tui_tasks.tui.painting.decided_prose import Prose, decided_prose
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
+from tui_tasks.tui.painting.unhidden_prose import Prose, unhidden_prose
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks import task_text
@@ -89,7 +89,7 @@ def held_lines(context: Context, row: HeldTask, room: int, when: str) -> HeldLin
     if when:
         what = "made this job" if row.is_job else "filed it"
         place = "" if row.is_job else f", for the list {row.list_name}"
-        shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
+        shown = partial(unhidden_prose, width=room, ascii_only=context.ascii_only)
         filed = f"{safe_line(row.maker, 40)} {what} {when}{place}"
         parts += shown(item.name, style="bold"), shown(filed, style="$muted")
     why = held_queries.why_job(context.db, row) if row.is_job else held_queries.why(context.db, row.uid)
@@ -112,7 +112,7 @@ def _labelled(label: str, text: str, room: int, *, ascii_only: bool) -> Prose:
     """Return a text with its label before the first line; nothing without a text."""
     if not text:
         return Prose((), is_whole=True)
-    prose = decided_prose(text, max(8, room - _LABEL), ascii_only=ascii_only)
+    prose = unhidden_prose(text, max(8, room - _LABEL), ascii_only=ascii_only)
     lines = [[(f" {'' if at else label:<{_LABEL - 1}}", "$muted"), *line] for at, line in enumerate(prose.lines)]
     return Prose(lines, prose.is_whole)
 
@@ -207,7 +207,7 @@ class HeldTasks(RowSource[HeldTask]):
         for need in needs:
             if (row := need.row) is None:
                 continue  # too many to list each
-            title = f"new {row.kind}? {decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)}"
+            title = f"new {row.kind}? {unhidden_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)}"
             number = "" if row.is_job else f"#{row.id}"
             yield InboxItem(need, self.KIND, row, "held", title, number, row.maker, row.list_name)
 
@@ -217,7 +217,7 @@ class HeldTasks(RowSource[HeldTask]):
         why = held_queries.why_job(db, row) if row.is_job else held_queries.why(db, row.uid)
         number = f", {count(row.waiting, 'task')} wait{'s' * (row.waiting == 1)} for it" if row.waiting else ""
         place = "a job" if row.is_job else f"for the list {safe_line(row.list_name, 40)}{number}"
-        shown = f"   why: {' '.join(decided_lines(why, is_prose=True, ascii_only=ascii_only))}" if why else ""
+        shown = f"   why: {' '.join(unhidden_lines(why, is_prose=True, ascii_only=ascii_only))}" if why else ""
         return [(f"{place}{shown}", "$muted")]
 
     @override

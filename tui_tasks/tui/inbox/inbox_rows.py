@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.rules.agents.request_text import ask_options
+from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.text.glyphs import AGENT_LOOKS, look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
@@ -177,7 +177,7 @@ class InboxRows(RowDrawing[InboxLine]):
             given = request.get("input")
             said = given.get("description") if isinstance(given, dict) else None
             texts = [str(said) if said else "", f"in {request['cwd']}" if request.get("cwd") else ""]
-            shown = "   ".join(decided_line(text, ascii_only=ascii_only) for text in texts if text)
+            shown = "   ".join(unhidden_line(text, ascii_only=ascii_only) for text in texts if text)
             return [(shown, "$muted")] if shown else []
         task = self._tasks.of(ask)
         options = ask_options(ask, ask.options, ascii_only=ascii_only)

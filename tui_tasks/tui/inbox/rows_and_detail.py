@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.decided_text import decided_lines
+from tui_tasks.core.unhidden_text import unhidden_lines
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.answer_keys import Reading
@@ -215,7 +215,7 @@ class DetailHeading:
 
     def _is_plain(self, item: InboxItem) -> bool:
         name = self._sources[item.kind].name(item.row)
-        return decided_lines(name, is_prose=True, ascii_only=self._context.ascii_only) == [safe_line(name)]
+        return unhidden_lines(name, is_prose=True, ascii_only=self._context.ascii_only) == [safe_line(name)]
 
     def _name(self, line: InboxLine) -> str:
         if isinstance(line, FoldedAsks):

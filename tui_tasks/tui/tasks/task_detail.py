@@ -242,9 +242,9 @@ class DetailText(TextDrawing):
     def _words(self, task: Task, text: str, room: int, style: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""
         if task.held and text:
-            from tui_tasks.tui.painting.decided_prose import decided_prose
+            from tui_tasks.tui.painting.unhidden_prose import unhidden_prose
 
-            return [*decided_prose(text, room, style, ascii_only=self.context.ascii_only).lines]
+            return [*unhidden_prose(text, room, style, ascii_only=self.context.ascii_only).lines]
         return _block(text, room, style)
 
     def _age(self, instant: int, *, short: bool) -> str:

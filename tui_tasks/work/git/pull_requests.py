@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tui_tasks.core.decided_text import decided_line
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.runner import git
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import temporary_folder
@@ -59,7 +59,7 @@ class Push(NamedTuple):
     @property
     def text(self) -> str:
         """What the human is asked to allow, whole."""
-        return f"Push {self.head[:10]} as {decided_line(self.branch)} to {self.to.url} and open a pull request by gh?"
+        return f"Push {self.head[:10]} as {unhidden_line(self.branch)} to {self.to.url} and open a pull request by gh?"
 
 
 def forge(root: Path) -> Forge:

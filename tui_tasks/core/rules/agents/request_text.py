@@ -1,6 +1,6 @@
 """Requests and questions as text that a person decides about: a command, a tool and its whole input, options.
 
-Nothing is left out, and no two texts look the same; `decided_text` hides nothing of them.
+Nothing is left out, and no two texts look the same; `unhidden_text` hides nothing of them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.decided_text import decided_line, decided_lines, prose_lines
 from tui_tasks.core.operations.sessions import InputRequested
+from tui_tasks.core.unhidden_text import prose_lines, unhidden_line, unhidden_lines
 from tui_tasks.core.vocab import SHELL
 
 MAX_TEXT: Final = 100_000
@@ -61,7 +61,7 @@ def is_whole(asked: InputRequested) -> bool:
     """Return whether the question and its options show all that the program asks."""
     suggestions = asked.suggestions if isinstance(asked.suggestions, list) else []
     options = [*map(_suggestion, suggestions), *(label for one in asked.questions for label in labels(one))]
-    is_short = all(len(ALWAYS) + 2 + len(decided_line(text)) <= MAX_OPTION for text in options)
+    is_short = all(len(ALWAYS) + 2 + len(unhidden_line(text)) <= MAX_OPTION for text in options)
     return asked.is_whole and is_short and len(request_text(asked)) <= MAX_TEXT
 
 
@@ -92,7 +92,7 @@ def allows(answer: str) -> bool:
 
 def always_text(suggestion: Any) -> str:
     """Return the option that allows from now on what the program suggests to allow."""
-    return f"{ALWAYS}: {decided_line(_suggestion(suggestion))}"[:MAX_OPTION]
+    return f"{ALWAYS}: {unhidden_line(_suggestion(suggestion))}"[:MAX_OPTION]
 
 
 def spoken_options(ask: Ask, options: Sequence[str], project: str = "", *, ascii_only: bool = False) -> list[str]:
@@ -106,7 +106,7 @@ def spoken_options(ask: Ask, options: Sequence[str], project: str = "", *, ascii
         spoken[ALLOW] = f"{ALLOW} once"
     shown = zip(options, ask_options(ask, options, ascii_only=ascii_only), strict=True)
     return [
-        decided_line(words, ascii_only=ascii_only) if (words := spoken.get(option)) is not None else text
+        unhidden_line(words, ascii_only=ascii_only) if (words := spoken.get(option)) is not None else text
         for option, text in shown
     ]
 
@@ -183,7 +183,7 @@ def ask_options(ask: Ask, options: Sequence[str], *, ascii_only: bool = False) -
     """Return the options of a question as a person reads them."""
     if is_written_out(ask):
         return list(options)
-    return [decided_line(option, is_prose=True, ascii_only=ascii_only) for option in options]
+    return [unhidden_line(option, is_prose=True, ascii_only=ascii_only) for option in options]
 
 
 # Words with which a question begins that neither yes nor no answers, and those of one that either does.
@@ -228,7 +228,7 @@ def _prose(text: str) -> str:
 
 def question_options(question: dict[str, Any]) -> tuple[str, ...]:
     """Return the options of one question that have a key."""
-    return tuple(label[:MAX_OPTION] for label in map(decided_line, labels(question)[:MAX_OPTIONS]))
+    return tuple(label[:MAX_OPTION] for label in map(unhidden_line, labels(question)[:MAX_OPTIONS]))
 
 
 def labels(question: dict[str, Any]) -> list[str]:
@@ -239,9 +239,9 @@ def labels(question: dict[str, Any]) -> list[str]:
 
 def _permission(asked: InputRequested) -> str:
     head, *note = _head(asked)
-    lines = [head, *(f"{_BAR}{line}" for text in note for line in decided_lines(text))]
+    lines = [head, *(f"{_BAR}{line}" for text in note for line in unhidden_lines(text))]
     for name, text in _values("", asked.input):
-        rows = decided_lines(text)
+        rows = unhidden_lines(text)
         if name and len(rows) == 1:
             lines.append(f"{name}: {rows[0]}")
         else:
@@ -251,23 +251,23 @@ def _permission(asked: InputRequested) -> str:
 
 def _head(asked: InputRequested, *, ascii_only: bool = False) -> list[str]:
     if asked.tool:
-        return [f"Allow {decided_line(asked.tool, ascii_only=ascii_only)}?", *([asked.note] if asked.note else [])]
+        return [f"Allow {unhidden_line(asked.tool, ascii_only=ascii_only)}?", *([asked.note] if asked.note else [])]
     if asked.note:
-        return [f"In its own window: {decided_line(asked.note, ascii_only=ascii_only)}"]
+        return [f"In its own window: {unhidden_line(asked.note, ascii_only=ascii_only)}"]
     return ["It asks for a permission in its own window."]
 
 
 def permission_lines(asked: InputRequested, *, ascii_only: bool = False) -> list[tuple[str, str]]:
-    """Return the lines of a permission for a screen, each as its sign and the rest; see `decided_lines`.
+    """Return the lines of a permission for a screen, each as its sign and the rest; see `unhidden_lines`.
 
     The sign is `-` of what is removed and `+` of what is added, empty of a head or of a value's name, with the value if
     that is one line, and a space of other lines of a value. So no line of a value looks like a name.
     """
     head, *note = _head(asked, ascii_only=ascii_only)
-    lines = [("", head), *((" ", line) for text in note for line in decided_lines(text, ascii_only=ascii_only))]
+    lines = [("", head), *((" ", line) for text in note for line in unhidden_lines(text, ascii_only=ascii_only))]
     for name, text in _values("", asked.input):
         last = re.split(r"[.\[]", name)[-1]
-        rows = decided_lines(text, ascii_only=ascii_only)
+        rows = unhidden_lines(text, ascii_only=ascii_only)
         if last in _OLD or last in _NEW:
             lines += [("", f"{name}:"), *(("-" if last in _OLD else "+", line) for line in rows)]
         elif len(rows) > 1 and (last in _PATCHES or _PATCH.match(text)):
@@ -326,7 +326,7 @@ def _has_lines(value: Any, depth: int) -> bool:
 
 def _shown_name(key: str) -> str:
     """Return the name of a value, in quotes where it could be taken for something else."""
-    return key if _PLAIN_NAME.fullmatch(key) else decided_line(_plain_json(key))
+    return key if _PLAIN_NAME.fullmatch(key) else unhidden_line(_plain_json(key))
 
 
 def _questions(asked: InputRequested) -> str:
@@ -349,7 +349,7 @@ def option_lines(question: dict[str, Any]) -> list[str]:
     lines = []
     for option in _options(question):
         labelled = option if isinstance(option, dict) else {"label": option}
-        parts = [decided_line(_plain(labelled[name])) for name in ("label", "description") if labelled.get(name)]
+        parts = [unhidden_line(_plain(labelled[name])) for name in ("label", "description") if labelled.get(name)]
         lines.append(f"{_INDENT}- {': '.join(parts)}")
     return lines
 

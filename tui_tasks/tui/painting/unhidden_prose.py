@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
-from tui_tasks.core.decided_text import NEWLINE, decided_lines, prose_lines
+from tui_tasks.core.unhidden_text import NEWLINE, prose_lines, unhidden_lines
 from tui_tasks.text.glyphs import sign
 from tui_tasks.tui.painting.text_lines import MAX_LINES, Drawn, block, broken_whole
 
@@ -27,7 +27,7 @@ class Prose(NamedTuple):
 
 # An unusual text takes a tenth of a second, and is drawn several times for a key: without a scroll bar, then with it.
 @lru_cache(32)
-def decided_prose(
+def unhidden_prose(
     text: str,
     width: int,
     style: str = "",
@@ -36,7 +36,7 @@ def decided_prose(
     ascii_only: bool,
     has_newlines: bool = True,
 ) -> Prose:
-    """Return prose that the human decides about as lines of at most `width` cells; see `decided_block`.
+    """Return prose that the human decides about as lines of at most `width` cells; see `unhidden_block`.
 
     Of text that is longer than `limit_chars`, they are those of its beginning and its end. `has_newlines`: whether
     newlines have signs; a question needs none, as it is no command.
@@ -49,10 +49,10 @@ def decided_prose(
         lines: list[Drawn] = []
         used = 0
         for source, line in zip(part.split("\n"), spelled(part), strict=True):
-            rest, more = source, decided_block(line, width, ascii_only=ascii_only, style=style)
+            rest, more = source, unhidden_block(line, width, ascii_only=ascii_only, style=style)
             while (room := MAX_LINES - len(lines)) < len(more):
                 rest = rest[: len(rest) * room // len(more)]
-                more = decided_block(spelled(rest)[0], width, ascii_only=ascii_only, style=style) if rest else []
+                more = unhidden_block(spelled(rest)[0], width, ascii_only=ascii_only, style=style) if rest else []
             lines += more
             used += len(rest)
             if rest != source or not more:
@@ -73,11 +73,11 @@ def decided_prose(
 @lru_cache(16)
 def _spelled(text: str, *, ascii_only: bool, has_newlines: bool) -> Sequence[str]:
     if has_newlines:
-        return decided_lines(text, is_prose=True, ascii_only=ascii_only)
+        return unhidden_lines(text, is_prose=True, ascii_only=ascii_only)
     return prose_lines(text, ascii_only=ascii_only)
 
 
-def decided_block(text: str, width: int, mark: str = "", *, ascii_only: bool, style: str = "") -> list[Drawn]:
+def unhidden_block(text: str, width: int, mark: str = "", *, ascii_only: bool, style: str = "") -> list[Drawn]:
     """Return a line of decided text as lines of at most `width` cells behind a space; those that go on have a mark.
 
     `mark` is that of `permission_lines`.

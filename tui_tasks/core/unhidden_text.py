@@ -20,7 +20,7 @@ _SPECIAL: Final = re.compile(r"(?<=[^ ]) {9,}|^ {25,}| +\Z|\t|[\u23ce\u21e5]|<(?
 _WORD: Final = re.compile(r"\w+|[^\w ]+")
 
 
-def decided_lines(text: str, *, is_prose: bool = False, ascii_only: bool = False) -> list[str]:
+def unhidden_lines(text: str, *, is_prose: bool = False, ascii_only: bool = False) -> list[str]:
     """Return the lines of a text, safe to print, in which nothing is hidden and nothing looks like something else.
 
     As `whole_text`, but a line that a newline ends has a sign for it, and tabs and long runs of spaces have signs. A
@@ -33,12 +33,12 @@ def decided_lines(text: str, *, is_prose: bool = False, ascii_only: bool = False
 
 
 def prose_lines(text: str, *, ascii_only: bool = False) -> list[str]:
-    """Return the lines of prose as `decided_lines`, but without the signs of newlines."""
-    return [decided_line(line, is_prose=True, ascii_only=ascii_only) for line in text.split("\n")]
+    """Return the lines of prose as `unhidden_lines`, but without the signs of newlines."""
+    return [unhidden_line(line, is_prose=True, ascii_only=ascii_only) for line in text.split("\n")]
 
 
-def decided_line(text: str, *, is_prose: bool = False, ascii_only: bool = False) -> str:
-    """Return a text as one line; see `decided_lines`."""
+def unhidden_line(text: str, *, is_prose: bool = False, ascii_only: bool = False) -> str:
+    """Return a text as one line; see `unhidden_lines`."""
     return "<U+000A>".join(_line(line, is_prose, ascii_only) for line in text.split("\n"))
 
 
