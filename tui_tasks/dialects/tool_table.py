@@ -215,7 +215,6 @@ class Tool(msgspec.Struct, frozen=True):
     while_paused: bool = False
     same_as: tuple[str, str] | None = None
     in_steps: Callable[[Any], bool] | None = None
-    # The names of its arguments.
     argument_names: frozenset[str] = frozenset()
 
 

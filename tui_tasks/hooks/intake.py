@@ -37,6 +37,7 @@ from tui_tasks.hooks.session_records import Record
 from tui_tasks.settings import config, paths, project
 from tui_tasks.settings.config import SessionSettings
 from tui_tasks.settings.project import ProjectRefused
+from tui_tasks.text.times import DAY
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ AT_ONCE: Final = 100
 """How many payloads are processed in one transaction, during which other writers wait."""
 _LOCK_WAIT_S: Final = 0.3
 """Seconds to wait for another process that is processing payloads."""
-_NAME_RETENTION: Final = 24 * 3600 * 1_000_000
+_NAME_RETENTION: Final = DAY
 
 _FORGET = Statement(lambda: ProcessedPayloadRow.delete().where(ProcessedPayloadRow.at < slot("before")))
 _decode = msgspec.json.Decoder().decode

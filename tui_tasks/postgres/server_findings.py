@@ -16,6 +16,7 @@ from tui_tasks.postgres.replica import Replica
 from tui_tasks.postgres.replica_files import server_of
 from tui_tasks.postgres.roles import LOCK
 from tui_tasks.postgres.team_server import first_line, place, prepare
+from tui_tasks.text.times import SECOND
 
 AT_ONCE: Final = 100_000
 """So many of the newest entries are compared without being asked."""
@@ -132,10 +133,10 @@ def _clocks(connection: Connection, now: int) -> Iterator[str]:
     assert held is not None
     last, clock = held[3], held[4]
     if abs(clock - now) > WRONG:
-        apart = timedelta(seconds=abs(clock - now) // 1_000_000)
+        apart = timedelta(seconds=abs(clock - now) // SECOND)
         yield f"this machine's clock is {apart} {'behind' if now < clock else 'ahead of'} the server's: set one right"
     if last - clock > WRONG:
-        ahead = timedelta(seconds=(last - clock) // 1_000_000)
+        ahead = timedelta(seconds=(last - clock) // SECOND)
         yield (
             f"the server gave times {ahead} ahead of its clock: entries get no earlier ones until then. If its clock "
             "is right now, run `UPDATE tui_tasks.head SET now = 0` there"

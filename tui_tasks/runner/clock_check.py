@@ -16,7 +16,7 @@ from typing import Final
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit import database_clock
 from tui_tasks.core.engine.database import Database
-from tui_tasks.text.times import SECOND
+from tui_tasks.text.times import DAY, MINUTE, SECOND
 
 _log = logging.getLogger(__name__)
 
@@ -25,9 +25,9 @@ TOLERANCE: Final = 30 * SECOND
 # How long nothing is started after the clock was set, or while nothing confirms it.
 HOLD: Final = 15 * SECOND
 # How long nothing is started by a clock that is ahead of the one with which others write entries.
-CONTRADICTED: Final = 600 * SECOND
+CONTRADICTED: Final = 10 * MINUTE
 # A newest entry older than this may mean a machine that was off, or a wrong clock.
-LONG_PAUSE: Final = 24 * 3600 * SECOND
+LONG_PAUSE: Final = DAY
 # The median of this many newest entries is the time before the start, so that a few wrong instants do not matter.
 WITNESSES: Final = 99
 

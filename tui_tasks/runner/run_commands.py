@@ -24,6 +24,7 @@ from tui_tasks.runner.checks.input_files import CannotCopy, InputHasher
 from tui_tasks.runner.checks.input_watch import RunInputs
 from tui_tasks.runner.run_process import RunProcess
 from tui_tasks.runner.supervisor_launch import Assignment, folder
+from tui_tasks.text.times import SECOND
 
 # How many characters of the end of a check's output are kept.
 OUTPUT_CHARACTERS: Final = 4_000
@@ -127,7 +128,7 @@ class JobRecord:
     def begin(self, store: Store) -> bool:
         """Begin the run, unless somebody ended it meanwhile; return whether it may begin."""
         assignment, now = self._assignment, clock.now()
-        deadline = now + int(assignment.timeout * 1_000_000)
+        deadline = now + int(assignment.timeout * SECOND)
         begin = BeginRun(
             assignment.run_uid, _heartbeat(assignment, store, now), run_marks.hashed(assignment.token), deadline
         )

@@ -42,8 +42,9 @@ from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.run_holders import Leases, continue_stopped, end_supervisor, has_ended
 from tui_tasks.runner.runner_settings import Runners
 from tui_tasks.runner.supervisor_launch import Launcher, clear_away
+from tui_tasks.text.times import SECOND
 
-EVERY: Final = 15_000_000
+EVERY: Final = 15 * SECOND
 """Microseconds between two looks."""
 
 
@@ -145,7 +146,7 @@ class SchedulerService:
         self._leases = Leases(lease)
         launcher = Launcher(runners, clock)
         self._start = start or launcher
-        self._check_host = CheckStarter(checks, clock, lease, launcher.check) if checks is not None else None
+        self._check_starter = CheckStarter(checks, clock, lease, launcher.check) if checks is not None else None
         self._at_step = at_step
         # The supervisors that were started here and are alive, by their run.
         self._children: dict[str, subprocess.Popen[bytes]] = {}
@@ -225,7 +226,7 @@ class SchedulerService:
             _log.warning("%s", failure.message)
         except Exception:  # one failed turn must not end the scheduler
             _log.exception("a defect of the scheduler")
-        return self._now() + int(RETRY_SECONDS * 1_000_000)
+        return self._now() + int(RETRY_SECONDS * SECOND)
 
     def _sleep(self, watch: Watch, until: int | None) -> None:
         """Sleep until an instant, or until another process or thread has committed.
@@ -235,9 +236,9 @@ class SchedulerService:
         """
         lease_at = self._leases.next_look(time.monotonic())
         inputs: list[int] = []
-        if self._check_host is not None:
-            lease_at = min(lease_at, self._check_host.next_look(time.monotonic()))
-            inputs = self._check_host.keeper.fds
+        if self._check_starter is not None:
+            lease_at = min(lease_at, self._check_starter.next_look(time.monotonic()))
+            inputs = self._check_starter.keeper.fds
         self._pause()
         while not self._stopped:
             now = time.monotonic()
@@ -247,11 +248,11 @@ class SchedulerService:
                 return
             waits = [lease_at - now]
             if until is not None:
-                waits.append((until - self._now()) / 1_000_000)
+                waits.append((until - self._now()) / SECOND)
             ready = watch.sleep(min(waits), self._wake_out, *inputs)
             if watch.changed(time.monotonic()) or not ready.isdisjoint(inputs):
                 return
-            if self._check_host is not None and self._check_host.keeper.has_changed():
+            if self._check_starter is not None and self._check_starter.keeper.has_changed():
                 return
 
     def _pause(self) -> None:
@@ -275,7 +276,7 @@ class SchedulerService:
         if search_index.catch_up(store.db):
             return self._now()
         if not runs_jobs:
-            return self._now() + int(PATIENCE_SECONDS * 1_000_000)
+            return self._now() + int(PATIENCE_SECONDS * SECOND)
         if held:
             return self._now() + held
         return job_queries.next_change(store.db, self._now())
@@ -290,8 +291,8 @@ class SchedulerService:
                 self._decide_due(store)
             self._abandon_dead_runs(store)
             self._start_waiting_runs(store, by_hand_alone=held > 0)
-            if self._check_host is not None:
-                self._children |= self._check_host.turn(store, self._runners().max_parallel, self._children)
+            if self._check_starter is not None:
+                self._children |= self._check_starter.turn(store, self._runners().max_parallel, self._children)
         except RoleRefused as refused:
             self._refused_until = time.monotonic() + PATIENCE_SECONDS
             if refused.message != self._refusal:

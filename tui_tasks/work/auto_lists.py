@@ -16,10 +16,11 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import HOUR
 from tui_tasks.work.starting import Request, Starter, settings
 
 MAX_AT_ONCE: Final = 1_000
-_WAITS_FOR_HOST: Final = 60 * 60 * 1_000_000
+_WAITS_FOR_HOST: Final = HOUR
 OPENED_ANEW: Final = "the screen has restarted"
 
 

@@ -28,6 +28,7 @@ from tui_tasks.runner import git_isolation, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
 from tui_tasks.text.safe import safe_ends
+from tui_tasks.text.times import MINUTE, SECOND
 from tui_tasks.work import clean_up, comments, merge_steps, program_commands
 from tui_tasks.work.agent_terminals import last_lines
 from tui_tasks.work.git import worktrees
@@ -45,7 +46,7 @@ _MAX_PATH: Final = 60
 # Git has so many seconds to find them: other works wait meanwhile.
 _MERGE_SECONDS: Final = 5.0
 # So many microseconds a launcher has, once its program has ended, to record that with its exit status.
-_LAUNCHER: Final = 5 * 1_000_000
+_LAUNCHER: Final = 5 * SECOND
 # A shell's exit status of a program that was killed by signal N is this much more than N.
 _BY_SIGNAL: Final = 128
 # So many files that git calls binary are looked into: each costs up to two of its processes.
@@ -239,7 +240,6 @@ def _first_question(store: Store, work: Work, now: int) -> str | None:
 
 NEAR: Final = 0.8
 """The share of a limit from which an agent is near to it."""
-_MINUTE: Final = 60 * 1_000_000
 
 
 class Use(NamedTuple):
@@ -282,7 +282,7 @@ def most_used(store: Store, work: Work, seen: Seen, settings: LimitSettings, now
     used = {
         "tokens": seen.session.tokens,
         "cost_usd": seen.session.cost_usd,
-        "minutes": (now - work.started_at) / _MINUTE,
+        "minutes": (now - work.started_at) / MINUTE,
         "turns": session_queries.turns(store.db, work.agent) if "turns" in limits else None,
         "context": session_records.of(seen.activity).context,
     }

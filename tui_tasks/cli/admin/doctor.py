@@ -26,7 +26,7 @@ from tui_tasks.default_paths import is_replica
 from tui_tasks.settings import config, paths
 from tui_tasks.settings.live_settings import source_of
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import count
+from tui_tasks.text.times import SECOND, count
 
 # Microseconds by which a clock may be behind the newest entry: small drifts are normal.
 DRIFT = 2_000_000
@@ -178,7 +178,7 @@ def _clock(db: Database, now: int) -> Iterator[str]:
     yield from _contradictions(db)
     for uid in job_queries.decided_ahead(db, now + WRONG):
         job = job_queries.job(db, uid)
-        ahead = timedelta(seconds=(job.decided_until - now) // 1_000_000)
+        ahead = timedelta(seconds=(job.decided_until - now) // SECOND)
         yield (
             f"job {job.name!r} was decided until {ahead} from now, by a clock that was ahead: a scheduler with a "
             "correct clock reverts that (tui-tasks scheduler)"
@@ -193,7 +193,7 @@ def _contradictions(db: Database) -> Iterator[str]:
     for at, seq, actor in reversed(rows):
         if latest[0] - at > most:
             most = latest[0] - at
-            apart = timedelta(seconds=most // 1_000_000)
+            apart = timedelta(seconds=most // SECOND)
             worst = (
                 f"entry {latest[1]:,} ({latest[2]}) is dated {apart} after entry {seq:,} ({actor}), which came later: "
                 "a clock is wrong, or was set. It has ended nothing; correct it if it is still wrong"

@@ -15,9 +15,9 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.schema.tables import STATE
+from tui_tasks.text.times import DAY, SECOND
 
-_DAY: Final = 24 * 3600 * 1_000_000
-_DAYS: Final = {"d": 1, "w": 7}
+DAYS: Final = {"d": 1, "w": 7}
 # How many entries are deleted, or rows copied, in one transaction, during which other writers wait.
 AT_ONCE: Final = 2_000
 
@@ -30,9 +30,9 @@ def instant(text: str, now: int) -> int:
         InvalidArgument: it is none of these, or not past.
     """
     if age := re.fullmatch(r"(\d{1,5})([dw])", text):
-        return now - int(age[1]) * _DAYS[age[2]] * _DAY
+        return now - int(age[1]) * DAYS[age[2]] * DAY
     try:
-        meant = int(datetime.fromisoformat(text).timestamp() * 1_000_000)
+        meant = int(datetime.fromisoformat(text).timestamp() * SECOND)
     except (ValueError, OverflowError, OSError):
         raise InvalidArgument("before", f"{text} is neither an age (90d, 12w) nor a date (2026-01-31)") from None
     if meant > now:

@@ -28,6 +28,7 @@ from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Busy, Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.store import Store
+from tui_tasks.text.times import SECOND
 
 _encode = msgspec.json.Encoder().encode
 _TYPES: Final = {int, str, NoneType}
@@ -297,7 +298,7 @@ def _no_writer(path: Path) -> Iterator[bool]:
 def _keep_aside(path: Path, now: int, *, log: bool) -> Path | None:
     """Link a database under a second name, with its log if that has more than the file; return the name."""
     _forget_names(path)
-    stamp = datetime.fromtimestamp(now / 1_000_000, UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
+    stamp = datetime.fromtimestamp(now / SECOND, UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
     numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
     names = (_with_suffix(path, f"{_ASIDE}{stamp}{number}") for number in numbers)
     aside = next(name for name in names if not any(os.path.lexists(_with_suffix(name, end)) for end in _KEPT))

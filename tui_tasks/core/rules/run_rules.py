@@ -29,14 +29,13 @@ from tui_tasks.core.rules.run_steps import change_run, expire, finish, new_run, 
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.policy import Decision, decide, read_settings
 from tui_tasks.core.unjournaled import heartbeats
-from tui_tasks.text.times import SECOND, count
+from tui_tasks.text.times import DAY, SECOND, count
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
 
 # The most due times decided in one transaction, so that other writers do not wait long.
 PART: Final = 500
-DAY: Final = 24 * 3600 * SECOND
 
 
 def trigger_of(job: Job) -> str:

@@ -102,10 +102,6 @@ def _before(tx: Transaction, op: Undo, change: int) -> int | None:
         return None
 
 
-def _own_entries(tx: Transaction) -> Iterator[Any]:
-    return entries_of(tx.db, tx.actor, tx.seq + 1, tx.pause)
-
-
 def entries_of(db: Database, actor: str, below: int, pause: Callable[[], None]) -> Iterator[Any]:
     """Yield change, kind and what it undoes of an actor's entries, newest first; the one wanted is seldom far."""
     while page := db.all(_BY_ACTOR, actor=actor, below=below, limit=_PAGE):
@@ -146,7 +142,8 @@ def goes_on(db: Database, actor: str, now: int) -> bool:
 
 def _newest_of(tx: Transaction, op: Undo) -> int:
     # The current batch, which asks for the undo, does not count.
-    change = _newest_standing(tx.db, tx.actor, op, _own_entries(tx), tx.current)
+    entries = entries_of(tx.db, tx.actor, tx.seq + 1, tx.pause)
+    change = _newest_standing(tx.db, tx.actor, op, entries, tx.current)
     if change is None:
         where = f" in {op.project}" if op.project is not None else ""
         raise Conflict(f"{_who_has(tx)} no change to undo{where}")

@@ -37,11 +37,12 @@ from tui_tasks.core.rules.tasks.record_rules import log_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import Task
+from tui_tasks.text.times import YEAR
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
 
-LEASE: Final = 31_536_000 * 1_000_000
+LEASE: Final = YEAR
 """Microseconds of the claim of an agent that the human started: it ends with the work."""
 
 

@@ -140,7 +140,7 @@ def last(line: JobLine, now: int, *, with_reason: bool = False) -> str:
     if run is None or run.ended_at is None:
         return "never"
     if run.outcome == "success":
-        took = f" {duration(run.took)}" if run.took is not None and run.took >= 1_000_000 else ""
+        took = f" {duration(run.took)}" if run.took is not None and run.took >= SECOND else ""
         return f"{ago(run.ended_at, now)} ok{took}"
     why = f": {run.why}" if with_reason and run.why else ""
     return f"{look(run.outcome or '').word} {ago(run.ended_at, now)}{why}"
@@ -197,7 +197,7 @@ def date(instant: int, zone: tzinfo, now: int) -> str:
     from datetime import datetime
 
     try:
-        return f"{text[:-6]} {datetime.fromtimestamp(instant // 1_000_000, zone):%Y %H:%M}"
+        return f"{text[:-6]} {datetime.fromtimestamp(instant // SECOND, zone):%Y %H:%M}"
     except (OverflowError, ValueError, OSError):
         return text
 

@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Generator
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -120,8 +120,8 @@ class Writer:
 
 
 def _resolve(future: Future[Any], result: Any = None, error: BaseException | None = None) -> None:
-    # The loop that awaits the future may have been closed with the screen.
-    with contextlib.suppress(Exception):
+    # Whoever awaited it may have given it up, as when the screen was closed.
+    with contextlib.suppress(InvalidStateError):
         if error is not None:
             future.set_exception(error)
         else:

@@ -25,15 +25,15 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.core.snapshots import Claim
-from tui_tasks.text.times import age, ago
+from tui_tasks.text.times import WEEK, age, ago
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.agents.agent_views import AgentView
 
 MOST: Final = 1_000
 """How many of one agent's claims are looked at, the newest ones."""
-# In microseconds: what lapsed longer before the newest entry is not looked at.
-_WEEK: Final = 7 * 24 * 3600 * 1_000_000
+# What lapsed longer before the newest entry is not looked at.
+_LOOKED_BACK: Final = WEEK
 _LAPSED: Final = f"""
 SELECT claim.agent, claim.uid, journal.at FROM journal JOIN claim ON claim.uid = journal.uid
 WHERE journal.actor = '{vocab.SYSTEM}' AND journal.seq > ? AND journal.seq <= ?
@@ -92,7 +92,7 @@ class LapsedClaims:
         if newest is None or newest[0] == self._seq:
             return
         seq, at = newest
-        first = max(since, at - _WEEK)
+        first = max(since, at - _LOOKED_BACK)
         for agent, uid, at in db.sql(_LAPSED, (self._seq or journal.seq_before(db, first), seq, first)).fetchall():
             self._found.setdefault(agent, deque(maxlen=MOST)).appendleft((uid, at))
         self._seq = seq

@@ -23,6 +23,7 @@ from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.schema.tables import EdgeRow, ListRow, TaskRow
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.unjournaled import connections
+from tui_tasks.text.times import DAY
 
 # How many of an agent's newest entries are read for its signs.
 JUDGED_ENTRIES: Final = 200
@@ -70,7 +71,7 @@ _WAITING = Statement(
     )
 )
 _IS_LIMIT: Final = re.compile(r"limit|overloaded|quota|too many requests|\b(?:429|529)\b", re.IGNORECASE)
-_LEFT: Final = 24 * 3600 * 1_000_000
+_LEFT: Final = DAY
 """Microseconds of silence after which an agent without a connection has left."""
 _FAILURES: Final = frozenset({"agent.refused", "tool.failed"})
 

@@ -14,6 +14,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from tui_tasks.text.times import SECOND
+
 ANY: Final = "*"
 """As a tool: every tool; as the last word of a pattern: any further words."""
 # Without $ ` \ ! * ? [ ] { } ~ # ^ < > | & ; ( ) and newlines, in quotes as well: a shell takes each word as it stands.
@@ -123,7 +125,7 @@ def _end(until: str) -> int | None:
         end = datetime.fromisoformat(until)
         if len(until) == len("2026-12-31"):
             end += timedelta(days=1)
-        return round((end if end.tzinfo is not None else end.replace(tzinfo=UTC)).timestamp() * 1_000_000)
+        return round((end if end.tzinfo is not None else end.replace(tzinfo=UTC)).timestamp() * SECOND)
     except (ValueError, OverflowError):
         return None
 
