@@ -324,9 +324,10 @@ S, M, H, D = times.SECOND, times.MINUTE, times.HOUR, times.DAY
     [
         (0, "now", "now", "now"),
         (S - 1, "now", "now", "now"),
-        (S, "1s", "1s ago", "late 1s"),
-        (40 * S, "40s", "40s ago", "late 40s"),
-        (M - 1, "59s", "59s ago", "late 59s"),
+        (S, "1s", "1s ago", "now"),
+        (40 * S, "40s", "40s ago", "now"),
+        (M - 1, "59s", "59s ago", "now"),
+        (M, "1m", "1m ago", "late 1m"),
         (9 * M + 59 * S, "9m", "9m ago", "late 9m"),
         (3 * H, "3h", "3h ago", "late 3h"),
         (2 * D + 23 * H, "2d", "2d ago", "late 2d"),

@@ -19,6 +19,11 @@ ON_TIME: Final = 60_000_000
 """Microseconds after which a due time is late; cron itself is not finer than this."""
 
 
+def is_late(due: int, now: int) -> bool:
+    """Return whether a due time is so long over that no scheduler seems to run."""
+    return now - due >= ON_TIME
+
+
 class Job(msgspec.Struct, frozen=True, gc=False):
     """A job of the scheduler (seed 003). Its fields are described in `schema.job_tables.JobRow`."""
 

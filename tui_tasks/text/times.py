@@ -41,8 +41,10 @@ def ago(then_us: int, now_us: int) -> str:
 
 
 def due(when_us: int, now_us: int) -> str:
-    """Return how far away a planned instant is: `in 12h`, `now`, `late 25m`."""
-    return f"{'late ' if now_us - when_us >= SECOND else ''}{age(when_us, now_us)}"
+    """Return how far away a planned instant is: `in 12h`, `now` for a minute, `late 25m`."""
+    if now_us - when_us >= MINUTE:
+        return f"late {age(when_us, now_us)}"
+    return age(max(when_us, now_us), now_us)
 
 
 def age_lasts(then_us: int, now_us: int) -> int:

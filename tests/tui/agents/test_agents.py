@@ -20,6 +20,7 @@ from tests.tui.driving import (
     said,
     settle,
     shown,
+    task,
     until,
 )
 from tests.tui.evening import Jobs, with_agents
@@ -791,3 +792,13 @@ async def test_the_note_has_all_lines_below_the_agents_and_stays_where_it_is_as_
         assert "Tests must pass before merge." in shown(app)
         await settle(pilot, "j")
         assert lines(app)[at].startswith("─ claude-2 ")
+
+
+async def test_what_fails_beside_agents_gets_a_row_above_them_at_once(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "A")
+        for uid in (plan[6], plan[8], plan[9]):
+            by_agent(plan, "amy", EditTask(uid, {"status": "failed"}))
+            name = task(app, uid).name
+            await until(pilot, lambda name=name: name in above(app))

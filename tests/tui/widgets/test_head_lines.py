@@ -617,8 +617,13 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
             job = CreateJob("drill", "planned", "", "go", timezone="Europe/Berlin", plan=("2026-11-21T20:16:00",))
             by_agent(plan, "claude-1", job)
             await until(pilot, lambda: "drill" in lines(app)[0])
-            app.context.clock.now = lambda: NOW + 60_000_000
+            # It is due: nothing is late for a minute.
+            app.context.clock.now = lambda: NOW + 77_000_000
             by_agent(plan, "claude-1", LogTask(plan[5], "on"))
+            await until(pilot, lambda: "drill now" in lines(app)[0])
+            assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck   • ")
+            app.context.clock.now = lambda: NOW + 78_000_000
+            by_agent(plan, "claude-1", LogTask(plan[5], "on and on"))
         elif wrong == "a late task":
             by_agent(plan, "claude-1", EditTask(plan[8], {"due": "2026-11-20"}))
         elif wrong == "a question":

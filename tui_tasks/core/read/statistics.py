@@ -14,6 +14,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, slot
+from tui_tasks.core.job_snapshots import is_late
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
@@ -172,7 +173,7 @@ class JobCounts(msgspec.Struct, frozen=True, gc=False):
 def job_counts(db: Database, now: int) -> JobCounts:
     """Return how many jobs there are, have failed last, and are late: as the counts above every pane say it."""
     jobs = job_queries.jobs(db)
-    late = sum(job.next_run is not None and job.next_run < now for job in jobs)
+    late = sum(job.next_run is not None and is_late(job.next_run, now) for job in jobs)
     return JobCounts(len(jobs), len(job_lines.failing_jobs(db)), late)
 
 

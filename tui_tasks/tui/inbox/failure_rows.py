@@ -11,6 +11,7 @@ from typing_extensions import override
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Check
 from tui_tasks.core.errors import Refusal
+from tui_tasks.core.job_snapshots import is_late
 from tui_tasks.core.operations.jobs import RequestChecks, RunJob, WaiveChecks
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries, job_lines, job_queries
@@ -292,7 +293,7 @@ class FailedJobs(RowSource[JobLine]):
         when = ", ".join(filter(None, (job_text.raw(job), job_text.when(job))))
         lines = [] if is_named else block(job.name, room, "bold")
         lines += block(when, room, "$muted")
-        if job.next_run is not None and job.next_run < now:
+        if job.next_run is not None and is_late(job.next_run, now):
             lines += block(self._late(job.next_run), room, "$state-overdue")
         if row.failure is not None:
             at = self.ago(row.failure.ended_at or row.failure.at or now)

@@ -160,9 +160,9 @@ class TextLines(LinePainter):
             return
         old, old_width = self._shown, self._shown_width
         self._draw(width, height)
-        # Measured by Textual, but not laid out since, it may be higher than what is drawn now.
-        is_too_high = self.styles.height is not None and self.styles.height.is_auto and len(self._shown) < height
-        if len(old) != len(self._shown) or old_width != width or is_too_high:
+        # Whoever measures it draws it, too: the layout before may differ from what was drawn last.
+        is_auto = self.styles.height is not None and self.styles.height.is_auto
+        if len(old) != len(self._shown) or old_width != width or (is_auto and len(self._shown) != height):
             self.refresh(layout=True)
         else:
             self._refresh_changed(old, self._shown)

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from typing import Final
 
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.job_snapshots import ON_TIME, Job
+from tui_tasks.core.job_snapshots import ON_TIME, Job, is_late
 from tui_tasks.core.read.job_lines import JobLine, RunLine
 from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import ScheduleError, describe
@@ -37,7 +37,7 @@ _OVERLAPS: Final = "times that come meanwhile are skipped"
 
 def is_overdue(job: Job, now: int) -> bool:
     """Return whether a job is so late that no scheduler seems to run."""
-    return job.next_run is not None and now - job.next_run >= ON_TIME
+    return job.next_run is not None and is_late(job.next_run, now)
 
 
 def state(line: JobLine, now: int) -> str:
@@ -158,7 +158,7 @@ def next_(job: Job, now: int, *, ascii_only: bool = False) -> str:
         except (ScheduleError, Refusal):
             return due_words(job.next_run, now)
         return f"{day} {time}"
-    return due_words(job.next_run, now) if job.next_run > now or is_overdue(job, now) else "now"
+    return due_words(job.next_run, now)
 
 
 def lasts(line: JobLine, now: int) -> int:

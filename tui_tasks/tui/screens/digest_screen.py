@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.job_snapshots import is_late
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest import Digest, digest
@@ -191,7 +192,7 @@ class DigestScreen(Overlay):
         """Yield a line for each job that is late, and for the first tasks whose due dates are over."""
         context = self.context
         for name, when, _ in context.state.next_jobs:
-            if when < context.clock.now():
+            if is_late(when, context.clock.now()):
                 yield DigestLine("late", "job", name, name, "", late_words(context, when), when)
         now = task_fields.local_time(context.clock.now(), context.clock.zone)
         late = [(uid, due) for uid, due in context.state.due if due_dates.is_overdue(due, now)]

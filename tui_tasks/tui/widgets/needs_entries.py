@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
@@ -163,9 +162,7 @@ class NeedsEntries:
         return self._entry(need, _of_job(job_lines.place(self.context.db, job.id)), text, "", brief)
 
     def _late_job(self, need: Need) -> Entry:
-        job, now = need.row, self.context.clock.now()
-        if now - job.when < ON_TIME:
-            self.lasts(job.when + ON_TIME - now)
+        job = need.row
         brief = late_words(self.context, job.when)
         why = brief.partition(", ")[2].partition(";")[0].removesuffix(" yet")
         text, least = f"{one_line(job.name, _NAME)}: {brief}", f"late, {why}" if why else ""
@@ -189,8 +186,6 @@ class NeedsEntries:
 def late_words(context: Context, when: int) -> str:
     """Return `due 19:50, no scheduler runs` for a job whose time has come."""
     words = f"due {context.clock.time_of(when)}"
-    if context.clock.now() - when < ON_TIME:
-        return words
     if context.link.as_of is not None:
         return f"{words}, not started"
     from tui_tasks.runner import run_holders  # most jobs are on time

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from tui_tasks.core.job_snapshots import ON_TIME, is_late
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
@@ -185,8 +186,8 @@ class Needs:
         """Yield the jobs that nothing has started in time, and the open tasks whose due date is over."""
         state, now = self._context.state, self._context.clock.now()
         for job in state.next_jobs:
-            if job.when >= now:
-                self._spans.append(job.when - now + 1)
+            if not is_late(job.when, now):
+                self._spans.append(job.when + ON_TIME - now)
                 break
             yield Need(LATE_JOBS, f"late:{job.name}", "late", job.when, job=job.name, row=job)
         if not state.due:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual import events
 
+from tui_tasks.core.job_snapshots import is_late
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
@@ -164,7 +165,7 @@ class TopLine(FrameLine):
         time alone.
         """
         now, ascii_only = self.context.clock.now(), self.context.ascii_only
-        job = next((job for job in self.context.state.next_jobs if job.when >= now), None)
+        job = next((job for job in self.context.state.next_jobs if not is_late(job.when, now)), None)
         if job is None:
             return [[], []]
         self.lasts(age_lasts(job.when, now))
