@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.unjournaled import local_values
-from tui_tasks.core.unjournaled.local_values import Looked
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import SECOND, count
+from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.layout import screen
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, JOBS, Need, Needs, visit
+from tui_tasks.tui.widgets.open_needs import Need, Needs, visit
 
 # The most tasks restored by one change among which the first is looked for.
 MAX_RESTORED = 1_000
-_OFFER_LASTS = 30 * SECOND
-"""For so long the key that was said to put failures away does that; later it is said again first."""
 _NOT_UNDOABLE = {
     "ask": "an answer to an agent",
     "run": "a run of a job",
@@ -63,9 +58,6 @@ class GlobalActions(Controller):
         self._opened_at = context.link.seq
         # The changes that cannot be taken back, which undo passes over, each with the reason.
         self._passed_over: dict[int, str] = {}
-        # The failures of which was said last that they can be put away, and when, in microseconds.
-        self._offered: tuple[str, ...] = ()
-        self._offered_at = 0
         # The answered question of which was said that no undo takes the answer back.
         self._said_of_answer = self._said_of_message = ""
         # What `!` has gone to last.
@@ -165,13 +157,9 @@ class GlobalActions(Controller):
 
         Offer to pass over a change that cannot be taken back.
         """
-        before = {need.key for need in Needs(self._context).all()}
-        if (unseen := self._context.state.seen.unsee()) is not None:
-            looked, was_hidden = unseen
-            self._draw_seen()
-            back = self._come_back(before) if was_hidden else "The marks are back"
-            self._context.say(f"{back}. {self._context.keymap.key_of('undo')} again undoes what you did before.")
-            await self._remember(looked)
+        from tui_tasks.tui.app import seen_actions
+
+        if await seen_actions.bring_back(self._context):
             return
         from tui_tasks.tui.agents import agent_actions
 
@@ -324,88 +312,9 @@ class GlobalActions(Controller):
 
     async def do_seen(self) -> None:
         """Nothing is new any more; where nothing is, put failures away that were named just now with this key."""
-        context, state, now = self._context, self._context.state, self._context.clock.now()
-        shown, has_new = self._past_failures(), state.has_news
-        undo, again = context.keymap.key_of("undo"), context.keymap.key_of("seen")
-        if has_new or not shown or shown != self._offered or now - self._offered_at > _OFFER_LASTS:
-            is_first = has_new or not shown
-            if is_first:
-                looked = state.seen.all_seen(now)
-                self._draw_seen()
-            self._offered, self._offered_at = self._past_failures(), now
-            said = f"All marked as seen. {undo} brings the marks back." if is_first else ""
-            more = f"{again} again puts away {', '.join(self._offered)}." if self._offered else self._what_stays()
-            context.say(" ".join(filter(None, (said, more))))
-            if is_first:
-                await self._remember(looked)
-            return
-        looked = state.seen.put_failures_away(now)
-        self._draw_seen()
-        left = self._past_failures()
-        away = [one for one in shown if one not in left]
-        it = "it" if len(away) == 1 and not away[0][0].isdigit() else "them"
-        said = f"Put away: {', '.join(away)}. {undo} brings {it} back."
-        context.say(" ".join(filter(None, (said, self._what_stays()))))
-        self._offered = ()
-        await self._remember(looked)
+        from tui_tasks.tui.app import seen_actions
 
-    def _what_stays(self) -> str:
-        """Return that what is late or an agent in trouble is not over by being seen; empty if there is none."""
-        stay = [need for need in Needs(self._context).all() if need.kind in CAN_BE_HIDDEN]
-        number, words = sum(need.count for need in stay), " or ".join(dict.fromkeys(need.word for need in stay))
-        if not stay:
-            return ""
-        stays, it = ("stays", "it") if number == 1 else ("stay", "one")
-        return (
-            f"{count(number, f'{words} row')} {stays}; {self._context.keymap.key_of('hide')} in the inbox hides {it}."
-        )
-
-    def _come_back(self, before: Collection[str]) -> str:
-        """Return what needs the human again beside what did `before`, by key, in words."""
-        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
-
-        found = [need for need in Needs(self._context).all() if need.key not in before]
-        if len(found) != 1 or found[0].is_rest:
-            number = sum(need.count for need in found)
-            return (
-                f"{count(number, 'row')} of the inbox {'is' if number == 1 else 'are'} back"
-                if number
-                else "What was hidden is back"
-            )
-        entry = NeedsEntries(self._context, lambda span: None).entry(found[0])
-        return f"{' '.join(filter(None, (entry.number, safe_line(entry.text, 40))))} is back"
-
-    def _past_failures(self) -> tuple[str, ...]:
-        """Return the failures that can be put away, in words."""
-        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
-
-        now, seen_at, found = self._context.clock.now(), self._context.state.seen.put_away_at, []
-        words, every = NeedsEntries(self._context, lambda span: None), Needs(self._context).all()
-        for kind, noun in ((FAILED, "failed task"), (JOBS, "failed job")):
-            failures = [need for need in every if need.kind == kind]
-            number = sum(need.count for need in failures)
-            if number:
-                found.append(f"{noun} {words.entry(failures[0]).number}" if number == 1 else count(number, noun))
-        for member in self._context.state.present:
-            has_ended = member.session is not None and member.session.ended_at is not None
-            is_failed = has_ended and member.state == "failed" and not agent_states.is_over(member, now, seen_at)
-            if is_failed or (member.lapsed_task is not None and member.task is None):
-                found.append(f"agent {agent_text.who(member.name, 30)}")
-        return tuple(found)
-
-    def _draw_seen(self) -> None:
-        """Draw what is new since the human looked."""
-        self._context.state.read_agents(self._context.clock.now())
-        self._context.navigation.all_seen()
-        self._context.redraw_frame()
-
-    async def _remember(self, looked: Looked) -> None:
-        """Keep when the human looked, and what they have put away or hidden."""
-        state = self._context.state
-        await self._context.link.remember(local_values.SEEN, state.seen.put_away_at)
-        await self._context.link.remember(local_values.HIDDEN, state.seen.hidden)
-        await self._context.link.remember(local_values.UNSEEN, state.seen.unseen)
-        await self._context.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
+        await seen_actions.mark(self._context)
 
     def do_attention(self) -> None:
         """Go to the next of all that needs the human, in the order in which the inbox lists it."""

@@ -282,7 +282,8 @@ class TaskApp(Actor, ResilientApp):
         # There is no place left to report it.
         self.link.on_writing = lambda writing: None
         with contextlib.suppress(Refusal, *READ_ERRORS):
-            looked = self.state.seen.leave(self.context.clock.now())
+            self.state.seen.leave(self.context.clock.now())
+            looked = self.state.seen.looked
             await self.link.remember(local_values.UNSEEN, self.state.seen.unseen)
             await self.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
             cursors = {str(list_id): uid for list_id, uid in self.state.cursors.items() if list_id in self.state.lists}

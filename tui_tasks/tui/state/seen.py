@@ -43,6 +43,7 @@ class Seen:
     - `looked`: when they looked last, and the newest entry then. `since`: the instant from which on changes are new: an
       earlier one, if they have left some unseen. `put_away_at`: when they put failures away.
     - `hidden`: when they have hidden what needed them, by the keys of `open_needs.Need`.
+    - `offered`: the failures of which they were told last that they can be put away, in words, and when, `offered_at`.
     """
 
     def __init__(self, db: Database, now: int, lists: Callable[[], Mapping[int, object]], *, is_past: bool) -> None:
@@ -53,6 +54,8 @@ class Seen:
         self._unseen, since = (UnseenChanges(), None) if is_past else unseen_changes.unseen_before(db)
         self.put_away_at = 0 if is_past else local_values.seen_at(db)
         self.hidden: dict[str, int] = {} if is_past else local_values.get(db, local_values.HIDDEN) or {}
+        self.offered: tuple[str, ...] = ()
+        self.offered_at = 0
         # What was new, and not hidden, before each of these acts, until the human changes something.
         self._before_seen: list[Marks] = []
         self.looked = local_values.looked(db) or Looked(0 if is_past else journal.newest(db), now)
@@ -68,20 +71,18 @@ class Seen:
         """Let nothing be taken back any more, as the human has changed something since."""
         self._before_seen.clear()
 
-    def all_seen(self, now: int) -> Looked:
-        """Mark everything as seen; return what to remember. Failures stay above the panes."""
+    def all_seen(self, now: int) -> None:
+        """Mark everything as seen. Failures stay above the panes."""
         if self.new or self.deleted or not self._before_seen:
             self._before_seen.append(self._marks(self._unseen))
         self.looked, self.since = Looked(journal.newest(self._db), now), now
         self._unseen = UnseenChanges()
-        return self.looked
 
-    def leave(self, now: int) -> Looked:
-        """Note that the human leaves, and return what to remember: what they have not seen stays new."""
+    def leave(self, now: int) -> None:
+        """Note that the human leaves: what they have not seen stays new."""
         self.looked = Looked(journal.newest(self._db), now)
         if not self.new and not self.deleted:
             self.since = now
-        return self.looked
 
     @property
     def unseen(self) -> dict[str, Any]:
@@ -91,11 +92,10 @@ class Seen:
     def _marks(self, unseen: UnseenChanges | None) -> Marks:
         return Marks(self.looked, self.since, self.put_away_at, self.hidden, unseen)
 
-    def put_failures_away(self, now: int) -> Looked:
-        """Hide past failures; return what to remember."""
+    def put_failures_away(self, now: int) -> None:
+        """Hide past failures."""
         self._before_seen.append(self._marks(None))
         self.put_away_at = now
-        return self.looked
 
     def hide(self, key: str, now: int, failed: str | None = None) -> None:
         """Hide what needs the human, by its key, until it needs them again. Of a task that `failed` that is seen."""
@@ -159,9 +159,8 @@ class Seen:
         """Return whether something has come since the human looked; with a task, not once its changes were seen."""
         return (at or 0) > self.looked.at if task is None else (at or 0) > self.since and task in self.new
 
-    def unsee(self) -> tuple[Looked, bool] | None:
-        """Take back the last `all_seen`, `put_failures_away` or `hide`; return what to remember, and whether anything
-        was hidden.
+    def unsee(self) -> bool | None:
+        """Take back the last `all_seen`, `put_failures_away` or `hide`; return whether anything was hidden.
 
         None: none was done, or the human has changed something since.
         """
@@ -172,7 +171,7 @@ class Seen:
         self.put_away_at, self.hidden = before.put_away_at, dict(before.hidden)
         if before.unseen is not None:
             self._unseen = before.unseen.followed_by(self._unseen)
-        return self.looked, before.unseen is None
+        return before.unseen is None
 
     def see(self, changes: StateChanges, was_new: Collection[str], on_screen: Collection[str]) -> set[str]:
         """Count the changes of tasks on screen as seen, of those that were not new before; return these tasks.

@@ -1,0 +1,117 @@
+"""Marking all as seen, putting failures away, and bringing back what was; the first paint goes without."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
+
+from tui_tasks.core.read.agents import agent_states
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import SECOND, count
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.widgets.needs_entries import NeedsEntries
+from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, JOBS, Needs
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+
+_OFFER_LASTS: Final = 30 * SECOND
+"""For so long the key that was said to put failures away does that; later it is said again first."""
+
+
+async def mark(context: Context) -> None:
+    """Mark all as seen; where nothing is new, put failures away that were named just now with this key."""
+    seen, now, shown, has_new = context.state.seen, context.clock.now(), _past_failures(context), context.state.has_news
+    undo, again = context.keymap.key_of("undo"), context.keymap.key_of("seen")
+    if has_new or not shown or shown != seen.offered or now - seen.offered_at > _OFFER_LASTS:
+        is_first = has_new or not shown
+        if is_first:
+            seen.all_seen(now)
+            _draw(context)
+        seen.offered, seen.offered_at = _past_failures(context), now
+        said = f"All marked as seen. {undo} brings the marks back." if is_first else ""
+        more = f"{again} again puts away {', '.join(seen.offered)}." if seen.offered else _what_stays(context)
+        context.say(" ".join(filter(None, (said, more))))
+        if is_first:
+            await _remember(context)
+        return
+    seen.put_failures_away(now)
+    _draw(context)
+    left = _past_failures(context)
+    away = [one for one in shown if one not in left]
+    it = "it" if len(away) == 1 and not away[0][0].isdigit() else "them"
+    said = f"Put away: {', '.join(away)}. {undo} brings {it} back."
+    context.say(" ".join(filter(None, (said, _what_stays(context)))))
+    seen.offered = ()
+    await _remember(context)
+
+
+async def bring_back(context: Context) -> bool:
+    """Take back that all was marked as seen, or that something was put away or hidden. Return False if neither was, or
+    the human has changed something since.
+    """
+    before = {need.key for need in Needs(context).all()}
+    was_hidden = context.state.seen.unsee()
+    if was_hidden is None:
+        return False
+    _draw(context)
+    back = _what_came_back(context, before) if was_hidden else "The marks are back"
+    context.say(f"{back}. {context.keymap.key_of('undo')} again undoes what you did before.")
+    await _remember(context)
+    return True
+
+
+def _what_stays(context: Context) -> str:
+    """Return that what is late or an agent in trouble is not over by being seen; empty if there is none."""
+    stay = [need for need in Needs(context).all() if need.kind in CAN_BE_HIDDEN]
+    number, words = sum(need.count for need in stay), " or ".join(dict.fromkeys(need.word for need in stay))
+    if not stay:
+        return ""
+    stays, it = ("stays", "it") if number == 1 else ("stay", "one")
+    return f"{count(number, f'{words} row')} {stays}; {context.keymap.key_of('hide')} in the inbox hides {it}."
+
+
+def _what_came_back(context: Context, before: Collection[str]) -> str:
+    """Return what needs the human again beside what did `before`, by key, in words."""
+    found = [need for need in Needs(context).all() if need.key not in before]
+    if len(found) == 1 and not found[0].is_rest:
+        entry = NeedsEntries(context, lambda span: None).entry(found[0])
+        return f"{' '.join(filter(None, (entry.number, safe_line(entry.text, 40))))} is back"
+    number = sum(need.count for need in found)
+    if not number:
+        return "What was hidden is back"
+    return f"{count(number, 'row')} of the inbox {'is' if number == 1 else 'are'} back"
+
+
+def _past_failures(context: Context) -> tuple[str, ...]:
+    """Return the failures that can be put away, in words."""
+    now, seen_at, found = context.clock.now(), context.state.seen.put_away_at, []
+    words, every = NeedsEntries(context, lambda span: None), Needs(context).all()
+    for kind, noun in ((FAILED, "failed task"), (JOBS, "failed job")):
+        failures = [need for need in every if need.kind == kind]
+        number = sum(need.count for need in failures)
+        if number:
+            found.append(f"{noun} {words.entry(failures[0]).number}" if number == 1 else count(number, noun))
+    for member in context.state.present:
+        has_ended = member.session is not None and member.session.ended_at is not None
+        is_failed = has_ended and member.state == "failed" and not agent_states.is_over(member, now, seen_at)
+        if is_failed or (member.lapsed_task is not None and member.task is None):
+            found.append(f"agent {agent_text.who(member.name, 30)}")
+    return tuple(found)
+
+
+def _draw(context: Context) -> None:
+    """Draw what is new since the human looked."""
+    context.state.read_agents(context.clock.now())
+    context.navigation.all_seen()
+    context.redraw_frame()
+
+
+async def _remember(context: Context) -> None:
+    """Keep when the human looked, and what they have put away or hidden."""
+    seen, looked = context.state.seen, context.state.seen.looked
+    await context.link.remember(local_values.SEEN, seen.put_away_at)
+    await context.link.remember(local_values.HIDDEN, seen.hidden)
+    await context.link.remember(local_values.UNSEEN, seen.unseen)
+    await context.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
