@@ -10,8 +10,8 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from tests.tui import idle
+from tests.tui.painting.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
 from tests.tui.plan import Plan
-from tests.tui.themes.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.painting import styles, theme_file
 from tui_tasks.tui.painting.styles import StyleCache

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.theme import Theme
 
-from tests.tui.themes.theme_lab import THEMES
+from tests.tui.painting.theme_lab import THEMES
 from tui_tasks.tui.painting import styles, theme_file
 
 GOOD = """\
