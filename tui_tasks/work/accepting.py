@@ -34,6 +34,10 @@ from tui_tasks.work.git.reviewing import Review
 from tui_tasks.work.merge_steps import Intent
 
 
+WayBack = Literal["move", "revert", "none"]
+"""How a merge is taken back: its base branch moves back, gets a commit that reverts it, or has moved by no merge."""
+
+
 class Outcome(NamedTuple):
     """The result of accepting a work.
 
@@ -225,6 +229,13 @@ class Acceptance:
             if is_merged:
                 return merge_steps.take_back(self._store, work, actor=HUMAN, clock=self._clock, is_revert=is_revert)
             return merge_steps.restore(self._store, work, actor=HUMAN, clock=self._clock)
+
+    def way_back(self, work: Work) -> WayBack:
+        """Return how `take_back` would take a merge back now."""
+        merge = merge_steps.merge_of(work)
+        if merge is None:
+            return "none"
+        return "revert" if merging.is_built_upon(Path(work.repository), merge) else "move"
 
     def redo(self, work: Work) -> Outcome:
         """Merge or discard a work again, as it was before `take_back`.

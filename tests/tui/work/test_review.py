@@ -779,7 +779,7 @@ async def test_undo_asks_before_it_takes_a_merge_back(plan, place, make_app, how
         await settle(pilot, *("A" if how == "made elsewhere" else ""), "u")
         ago = "3h ago" if is_old else "now"
         assert f"Undo “#9 Old cookie banner: work of {work.agent} merged into main”, {ago}?" in shown(app)
-        assert "main loses its commit; the work waits for review." in " ".join(shown(app).split())
+        assert "main loses the merge; the work waits for review." in " ".join(shown(app).split())
         await settle(pilot, "escape")
         assert state_of(plan, work) == "merged"
         await settle(pilot, "u", "y")
@@ -843,10 +843,13 @@ async def test_undo_offers_a_revert_where_others_have_built_on_a_merge(plan, pla
     async with app.run_test(size=(120, 40)) as pilot:
         await merge(app, pilot, plan)
         commit(place.root, "Later", later_txt="x\n")
-        await settle(pilot, "u", "y")
+        await settle(pilot, "u")
         await until(pilot, lambda: "revert it" in shown(app))
+        words = " ".join(shown(app).split())
+        assert "main has moved on since: a new commit reverts the merge; the work waits for review." in words
         await settle(pilot, "y")
-        await until(pilot, lambda: "Taken out of main again" in said(app))
+        await until(pilot, lambda: said(app).startswith("Taken out of main again"))
+        assert "merges it again" not in said(app)
     assert state_of(plan, work) == "ready"
     assert "store.put" not in (place.root / "src" / "keys.py").read_text()
     assert (place.root / "later.txt").exists()

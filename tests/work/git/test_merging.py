@@ -146,6 +146,14 @@ def test_a_merge_on_which_others_have_built_is_reverted_not_undone(place: Place,
     assert git(place.root, "status", "--porcelain") == ""
 
 
+def test_a_merge_whose_lines_have_changed_since_is_not_reverted(place: Place, human: None) -> None:
+    merge = prepared(place)
+    merging.carry_out(place.root, merge)
+    commit(place.root, "Built upon it", new_txt="other\n")
+    with pytest.raises(Conflict, match=r"^it cannot be reverted: main has changed the same lines of new.txt since"):
+        merging.prepare_revert(place.root, merge, "Revert it")
+
+
 def test_the_merged_tree_stands_in_a_worktree_before_the_branch_moves(place: Place, tmp_path: Path) -> None:
     merge = prepared(place)
     worktrees.materialise(place.root, merge.new, tmp_path / "proof")

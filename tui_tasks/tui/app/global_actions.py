@@ -170,8 +170,8 @@ class GlobalActions(Controller):
             from tui_tasks.tui.work import work_undo
 
             if (ended := work_undo.newest_ended(self._context.db)) is not None:
-                if not self._has_answered() and await work_undo.agrees_to_undo(self._context, *ended):
-                    await work_undo.take_back(self._context, ended[0])
+                if not self._has_answered():
+                    await work_undo.undo_end(self._context, *ended)
                 return
         if not await self._agrees_to_undo():
             return

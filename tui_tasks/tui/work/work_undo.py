@@ -24,6 +24,7 @@ from tui_tasks.tui.work.review_actions import decide
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
+    from tui_tasks.work.accepting import WayBack
 
 _ENDED: Final = ("work.merged", "work.discarded")
 _RESTORED: Final = "work.restored"
@@ -77,23 +78,37 @@ def _stands_alone(db: Database, change: int) -> bool:
     return not any(kind in (*_ENDED, _RESTORED) for kind in kinds) and journal.stands(db, change)
 
 
-async def agrees_to_undo(context: Context, work: Work, entry: Entry) -> bool:
-    """Ask before a merge is taken back, as its branch loses the commit. A discard is brought back without a question,
-    as nothing is lost, unless it is old, or was not made where the human is.
+async def undo_end(context: Context, work: Work, entry: Entry) -> None:
+    """Bring merged or discarded work back for review; ask before, where the base branch changes by it. A discard is
+    brought back without a question, as nothing is lost, unless it is old, or was not made where the human is.
+
+    Raises:
+        Refusal: why it cannot be.
     """
     now, is_merge = context.clock.now(), entry.kind == "work.merged"
     is_here = context.navigation.may_be_done_here(entry.change)
     if not is_merge and is_here and not change_summaries.is_old(entry.at, now):
-        return True
-    task = task_queries.any_task(context.db, work.task_uid)
+        await take_back(context, work)
+        return
+    way = await decide(context, lambda acceptance: acceptance.way_back(work)) if is_merge else "none"
+    base, task = safe_line(work.base or "", 40), task_queries.any_task(context.db, work.task_uid)
     named = f"#{task.number} {safe_line(task.name, 60)}: " if task is not None else ""
-    did = f"merged into {safe_line(work.base or '', 40)}" if is_merge else "discarded"
-    loses = f" {safe_line(work.base or '', 40)} loses its commit; the work waits for review." if is_merge else ""
-    question = f"Undo “{named}work of {agent_text.who(work.agent, 30)} {did}”, {ago(entry.at, now)}?{loses}"
-    return await confirm(context, question, "undo it")
+    did = f"merged into {base}" if is_merge else "discarded"
+    question = f"Undo “{named}work of {agent_text.who(work.agent, 30)} {did}”, {ago(entry.at, now)}?"
+    if is_merge:
+        question += f" {_EFFECTS[way].format(base=base)}; the work waits for review."
+    if await confirm(context, question, "revert it" if way == "revert" else "undo it"):
+        await take_back(context, work, is_revert=way == "revert")
 
 
-async def take_back(context: Context, work: Work) -> None:
+_EFFECTS: Final[dict[WayBack, str]] = {
+    "move": "{base} loses the merge",
+    "revert": "{base} has moved on since: a new commit reverts the merge",
+    "none": "{base} keeps its commits",
+}
+
+
+async def take_back(context: Context, work: Work, *, is_revert: bool = False) -> None:
     """Bring merged or discarded work back for review; where others have built on it, offer a revert.
 
     Raises:
@@ -101,20 +116,25 @@ async def take_back(context: Context, work: Work) -> None:
     """
     base, is_merged = safe_line(work.base or "", 40), work_queries.stands(work, "work.merged")
     try:
-        restored = await decide(context, lambda acceptance: acceptance.take_back(work))
+        restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=is_revert))
     except Conflict as refused:
-        if not is_merged or "base" not in refused.data:
+        if not is_merged or "base" not in refused.data or is_revert:
             raise
         question = f"{base} has moved on since the merge. Revert the merge by a commit?"
         if not await confirm(context, question, "revert it", "leave it"):
             return
+        is_revert = True
         restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))
     was, again = (f"Taken out of {base} again", "merges") if is_merged else ("Brought back", "discards")
+    if is_merged and work.merge_commit is None:
+        was, again = f"{base} keeps its commits", "accepts"
     waiting = [one for one in work_queries.of_task(context.db, work.task_uid) if one.state in ("ready", "conflict")]
     others = len(waiting) - (restored.state == "ready") if is_merged else 0
     now = "continues" if restored.state == "working" else "waits for review"
     now += f", and {count(others, 'other work')}" if others else ""
-    key = f" {context.keymap.key_of('redo')} {again} it again." if work.state != "failed" else ""
+    # What was reverted is another commit now: it is reviewed before it is merged again.
+    can_redo = work.state != "failed" and not is_revert
+    key = f" {context.keymap.key_of('redo')} {again} it again." if can_redo else ""
     context.say(f"{was}: the work of {agent_text.who(work.agent, 30)} {now}.{key}")
 
 
@@ -126,5 +146,6 @@ async def redo(context: Context, work: Work) -> None:
     """
     outcome = await decide(context, lambda acceptance: acceptance.redo(work))
     did = "Discarded" if outcome.state == "discarded" else f"Merged into {safe_line(work.base or '', 40)}"
+    did = did if outcome.state == "discarded" or outcome.merge is not None else "Accepted"
     named, key = agent_text.who(work.agent, 30), context.keymap.key_of("undo")
     context.say(f"{did} again: the work of {named}. {key} undoes it.")

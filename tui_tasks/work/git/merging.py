@@ -227,9 +227,8 @@ def prepare_revert(root: Path, merge: Merge, message: str) -> Merge:
     """Make the commit that takes a merge back on which others have built.
 
     Raises:
-        Conflict: the base branch is gone, or git does not know the human.
+        Conflict: the base branch is gone, has changed the same lines since, or git does not know the human.
         GitFailed: git failed.
-        MergeConflicts: what was built upon it does not go without it.
     """
     with _merging(root) as work_tree:
         who = identity(work_tree.settings)
@@ -241,7 +240,10 @@ def prepare_revert(root: Path, merge: Merge, message: str) -> Merge:
         before = commit_tree(root, tree_at(root, merge.old), [merge.new], "before", who)
         tree, files = merge_trees(work_tree, current, before)
     if files:
-        raise MergeConflicts(merge.base, files)
+        names, more = ", ".join(files[:5]), f" and {len(files) - 5} more" if len(files) > 5 else ""
+        raise Conflict(
+            f"it cannot be reverted: {merge.base} has changed the same lines of {names}{more} since", files=list(files)
+        )
     new = commit_tree(root, tree, [now], message, who)
     return Merge("revert", merge.base, now, new, merge.new, _checkout(root, merge.base))
 
