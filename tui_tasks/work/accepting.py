@@ -33,7 +33,6 @@ from tui_tasks.work.git.pull_requests import Push
 from tui_tasks.work.git.reviewing import Review
 from tui_tasks.work.merge_steps import Intent
 
-
 WayBack = Literal["move", "revert", "none"]
 """How a merge is taken back: its base branch moves back, gets a commit that reverts it, or has moved by no merge."""
 
@@ -109,7 +108,8 @@ class Acceptance:
         if not folder.is_dir():
             if work.state == "merged":
                 self.check_can_merge(work)
-            raise Conflict(f"the worktree {folder} is gone: discard the work", path=str(folder))
+            how = "discard the work, then bring it back, which makes the worktree again"
+            raise Conflict(f"the worktree {folder} is gone: {how}", path=str(folder))
         began_at = work.base_commit if work.is_on_base and base == work.base else None
         with _one_line(), self._opened(work) as work_tree:
             return reviewing.review(work_tree, base, work.branch, began_at=began_at)

@@ -23,6 +23,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import DeleteTask
+from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.pages import change_summaries
@@ -568,15 +569,17 @@ async def test_the_title_of_a_merge_stays_in_sight_on_a_small_screen_whatever_is
 
 async def test_the_form_of_a_merge_names_what_runs_first_and_what_is_not_proven(plan, place, make_app, monkeypatch):
     begin(plan, 9, place, branch=BRANCH)
-    checks = (Check("tests", "passed", gate=True), Check("types", "running"), Check("docs", "failed"))
+    gates = (Check("tests", "passed", gate=True), Check("lint", "unproven", gate=True))
+    checks = (*gates, Check("types", "running"), Check("docs", "failed"))
     monkeypatch.setattr(Acceptance, "checks", lambda *_: checks)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         await settle(pilot, "y")
-        at = next(at for at, line in enumerate(lines(app)) if "Checks    tests must pass on " in line)
-        texts = [line.strip() for line in lines(app)[at + 1 : at + 3]]
-        assert texts == ["failed on this tree: docs", "on this tree: types being checked"]
+        at = next(at for at, line in enumerate(lines(app)) if "Checks    tests passed on this tree" in line)
+        texts = [line.strip() for line in lines(app)[at + 1 : at + 4]]
+        assert texts[0] == "lint must pass on this tree first"
+        assert texts[1:] == ["failed on this tree: docs", "on this tree: lint unproven, types being checked"]
 
 
 async def test_a_gate_that_fails_on_the_merged_tree_says_why_before_it_is_merged_anyway(
@@ -985,3 +988,51 @@ async def test_an_agent_that_gets_stuck_stands_above_the_review(plan, place, mak
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
         assert "▲ 1 stuck" in counts_line(app) and agents_line(app).startswith(" ▲ claude-1 stuck #5")
+
+
+async def test_work_on_the_base_branch_itself_is_accepted_with_nothing_merged_or_removed(plan, place, make_app):
+    before = git(place.root, "rev-parse", "main")
+    with Store(plan.path) as store:
+        on_main = {"branch": "main", "base": "main", "base_commit": before, "makes_worktree": False}
+        start = StartWork(plan[9], "robot", str(place.root), str(place.root), **on_main)
+        (work,) = store.commit(start, actor="human", now=NOW)
+        store.commit(RunWork(work.uid), actor="system", now=NOW)
+        store.commit(WorkReady(work.uid), actor="system", now=NOW)
+    commit(place.root, "Rotate", keys_txt="rotated\n")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert "1 commit on main itself" in shown(app) and "ahead of main" not in shown(app)
+        await settle(pilot, "y")
+        assert "Accept the work on #9: it is on main already" in shown(app)
+        assert "nothing is removed" in shown(app)
+        assert not any(word in shown(app) for word in ("Method", "Message", "squash", "worktree and branch"))
+        assert lines(app)[-1].lstrip().startswith("Enter Accept") and "Change" not in lines(app)[-1]
+        await settle(pilot, "enter")
+        await until(pilot, lambda: "Accepted: main has it already. u brings it back for review." in said(app))
+        pause(app)
+        await settle(pilot, "u")
+        await until(pilot, lambda: "main keeps its commits; the work waits for review." in shown(app))
+        await settle(pilot, "y")
+        await until(pilot, lambda: "main keeps its commits: the work of" in said(app))
+        await review(app, pilot, plan)
+        await settle(pilot, "x")
+        assert "main keeps its commits." in shown(app)
+    assert git(place.root, "log", "-1", "--format=%s", "main") == "Rotate"
+
+
+async def test_a_rebase_asks_for_no_message_and_a_failed_check_for_a_second_enter(plan, place, make_app, monkeypatch):
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    monkeypatch.setattr(Acceptance, "checks", lambda *_: (Check("tests", "failed"),))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "j")
+        await until(pilot, lambda: app.screen.unopened == [])
+        await settle(pilot, "y", "shift+tab", "shift+tab", "r")
+        assert "its commits, rebased" in shown(app) and "Message" not in shown(app)
+        await settle(pilot, "s")
+        assert "Message" in shown(app)
+        await settle(pilot, "enter")
+        assert said(app).startswith("tests failed on this tree. Enter again merges 2 files.")
+        assert state_of(plan, work) == "ready"

@@ -139,6 +139,11 @@ class ChoiceLine(ResilientMessages, Static, can_focus=True):
         """The value."""
         return self._options[self._at].value
 
+    @property
+    def has_choice(self) -> bool:
+        """Whether there is more than one value."""
+        return len(self._options) > 1
+
     def on_mount(self) -> None:
         """Show the value."""
         self._show()

@@ -71,11 +71,14 @@ async def discard(context: Context, work: Work) -> str | None:
     task = task_queries.any_task(context.db, work.task_uid)
     number = f" on #{task.number}" if task is not None else ""
     named = f"the work of {agent_text.who(work.agent, 30)}{number}"
-    if not await confirm(context, f"Discard {named}? Branch and files are kept.", "discard it", "keep it"):
+    base = safe_line(work.base or "", 40)
+    kept = f"{base} keeps its commits" if work.is_on_base else "Branch and files are kept"
+    if not await confirm(context, f"Discard {named}? {kept}.", "discard it", "keep it"):
         context.say(f"Not discarded: {named} stays as it is.")
         return None
     await decide(context, lambda acceptance: acceptance.discard(work))
-    return f"Discarded {named}. Its files are kept: {context.keymap.key_of('undo')} brings it back at once."
+    kept = kept if work.is_on_base else "Its files are kept"
+    return f"Discarded {named}. {kept}: {context.keymap.key_of('undo')} brings it back at once."
 
 
 def review_hints(screen: ReviewScreen) -> list[Hint]:
@@ -262,7 +265,8 @@ class ReviewActions(Controller):
     async def _accept(self, facts: WorkFacts, answer: AcceptAnswer, *, unproven: bool) -> Outcome:
         work, review = facts.work, facts.review
         assert review is not None
-        self._context.say(f"Merging into {safe_line(review.base, 40)}.")
+        is_merge = not (work.is_on_base and review.base == work.base)
+        self._context.say(f"Merging into {safe_line(review.base, 40)}." if is_merge else "Accepting it.")
         return await self._decide(
             lambda acceptance: acceptance.accept(
                 work,
@@ -284,8 +288,10 @@ class ReviewActions(Controller):
             return "Not merged: a gating check has not passed."
         others = f", {count(len(outcome.discarded), 'other work')} discarded" if outcome.discarded else ""
         notes = " ".join(outcome.notes)
-        undo = f"{self._context.keymap.key_of('undo')} takes it out of {base} again, and asks before."
-        return f"Merged into {base}{others}. {undo} {notes}".strip()
+        key = self._context.keymap.key_of("undo")
+        if outcome.merge is None:
+            return f"Accepted{others}: {base} has it already. {key} brings it back for review. {notes}".strip()
+        return f"Merged into {base}{others}. {key} takes it out of {base} again, and asks before. {notes}".strip()
 
     # Comments
 

@@ -120,7 +120,7 @@ def facts_line(facts: WorkFacts, width: int, *, ascii_only: bool) -> list[Part]:
     more: list[Part] = [(summary_word(facts), "$state-failed" if facts.problem else "")]
     if review is not None:
         behind = f", {review.behind} behind" if review.behind else ""
-        more.append((f"{count(review.ahead, 'commit')} ahead of {safe_line(review.base, 24)}{behind}", "$muted"))
+        more.append((f"{count(review.ahead, 'commit')}{_beyond(facts, 24)}{behind}", "$muted"))
     more.append((safe_line(work.branch or "no branch", 40), "$muted"))
     for text, style in more:
         gap = "   " if parts else ""
@@ -193,7 +193,7 @@ class WorkSummary(TextDrawing):
         if facts.sent is not None:
             self.lasts(age_lasts(facts.sent[1], self.context.clock.now()))
             lines += [*_sent(self.context, facts, room), []]
-        of = "" if self._has_line() else f" ahead of {safe_line(review.base, 24)}"
+        of = "" if self._has_line() else _beyond(facts, 24)
         lines.append([(f" {count(len(review.commits), 'commit')}{of}", "bold")])
         lines += [[(f"   {safe_line(commit.title, room - 3)}", "")] for commit in review.commits[:_MAX_NAMED]]
         return lines + _checks(self.context, facts, room)
@@ -203,7 +203,8 @@ def summary(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     """Return what there is to know of the work as a whole: conflicts first, then what is noted, commits, checks."""
     review, work = facts.review, facts.work
     if facts.problem:
-        return [*block(facts.problem, room, "$state-failed"), *block(f"It is in {work.worktree}", room, "$muted")]
+        where = [] if work.worktree in facts.problem else block(f"It is in {work.worktree}", room, "$muted")
+        return [*block(facts.problem, room, "$state-failed"), *where]
     if review is None:
         return block("Reading the work.", room, "$muted")
     lines = _troubles(context, facts, room)
@@ -213,11 +214,20 @@ def summary(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     if work.summary:
         lines += [[], *_claim(facts, room, ascii_only=context.ascii_only)]
     lines += [[], *sent] if (sent := _sent(context, facts, room)) else []
-    lines += [[], [(f" {count(len(review.commits), 'commit')} ahead of {safe_line(review.base, 40)}", "bold")]]
+    lines += [[], [(f" {count(len(review.commits), 'commit')}{_beyond(facts, 40)}", "bold")]]
     lines += [_commit(context, commit, room) for commit in review.commits]
     if review.behind:
         lines += block(f"{review.base} has {count(review.behind, 'commit')} that it lacks", room, "$muted")
     return lines + _checks(context, facts, room)
+
+
+def _beyond(facts: WorkFacts, cells: int) -> str:
+    """` ahead of main`; work on the base branch itself is not ahead of it."""
+    review = facts.review
+    if review is None:
+        return ""
+    base = safe_line(review.base, cells)
+    return f" on {base} itself" if facts.work.is_on_base and review.base == facts.work.base else f" ahead of {base}"
 
 
 def _troubles(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:

@@ -143,8 +143,9 @@ class _FootForm(Dialog[R | None], Generic[R]):
         for line in self.query(".line").results(Horizontal):
             label = line.query_one(".label", Static)
             label.update(self._label(label.name or "", is_here=self.focused in line.children))
-        is_text = self.focused is self.words
-        hints = LINE_KEYS if is_text else (("←→", "Change", ""),)
+        hints = LINE_KEYS if self.focused is self.words else ()
+        if isinstance(self.focused, ChoiceLine) and self.focused.has_choice:
+            hints = (("←→", "Change", ""),)
         self.query_one(FootLine).hint(("Enter", self._done, ""), ("Tab", "Next field", ""), *hints, ("Esc", "Back", ""))
 
     def submit(self) -> None:
@@ -289,13 +290,15 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         """`unopened`: the paths of the files that the human has not opened. `has_ended`: the agent has."""
         message = commit_message(facts.task, facts.work).partition("\n")[0]
         hint = "message of the commit"
-        super().__init__(context, draft=f"accept {facts.work.uid}", words=message, hint=hint, done="Merge")
-        self._unopened = unopened
-        self._has_ended = has_ended
-        self._has_asked = False
         assert facts.review is not None
         self._facts = facts
         self._review = facts.review
+        self._is_merge = not (facts.work.is_on_base and facts.review.base == facts.work.base)
+        done = "Merge" if self._is_merge else "Accept"
+        super().__init__(context, draft=f"accept {facts.work.uid}", words=message, hint=hint, done=done)
+        self._unopened = unopened
+        self._has_ended = has_ended
+        self._has_asked = False
         self._settings = starting.settings()
 
     def compose(self) -> ComposeResult:
@@ -304,27 +307,55 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         methods = [Option(name, note=how.format(base=base)) for name, how in _METHODS.items()]
         # On a small screen the title stays in sight only if neither it nor a fact takes two lines.
         cells = self.app.size.width - _MARGINS if is_compact(self.app.size) else None
-        title = (
-            f"Merge #{task.number} into {base}" if cells else f"Accept the work on #{task.number}: merge it into {base}"
-        )
+        named = f"Accept the work on #{task.number}"
+        title = f"Merge #{task.number} into {base}" if cells else f"{named}: merge it into {base}"
+        if not self._is_merge:
+            title = f"Accept #{task.number}, on {base} already" if cells else f"{named}: it is on {base} already"
         with Vertical(classes="foot"):
             yield rule(self.context)
             yield Static(plain(safe_line(title, cells), "bold"))
-            yield self.line("Method", ChoiceLine(methods, self._settings.merge, id="method", keys=self.keys))
+            if self._is_merge:
+                yield self.line("Method", ChoiceLine(methods, self._settings.merge, id="method", keys=self.keys))
             yield self.line("After", ChoiceLine(self._after(), _ENDS.value, id="after", keys=self.keys))
             for text, style in self._facts_lines():
                 yield Static(plain(safe_line("   " + text, cells), style))
             yield self.line("Message", self.words)
             yield FootLine(self.context, id="foot")
 
+    def on_mount(self) -> None:
+        """Show the message only where a commit has it."""
+        super().on_mount()
+        self.on_choice_line_changed()
+
+    def on_choice_line_changed(self) -> None:
+        """Show the message only where a commit has it."""
+        line = self.words.parent
+        assert isinstance(line, Widget)
+        line.display = self._needs_message
+        if not self._needs_message and self.focused in (None, self.words):
+            self.query_one("#after", ChoiceLine).focus()
+
+    @property
+    def _method(self) -> Method:
+        if not self._is_merge:
+            return self._settings.merge
+        method: Any = self.query_one("#method", ChoiceLine).value
+        chosen: Method = method
+        return chosen
+
+    @property
+    def _needs_message(self) -> bool:
+        """Whether a new commit is made: of the merge, or of what is not committed."""
+        return self._review.is_dirty or (self._is_merge and self._method not in ("rebase", "ff"))
+
     def _after(self) -> list[Option]:
         """Return what can become of the agent: it continues only while it has not ended, in a worktree of its own."""
-        work = self._facts.work
-        if self._has_ended:
-            return [_ENDS._replace(note=f"{agent_text.who(work.agent, 30)} has ended")]
-        if work.is_on_base:
-            return [Option(_ENDS.value, "the agent is ended")]
-        return [_ENDS, _GOES_ON]
+        has_ended = f"{agent_text.who(self._facts.work.agent, 30)} has ended"
+        if self._facts.work.is_on_base:
+            return [
+                Option(_ENDS.value, f"nothing is removed; {has_ended if self._has_ended else 'the agent is ended'}")
+            ]
+        return [_ENDS._replace(note=has_ended)] if self._has_ended else [_ENDS, _GOES_ON]
 
     def _facts_lines(self) -> Sequence[tuple[str, str]]:
         """Return what else happens, and what may stand in the way."""
@@ -348,7 +379,11 @@ class AcceptForm(_FootForm[AcceptAnswer]):
     def _check_texts(self) -> Iterator[tuple[str, str]]:
         """Yield which checks run before the merge, and what is not proven of the reviewed files."""
         review, checks = self._review, self._facts.checks
-        if named := ", ".join(safe_line(check.name, 20) for check in checks if check.gate):
+        is_other = review.behind and self._settings.prove == "merged"
+        gates = [check for check in checks if check.gate and (is_other or check.state != "passed")]
+        if named := ", ".join(safe_line(check.name, 20) for check in checks if check.gate and check not in gates):
+            yield f"{named} passed on this tree", ""
+        if named := ", ".join(safe_line(check.name, 20) for check in gates if self._is_merge):
             where = "this tree first"
             if review.behind and self._settings.prove == "merged":
                 more = f"{safe_line(review.base, 24)} has {count(review.behind, 'commit')} more"
@@ -374,15 +409,26 @@ class AcceptForm(_FootForm[AcceptAnswer]):
 
     @override
     def submit(self) -> None:
-        """End with what was chosen; a new commit needs a message, and files that were not opened a second Enter."""
+        """End with what was chosen; a new commit needs a message, and files that were not opened, or a check that
+        failed and does not gate, a second Enter.
+        """
         message = self.words.value.strip()
-        method: Any = self.query_one("#method", ChoiceLine).value
-        if not message and (method not in ("rebase", "ff") or self._review.is_dirty):
+        if not message and self._needs_message:
             self.context.say("The commit needs a message.")
-        elif self._unopened and not self._has_asked:
+        elif (doubts := self._doubts()) and not self._has_asked:
             self._has_asked = True
-            all_of_it = count(len(self._review.files), "file")
-            self.context.say(f"You have not opened {self._unopened_names()}. Enter again merges {all_of_it}.")
+            again = f"{'merges' if self._is_merge else 'accepts'} {count(len(self._review.files), 'file')}"
+            self.context.say(f"{' '.join(doubts)} Enter again {again}.")
         else:
             goes_on = self.query_one("#after", ChoiceLine).value == _GOES_ON.value
-            self.end(AcceptAnswer(method, message, goes_on), "work_accept")
+            self.end(AcceptAnswer(self._method, message, goes_on), "work_accept")
+
+    def _doubts(self) -> list[str]:
+        """Return what speaks against it and stops nothing, in sentences."""
+        doubts = [f"You have not opened {self._unopened_names()}."] if self._unopened else []
+        failed = [
+            check for check in self._facts.checks if check.state == "failed" and not (check.gate and self._is_merge)
+        ]
+        if failed:
+            doubts.append(f"{', '.join(safe_line(check.name, 20) for check in failed)} failed on this tree.")
+        return doubts
