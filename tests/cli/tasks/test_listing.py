@@ -11,7 +11,7 @@ from tests.conftest import START
 from tui_tasks import clock, ntfy
 from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise import history_text
-from tui_tasks.cli.tasks import json_printing
+from tui_tasks.cli.tasks import listing_json
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.errors import StorageFailed
@@ -37,10 +37,10 @@ def database(path, monkeypatch):
 
 
 def test_a_long_list_is_printed_from_a_file_as_a_short_one_is(database, monkeypatch, capsys):
-    json_printing.print_json(database, "list", (), read_only=True)
+    listing_json.print_json(database, "list", (), read_only=True)
     short = capsys.readouterr().out
-    monkeypatch.setattr(json_printing, "MEMORY_CHARS", 0)
-    json_printing.print_json(database, "list", (), read_only=True)
+    monkeypatch.setattr(listing_json, "MEMORY_CHARS", 0)
+    listing_json.print_json(database, "list", (), read_only=True)
     assert capsys.readouterr().out == short
     assert [task["name"] for task in json.loads(short)] == NAMES
 
@@ -49,10 +49,10 @@ def test_a_list_that_finds_no_room_is_refused_before_anything_is_printed(databas
     def no_room(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(json_printing, "MEMORY_CHARS", 0)
+    monkeypatch.setattr(listing_json, "MEMORY_CHARS", 0)
     monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
     with pytest.raises(StorageFailed, match="No space left"):
-        json_printing.print_json(database, "list", (), read_only=True)
+        listing_json.print_json(database, "list", (), read_only=True)
     assert capsys.readouterr().out == ""
 
 

@@ -208,7 +208,7 @@ def _why_needing(db: Database, now: int, asks: Sequence[Ask]) -> dict[str, _Why]
 
 
 def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
-    """Print the tasks that match a filter as a JSON array, in the form of `json_printing`."""
+    """Print the tasks that match a filter as a JSON array, in the form of `listing_json`."""
     db = session.store.db
     print_json([_full(db, task, home) for home, task in _matching_tasks(session, statuses, filter_)])
 

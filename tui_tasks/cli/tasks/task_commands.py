@@ -69,12 +69,12 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def _print_json(options: argparse.Namespace) -> None:
-    from tui_tasks.cli.tasks import json_printing
+    from tui_tasks.cli.tasks import listing_json
     from tui_tasks.core.errors import NotFound
 
     def print_list(handle: str | None) -> None:
         database, project = paths.database(options.db), project_of(options) or ""
-        json_printing.print_json(database, handle, options.status, project, read_only=options.read_only)
+        listing_json.print_json(database, handle, options.status, project, read_only=options.read_only)
 
     try:
         print_list(options.list)
