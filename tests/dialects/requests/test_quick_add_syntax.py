@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_tasks.dialects.requests import quick_add_syntax
 from tui_tasks.dialects.requests.quick_add_syntax import Draft, can_write, fields, parse, title_hint
 
 # A Wednesday.
@@ -43,6 +44,13 @@ NOW = datetime(2026, 1, 28, 12, tzinfo=UTC)
 )
 def test_a_quick_add_is_understood(text, draft):
     assert parse(text, NOW) == draft
+
+
+def test_a_plain_title_waits_for_no_expression_to_be_compiled(monkeypatch):
+    monkeypatch.delattr(quick_add_syntax, "re")
+    title = "a task's name, and look after 3 cats"
+    assert parse("\u3000".join(["", *title.split(), ""]), NOW) == Draft(title)
+    assert title_hint(title, "ELSEWHERE") == ""
 
 
 @pytest.mark.parametrize("text", ["due:whenever", "due:2026-13-01", "due:fri 25:00", "estimate:0", "estimate:soon"])

@@ -12,7 +12,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.schema.task_fields import FIELDS, SYNTAX, read
 from tui_tasks.text.safe import is_blank
 
-# The expressions are compiled on first use: every command imports this.
+# The expressions are compiled on first use: every command imports this, and a plain title needs none of them.
 _AFTER: Final = r"(?i)(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$)"
 _FIELD: Final = f"(?:{'|'.join(FIELDS)}):"
 # A field's value may be quoted; a time may follow a day: `due:fri 17:00`.
@@ -20,6 +20,8 @@ _WORD: Final = rf'[#@]"[^"\n]*"(?=\s|$)|(?i:{_FIELD}"[^"\n]*"|due:[^\s"]+\s+\d{{
 # The bullet of a list item in notes: "- ", "* ", "3. ", "- [ ] ".
 _BULLET: Final = r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?"
 _SIGNS: Final = "#!@"
+# A text with none of these is a title alone.
+_MARKS: Final = (*_SIGNS, ":", "\\")
 # Words that name a field in filters or in Taskwarrior, and are plain text here.
 _FOREIGN: Final = (
     r"(?i)(?<!\S)(?:(\+)([^\W\d]\w+)"
@@ -56,6 +58,8 @@ class Draft(msgspec.Struct, frozen=True):
 
 def parse(text: str, now: datetime) -> Draft:
     """Return the draft of a quick add; `now` is local time. A backslash makes `#`, `!`, `@` or a field plain text."""
+    if not any(mark in text for mark in _MARKS):
+        return Draft(" ".join(text.split()))
     after: list[int] = []
 
     def parse_word(match: re.Match[str]) -> str:
@@ -102,7 +106,7 @@ def title_hint(title: str, of_list: str) -> str:
 
     `of_list` says how a task gets into another list.
     """
-    found = list(re.finditer(_FOREIGN, title))
+    found = list(re.finditer(_FOREIGN, title)) if "+" in title or ":" in title else []
     hints = [f"{each[0]} ({_instead(each[1] or each[3].lower(), each[2] or each[4], of_list)})" for each in found]
     return f"in the title: {', '.join(hints)}" if hints else ""
 
