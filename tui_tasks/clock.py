@@ -7,10 +7,11 @@ import os
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+
+import msgspec
 
 
-class Uptime(NamedTuple):
+class Uptime(msgspec.Struct, frozen=True):
     """How long a machine has been up.
 
     Attributes:

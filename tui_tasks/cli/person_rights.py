@@ -156,7 +156,8 @@ def terminal_record(options: argparse.Namespace) -> RecordTerminal:
     from tui_tasks.state import person_check
 
     assert options.is_person, "`check` comes before every use of the human's name"
-    return RecordTerminal(_called(options), *person_check.terminal_use())
+    use = person_check.terminal_use()
+    return RecordTerminal(_called(options), use.terminal, use.parents)
 
 
 def asks_screen(options: argparse.Namespace, store: Store) -> bool:

@@ -11,7 +11,9 @@ import os
 import sys
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
@@ -22,14 +24,14 @@ _SESSION_IDS: Final = {"claude": "CLAUDE_CODE_SESSION_ID"}
 _MAX_PARENTS: Final = 12
 
 
-class OtherCaller(NamedTuple):
+class OtherCaller(msgspec.Struct, frozen=True):
     """Who stands behind this process in place of a person: the name of the agent, if it is known, and a reason."""
 
     agent: str | None
     why: str
 
 
-class TerminalUse(NamedTuple):
+class TerminalUse(msgspec.Struct, frozen=True):
     """The terminal of this process, and the processes above it as `NAME PID`, the nearest first."""
 
     terminal: str

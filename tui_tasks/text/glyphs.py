@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from tui_tasks.text.safe import safe_line
 
 
-class Look(NamedTuple):
+class Look(msgspec.Struct, frozen=True):
     """The look of a state.
 
     Attributes:
@@ -48,50 +51,50 @@ LOOKS: Final = {
     "blocked": Look("⊘", "blocked", "b", "$state-blocked"),
     "done": _DONE,
     "failed": _FAILED,
-    "agent_failed": _FAILED._replace(word="agent failed"),
-    "check_failed": _FAILED._replace(word="check failed"),
+    "agent_failed": replace(_FAILED, word="agent failed"),
+    "check_failed": replace(_FAILED, word="check failed"),
     "skipped": _SKIPPED,
-    "cancelled": _SKIPPED._replace(word="cancelled", letter="c"),
+    "cancelled": replace(_SKIPPED, word="cancelled", letter="c"),
     "overdue": Look("◷", "late", "@", "$state-overdue"),
-    "quiet": _STUCK._replace(word="quiet"),
-    "left": _STUCK._replace(word="gone"),
+    "quiet": replace(_STUCK, word="quiet"),
+    "left": replace(_STUCK, word="gone"),
     "stuck": _STUCK,
     "stopped": _STUCK,
     # Jobs, and the results of their runs.
-    "idle": _PENDING._replace(word="waiting", letter="w"),
-    "running": _ACTIVE._replace(word="running", letter="r"),
-    "disabled": _SKIPPED._replace(word="off", letter="-"),
+    "idle": replace(_PENDING, word="waiting", letter="w"),
+    "running": replace(_ACTIVE, word="running", letter="r"),
+    "disabled": replace(_SKIPPED, word="off", letter="-"),
     "error": _FAILED,
-    "success": _DONE._replace(word="ok"),
-    "interrupted": _STUCK._replace(word="interrupted", letter="x"),
+    "success": replace(_DONE, word="ok"),
+    "interrupted": replace(_STUCK, word="interrupted", letter="x"),
 }
 """Every state of tasks, agents, jobs and runs, by its name in the core, and those that a screen adds."""
 
 
 def look(state: str) -> Look:
     """Return the look of `state`; for an unknown one, a dot and its own name, made safe."""
-    return LOOKS.get(state) or _UNKNOWN._replace(word=safe_line(state, 16).replace("_", " "))
+    return LOOKS.get(state) or replace(_UNKNOWN, word=safe_line(state, 16).replace("_", " "))
 
 
 _GONE: Final = Look("·", "offline", ".", "$muted")
-_WORKING: Final = _ACTIVE._replace(word="working")
-_AGENT_IDLE: Final = _PENDING._replace(word="idle", letter="o")
+_WORKING: Final = replace(_ACTIVE, word="working")
+_AGENT_IDLE: Final = replace(_PENDING, word="idle", letter="o")
 AGENT_LOOKS: Final = {
     "stuck": LOOKS["stuck"],
     "left": LOOKS["left"],
     "stopped": LOOKS["stuck"],
-    "waiting": LOOKS["needs_you"]._replace(word="waiting"),
+    "waiting": replace(LOOKS["needs_you"], word="waiting"),
     "asking": _WORKING,
     "failed": LOOKS["failed"],
     "quiet": LOOKS["quiet"],
     "interrupted": _AGENT_IDLE,
-    "ready": LOOKS["reviewable"]._replace(word="to review"),
+    "ready": replace(LOOKS["reviewable"], word="to review"),
     "working": _WORKING,
-    "ended": _WORKING._replace(word="ended"),
-    "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
+    "ended": replace(_WORKING, word="ended"),
+    "paused": replace(LOOKS["skipped"], word="paused", letter="-"),
     "idle": _AGENT_IDLE,
     "gone": _GONE,
-    "finished": _GONE._replace(word="finished"),
+    "finished": replace(_GONE, word="finished"),
 }
 """How the state of an agent is shown, the worst first; several states have one word.
 

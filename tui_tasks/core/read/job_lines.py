@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -225,7 +225,7 @@ def newer(db: Database, job_uid: str, limit: int, than: int = -1) -> list[RunLin
     return [_read(row) for row in reversed(db.all(_NEWER, job=job_uid, id=than, limit=limit))]
 
 
-class NextJob(NamedTuple):
+class NextJob(msgspec.Struct, frozen=True):
     """A job that runs next: its name, when it is due, and its place among all jobs, counted from 1."""
 
     name: str
@@ -243,7 +243,7 @@ def place(db: Database, id_: int) -> int:
     return int(db.one(_PLACE, id=id_)[0])
 
 
-class FailingJob(NamedTuple):
+class FailingJob(msgspec.Struct, frozen=True):
     """A job whose last run has failed: its name, uid and id, and when."""
 
     name: str

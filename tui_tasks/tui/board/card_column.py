@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -135,7 +136,7 @@ class CardDrawing(RowDrawing[Card]):
             lines[-1] = [*lines[-1], (f" {more}" if used + 2 <= look.width else more, "$muted")]
         if look.dragged:
             lines = [[(text, "$muted italic") for text, _ in line] for line in lines]
-        cursor = look if not look.drop else look._replace(cursor=True, focused=True)
+        cursor = look if not look.drop else replace(look, cursor=True, focused=True)
         is_new = row.uid in self.context.state.seen.new
         head: list[Part] = [
             cursor.cursor_sign(),
@@ -214,7 +215,7 @@ class CardRows(VirtualList[Card]):
         """Only the current column shows its cursor."""
         row_look = super().look_of(row, number)
         cursor = row_look.cursor and self.is_current
-        return row_look._replace(cursor=cursor, focused=cursor and row_look.focused)
+        return replace(row_look, cursor=cursor, focused=cursor and row_look.focused)
 
     @override
     def redraw(self) -> None:

@@ -8,7 +8,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
 from textual.geometry import Region, Size
@@ -36,7 +36,7 @@ def nothing_matches(context: Context, text: str) -> str:
     return f"Nothing matches “{safe_line(text, 40)}”: {context.keymap.key_of('back')} clears the filter."
 
 
-class RowLook(NamedTuple):
+class RowLook(msgspec.Struct, frozen=True):
     """How a row is drawn, beside its own values."""
 
     cursor: bool

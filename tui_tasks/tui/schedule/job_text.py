@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Final
 
+from msgspec.structs import replace
+
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.job_snapshots import ON_TIME, Job, is_late
 from tui_tasks.core.read.job_lines import JobLine, RunLine
@@ -17,14 +19,14 @@ from tui_tasks.text.times import DAY, SECOND, YEAR, age, age_lasts, ago, count, 
 from tui_tasks.text.times import due as due_words
 from tui_tasks.tui.agents import agent_text
 
-_BY_HAND: Final = LOOKS["skipped"]._replace(word="by hand", letter="-")
-_OVER: Final = LOOKS["done"]._replace(word="over")
+_BY_HAND: Final = replace(LOOKS["skipped"], word="by hand", letter="-")
+_OVER: Final = replace(LOOKS["done"], word="over")
 _LOOKS: Final = {
     "adhoc": _BY_HAND,
     "over": _OVER,
-    "waits": LOOKS["running"]._replace(word="waits to start"),
-    "missed": LOOKS["skipped"]._replace(word="missed", letter="m"),
-    "coalesced": LOOKS["skipped"]._replace(glyph="·", word="coalesced", letter="."),
+    "waits": replace(LOOKS["running"], word="waits to start"),
+    "missed": replace(LOOKS["skipped"], word="missed", letter="m"),
+    "coalesced": replace(LOOKS["skipped"], glyph="·", word="coalesced", letter="."),
 }
 _FAR: Final = 100 * YEAR
 # A run is slow after so many times its usual time, and after so many microseconds at least.

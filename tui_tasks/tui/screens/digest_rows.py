@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 from typing_extensions import override
 
 from tui_tasks.core.read.digest_entries import GROUPS, PARTS, STATES, DigestLine
@@ -33,17 +34,17 @@ _LOOKS: Final[dict[str, Look]] = {
     "in_your_name": Look("!", "in your name", "!", "$changed"),
     "failed": LOOKS["failed"],
     "interrupted": LOOKS["interrupted"],
-    "claim_lapsed": LOOKS["stuck"]._replace(word="claim lapsed"),
+    "claim_lapsed": replace(LOOKS["stuck"], word="claim lapsed"),
     "check_failed": PROOF_LOOKS["failed"],
     "refused": Look("·", "refused", ".", "$muted"),
     "tool_error": Look("·", "tool error", ".", "$muted"),
-    "open_again": LOOKS["pending"]._replace(word="open again", letter="o"),
-    "dropped": LOOKS["skipped"]._replace(word="dropped"),
+    "open_again": replace(LOOKS["pending"], word="open again", letter="o"),
+    "dropped": replace(LOOKS["skipped"], word="dropped"),
     "gone": Look("·", "gone", ".", "$muted"),
-    "ok_again": LOOKS["done"]._replace(word="ok again"),
+    "ok_again": replace(LOOKS["done"], word="ok again"),
     "late": LOOKS["overdue"],
     "not_proven": PROOF_LOOKS["unproven"],
-    "proven": LOOKS["done"]._replace(word="proven"),
+    "proven": replace(LOOKS["done"], word="proven"),
     "done": LOOKS["done"],
     "filed": Look("+", "filed", "+", "$muted"),
     "spent": Look("$", "spent", "$", "$muted"),
@@ -52,11 +53,11 @@ assert set(_LOOKS) == {*GROUPS, "late"}
 _STUCK: Final = LOOKS["stuck"]
 # What needs the human, by its kind.
 _NEEDING: Final = {
-    "ask": LOOKS["needs_you"]._replace(word="asks"),
+    "ask": replace(LOOKS["needs_you"], word="asks"),
     "check": _LOOKS["check_failed"],
     "held": LOOKS["held"],
     "job": LOOKS["held"],
-    "work": LOOKS["reviewable"]._replace(word="to review"),
+    "work": replace(LOOKS["reviewable"], word="to review"),
 }
 # What waits for the human beside questions, with its look.
 _WAITING: Final = {"to review": "reviewable", "proposed": "held"}
@@ -85,7 +86,7 @@ def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]
 
 def _look(line: DigestLine) -> Look:
     if line.is_gone or (line.part == "needs_you" and line.kind in ("stuck", "left")):
-        return _STUCK._replace(word=line.counted_as)
+        return replace(_STUCK, word=line.counted_as)
     return _NEEDING[line.kind] if line.part == "needs_you" else _LOOKS[line.group]
 
 
@@ -214,7 +215,7 @@ class DigestRows(RowDrawing[DigestRow]):
             if ends[-1] - len(gap) <= width - 2:
                 break
         fitting = sum(end - len(gap) <= width - 2 for end in ends)
-        return [group._replace(gap=gap) for group in groups[: max(1, fitting)]]
+        return [replace(group, gap=gap) for group in groups[: max(1, fitting)]]
 
     def _count(self, look: Look, number: int, text: str) -> Group:
         mark: Part = (f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color if number else "$muted")

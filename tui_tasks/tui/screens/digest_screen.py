@@ -191,9 +191,9 @@ class DigestScreen(Overlay):
     def _late_lines(self) -> Iterator[DigestLine]:
         """Yield a line for each job that is late, and for the first tasks whose due dates are over."""
         context = self.context
-        for name, when, _ in context.state.next_jobs:
-            if is_late(when, context.clock.now()):
-                yield DigestLine("late", "job", name, name, "", late_words(context, when), when)
+        for job in context.state.next_jobs:
+            if is_late(job.when, context.clock.now()):
+                yield DigestLine("late", "job", job.name, job.name, "", late_words(context, job.when), job.when)
         now = task_fields.local_time(context.clock.now(), context.clock.zone)
         late = [(uid, due) for uid, due in context.state.due if due_dates.is_overdue(due, now)]
         for uid, due in late[:_MAX_LATE]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
@@ -15,7 +17,7 @@ from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.safe import safe_line
 
 
-class ProjectChoice(NamedTuple):
+class ProjectChoice(msgspec.Struct, frozen=True):
     """Which lists the list and the board go through.
 
     Attributes:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.layout import WIDE
@@ -55,7 +58,7 @@ def agent_groups(
         if row.left:
             last = Group([(f"+{row.left}", "$muted")], lambda: context.do("agents"), " ")
             are_idle = all(entry.state == "idle" for entry in entries[len(row.shown) :])
-            idle = last._replace(parts=[(f"+{row.left} idle", "$muted")], gap=gap)
+            idle = replace(last, parts=[(f"+{row.left} idle", "$muted")], gap=gap)
             return [*groups, idle if are_idle and _cells([*groups, idle]) < width else last]
     for entry in finished:
         last = Group(entry.parts(0, 0, width, ascii_only=context.ascii_only), entry.act, gap)
@@ -70,7 +73,7 @@ def _cells(groups: Sequence[Group]) -> int:
     return sum(group.size + len(group.gap) for group in groups) - len(groups[0].gap)
 
 
-class _Row(NamedTuple):
+class _Row(msgspec.Struct, frozen=True):
     """The entries that are shown, and how many are not; the cells of the names of their tasks and of their last words;
     the room for all.
     """

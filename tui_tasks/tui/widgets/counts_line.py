@@ -6,7 +6,10 @@ On a small screen it is the only line, and shows what agents do as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
@@ -40,7 +43,7 @@ _SHORT_WHO: Final = 8
 _SHORT_NAME: Final = 16
 
 
-class _ShortStep(NamedTuple):
+class _ShortStep(msgspec.Struct, frozen=True):
     """What a small screen shows: so many cells of the name of what is late or next, since when it is late, the name of
     the agent at work, and since when that was heard.
     """
@@ -62,7 +65,7 @@ _SHORT_STEPS: Final = (
 )
 
 
-class Count(NamedTuple):
+class Count(msgspec.Struct, frozen=True):
     """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible.
 
     `narrow`: the number with a shorter word, for a screen that is not wide; empty: `text`.
@@ -80,7 +83,7 @@ class Count(NamedTuple):
         return [self.mark, (words, "$muted" if is_calm else "")]
 
 
-class Changes(NamedTuple):
+class Changes(msgspec.Struct, frozen=True):
     """What is new to the human: a mark, and words, the longest first, of which so many first ones say it `whole`."""
 
     mark: Part
@@ -206,8 +209,8 @@ class Counts:
         """
         shown, state = self._count(sum(need.count for need in found), "failed", "failed"), self._context.state
         if found:
-            return shown._replace(act=self._visit(found))
-        return shown._replace(text=_PUT_AWAY, narrow="") if state.failed or state.failing else shown
+            return replace(shown, act=self._visit(found))
+        return replace(shown, text=_PUT_AWAY, narrow="") if state.failed or state.failing else shown
 
     def _stuck(self, found: Sequence[Need]) -> Count:
         """Return how many agents are stuck, gone or quiet."""
@@ -273,14 +276,14 @@ class Counts:
             ]
             for gap in ("   ", "  "):
                 if sum(group.size + len(gap) for group in groups) - len(gap) + 1 <= width:
-                    return [group._replace(gap=gap) for group in groups]
+                    return [replace(group, gap=gap) for group in groups]
         return _first_fitting(groups, width)
 
     def beside_title(self, room: int) -> list[Part]:
         """Return `? 2  ✗ 2  ◷ S3 late 25m`, as many as fit in so many cells: a small screen has no line for them."""
         found = self._needs.all()
         groups = [*self._short_counts(found, has_agents=True), *self._short_job(found, _ShortStep(0))]
-        shown = _first_fitting([group._replace(gap="  ") for group in groups], room)
+        shown = _first_fitting([replace(group, gap="  ") for group in groups], room)
         return [part for group in shown for part in (*group.parts, ("  ", ""))]
 
     def _moment(self) -> Group:
@@ -405,7 +408,7 @@ def _in_rule(context: Context, width: int, titles: Sequence[Group], end: Sequenc
     dash = sign("rule", ascii_only=context.ascii_only)
     shown = [
         Group([(f"{dash} ", "$rule")], gap=""),
-        *(group._replace(gap=group.gap if at else "") for at, group in enumerate(titles)),
+        *(replace(group, gap=group.gap if at else "") for at, group in enumerate(titles)),
     ]
     last = [Group([*end, (f" {dash}", "$rule")], gap=" ")] if end else []
     room = width - _size([*shown, *last]) - 1

@@ -5,8 +5,9 @@ lines above.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+import msgspec
 from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
@@ -33,7 +34,7 @@ _IN_TIME: Final[tuple[str, ...]] = ("past_change_back", "past_change_on", "past_
 Act = Callable[[], None]
 
 
-class Group(NamedTuple):
+class Group(msgspec.Struct, frozen=True):
     """Parts of a line that belong together, what a click on them does, and the gap before them, of which the first of a
     line keeps one blank.
     """

@@ -6,8 +6,10 @@ Above them stands what has changed, where the line of counts has no room for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+import msgspec
+from msgspec.structs import replace
 from textual import events
 from textual.geometry import Size
 
@@ -62,7 +64,7 @@ _MOST_BESIDE: Final = 300
 _BETWEEN: Final = "   "
 
 
-class _Columns(NamedTuple):
+class _Columns(msgspec.Struct, frozen=True):
     """The widths in cells of the number, of the words with nothing beside them, and of what stands beside them."""
 
     number: int
@@ -72,7 +74,7 @@ class _Columns(NamedTuple):
     def beside(self, number: str) -> _Columns:
         """Return the columns of a row with this number, which may be wider than those of the others."""
         more = max(0, cell_len(number) - self.number)
-        return self._replace(number=self.number + more, words=max(1, self.words - more))
+        return replace(self, number=self.number + more, words=max(1, self.words - more))
 
     def room_beside(self, aside: str) -> int:
         """Return how many cells the words have beside an agent."""

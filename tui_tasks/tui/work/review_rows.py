@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Check, Work
@@ -64,7 +65,7 @@ class ReviewList(VirtualList[R]):
     def look_of(self, row: R, number: int) -> RowLook:
         row_look = super().look_of(row, number)
         is_faint = row_look.cursor and not row_look.focused
-        return row_look._replace(cursor=row_look.focused, faint=is_faint)
+        return replace(row_look, cursor=row_look.focused, faint=is_faint)
 
 
 class FileRows(RowDrawing[FileRow]):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+import msgspec
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Work
@@ -220,7 +221,7 @@ def _start(context: Context, tasks: Sequence[Task], request: Request) -> _Done:
     return _Done(len(started), " ".join([*sentences, *notes]))
 
 
-class _Done(NamedTuple):
+class _Done(msgspec.Struct, frozen=True):
     """How many agents were started, and the result in one line."""
 
     started: int

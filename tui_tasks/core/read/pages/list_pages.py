@@ -11,7 +11,7 @@ Each sorted page looks at all tasks of the list: see `MAX_SORTED`. Its order is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -303,7 +303,7 @@ MAX_SORTED: Final = 50_000
 _LAST: Final = "\U0010ffff"
 
 
-class _Order(NamedTuple):
+class _Order(msgspec.Struct, frozen=True):
     columns: tuple[Any, ...]
     place: Callable[[TaskLine], tuple[Any, ...]]
 
