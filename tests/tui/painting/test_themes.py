@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from textual.color import Color
+from textual.design import ColorSystem
 from textual.theme import BUILTIN_THEMES, Theme
 
 from tests.tui import idle
@@ -220,7 +221,11 @@ def test_an_empty_no_color_asks_for_nothing(
     assert app.theme != theme_file.NO_COLOR
 
 
-def test_every_variable_is_there_before_any_theme_is() -> None:
+def test_every_variable_is_there_before_any_theme_is_and_costs_no_colour_system(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(ColorSystem, "generate")
+    styles.variable_defaults.cache_clear()
     assert set(styles.variable_defaults()) == styles.OWN
 
 

@@ -15,7 +15,7 @@ from textual.app import App
 from textual.color import Color
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.strip import Strip
-from textual.theme import BUILTIN_THEMES, Theme
+from textual.theme import Theme
 
 from tui_tasks.text.safe import cell_len
 
@@ -269,7 +269,7 @@ def is_green(color: str) -> bool:
 def variable_defaults() -> dict[str, str]:
     """Return a value for each of our variables, for `App.get_theme_variable_defaults`.
 
-    The App reads its CSS before it has one of our themes.
+    The App makes its styles before it has one of our themes, which set all of them: no default is seen.
     """
-    theme = BUILTIN_THEMES["textual-dark"]
-    return _own_variables(theme, theme.to_color_system().generate())
+    grey = "#808080"
+    return _own_variables(Theme("grey", primary=grey), dict.fromkeys(COLORS, grey))

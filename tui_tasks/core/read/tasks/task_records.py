@@ -219,13 +219,13 @@ def reason_of(db: Database, task: str, change: StatusChange) -> str:
     if words := reason_given(change.why) or result_text(change.note):
         return words
     agents = tuple(dict.fromkeys((change.actor, change.agent or change.actor)))
-    logged = [db.one(_LAST_OF_AGENT, task=task, agent=agent, until=change.at) for agent in agents]
-    said = [_read_log(row) for row in logged if row]
-    if not any(entry.at == change.at for entry in said) and (words := result_text(change.result)):
+    logged = {agent: db.one(_LAST_OF_AGENT, task=task, agent=agent, until=change.at) for agent in agents}
+    said = {agent: _read_log(row) for agent, row in logged.items() if row}
+    if not any(entry.at == change.at for entry in said.values()) and (words := result_text(change.result)):
         return words
     before = 2**62 if change.next_at is None else change.next_at
     for agent in agents:
-        if message := last_said(db, task, agent, change.at):
+        if agent in said and (message := said[agent].message):
             return message
         if row := db.one(_FIRST_OF_AGENT, task=task, agent=agent, after=change.at, before=before):
             return _read_log(row).message
