@@ -84,6 +84,15 @@ def test_a_near_name_or_a_word_that_a_page_is_about_shows_it(words, topic, capsy
     assert capsys.readouterr().out == (ROOT / "tui_tasks" / "docs" / f"{topic}.md").read_text()
 
 
+def test_help_of_a_command_is_that_commands_own(capsys) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["help", "ls"])
+    assert capsys.readouterr().out.startswith("usage: tui-tasks ls ")
+    # A page has its name before a command.
+    assert main(["help", "work"]) == 0
+    assert capsys.readouterr().out.startswith("# Work\n")
+
+
 def test_another_word_names_the_three_nearest_topics(capsys) -> None:
     assert main(["help", "skedxyz"]) == 2
     printed = capsys.readouterr()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Final, NamedTuple, NoReturn
 
 from tui_tasks import __version__
 from tui_tasks.cli.command_table import COMMANDS, DAILY, EXAMPLES, SCREEN, Command
-from tui_tasks.cli.options import declare_options
+from tui_tasks.cli.options import USAGE, declare_options
+from tui_tasks.text.safe import safe_line
 
 _EPILOG = (
     "Without a command: the screen. `tui-tasks help first-day` is a guide of 15 minutes, `tui-tasks help commands` "
@@ -19,17 +22,41 @@ _EPILOG = (
 )
 
 
-_OTHER_ACTIONS: Final = {"add": "new", "create": "new", "delete": "rm", "remove": "rm", "modify": "edit"}
-"""Words for actions that other commands, or other programs, have."""
+_OTHER_WORDS: Final = {
+    "add": "new",
+    "create": "new",
+    "delete": "rm",
+    "remove": "rm",
+    "modify": "edit",
+    "open": "pending",
+    "todo": "pending",
+    "waiting": "pending",
+    "started": "in_progress",
+    "active": "in_progress",
+    "complete": "done",
+    "completed": "done",
+    "finished": "done",
+    "deleted": "cancelled",
+    "todotxt": "todo.txt",
+}
+"""Words that other commands, or other programs, have for actions, statuses and formats."""
+_CHOICE: Final = re.compile(r"argument (\S+): invalid choice: '?(.*?)'? \(choose from (.*)\)", re.DOTALL)
+"""What argparse says of a word that is none of the choices of an argument."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """Names the action that a word means which is none here."""
+    """Says in one sentence what is wrong, and which word of several is meant."""
 
     def error(self, message: str) -> NoReturn:
-        word = message.partition("invalid choice: '")[2].partition("'")[0]
-        meant = _OTHER_ACTIONS.get(word)
-        super().error(f"{message}: did you mean {meant}?" if meant and f"'{meant}'" in message else message)
+        choice = _CHOICE.fullmatch(message)
+        if choice is None:
+            self.exit(USAGE, f"{self.prog}: {safe_line(message, 200)}; `{self.prog} --help` lists what it takes\n")
+        name, word, listed = choice.groups()
+        words = [one.strip("'") for one in listed.split(", ")]
+        near = [meant] if (meant := _OTHER_WORDS.get(word)) in words else get_close_matches(word, words, 1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        said = f"no {name.lower()} {safe_line(word, 40)}.{hint} Choose from {', '.join(words)}"
+        self.exit(USAGE, f"{self.prog}: {said}\n")
 
 
 class _HelpFormatter(argparse.HelpFormatter):

@@ -11,6 +11,8 @@ import textwrap
 from pathlib import Path
 from typing import Final
 
+from tui_tasks.cli.command_table import COMMANDS
+
 PAGES: Final = Path(__file__).parents[1] / "docs"
 SCHEMA: Final = PAGES / "schema.json"
 """The JSON Schemas of every request, reply and event of the channel, and of what commands print with `--json`."""
@@ -19,6 +21,8 @@ MANUAL: Final = PAGES / "tui-tasks.1"
 BASH: Final = Path(__file__).parents[1] / "client" / "client.sh"
 """A client of the channel for Bash."""
 _COMMANDS: Final = "commands"
+# The score of a page whose first sentence has the word: more than that of one that mentions it.
+_ABOUT_IT: Final = 25
 _LINK: Final = re.compile(r"\[([^\]]*)\]\(([a-z-]+)\.md[^)]*\)")
 """A link to a page, or to a heading of it."""
 GROUPS: Final = {
@@ -76,7 +80,8 @@ def _best_topic(words: list[str]) -> str:
         return near[0]
     scores = sorted(((_score(topic, text), topic) for topic in topics()), reverse=True)
     (best, topic), (second, _) = scores[:2]
-    return topic if best > second else ""
+    # A command that no page is about, but only mentions, has its own help.
+    return topic if best > second and (best >= _ABOUT_IT or text not in COMMANDS) else ""
 
 
 def _score(topic: str, text: str) -> float:
@@ -88,9 +93,9 @@ def _score(topic: str, text: str) -> float:
     # The reference mentions everything.
     weight = 0.5 if topic in GROUPS["reference"] else 1
     return (
-        100 * (text in topic)
+        100 * bool(word.search(topic))
         + 50 * bool(word.search(headings))
-        + 25 * bool(word.search(_about(whole)))
+        + _ABOUT_IT * bool(word.search(_about(whole)))
         + weight * mentions
     )
 
@@ -124,6 +129,10 @@ def run(name: str, options: argparse.Namespace) -> int:
         print(listing())
         return 0
     topic = _best_topic(options.topic)
+    if not topic and options.topic[0] in COMMANDS:
+        from tui_tasks.cli.command_parser import parser
+
+        parser(options.topic[0]).parse_args([options.topic[0], "--help"])
     if not topic:
         return _refuse(options.topic)
     if topic == _COMMANDS:
@@ -172,7 +181,7 @@ def for_terminal(text: str) -> str:
 
 def commands() -> str:
     """Return the list of all commands, by group."""
-    from tui_tasks.cli.command_table import COMMANDS, HEADINGS
+    from tui_tasks.cli.command_table import HEADINGS
 
     lines: list[str] = []
     for command in COMMANDS.values():

@@ -280,8 +280,7 @@ def _parsed(name: str | None, arguments: Sequence[str]) -> argparse.Namespace:
 
 
 _OTHER_COMMANDS = {
-    "delete": "rm",
-    "remove": "rm",
+    **dict.fromkeys(("delete", "del", "remove"), "rm"),
     "modify": "edit",
     "rename": "edit",
     "new": "add",

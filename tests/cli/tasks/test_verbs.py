@@ -787,7 +787,10 @@ def test_the_verbs_are_run_as_they_are_typed(run, tmp_path: Path) -> None:
     ("line", "status", "told"),
     [
         ("show Fix", 1, "no task Fix: `tui-tasks ls Fix` finds titles with it"),
+        ("done 1,2", 1, "no task 1,2: name each task: 1 2 3"),
+        ("done 1-2", 1, "no task 1-2: name each task: 1 2 3"),
         ("delete 1", 2, "Did you mean rm?"),
+        ("del 1", 2, "Did you mean rm?"),
         ("modify 1", 2, "Did you mean edit?"),
         ("check 1", 1, "task #1 has no check; the human gives it one by `tui-tasks check give 1 NAME`"),
         ("edit 1 after #2", 1, "#2 already waits for #1"),
@@ -805,10 +808,27 @@ def test_a_refusal_says_what_to_do(tmp_path: Path, capsys, line: str, status: in
     assert told in capsys.readouterr().err
 
 
-def test_an_action_by_the_word_of_another_command_is_named(capsys) -> None:
-    with pytest.raises(SystemExit):
-        main(["jobs", "add", "Audit", "Read"])
-    assert capsys.readouterr().err.endswith(": did you mean new?\n")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("jobs add Audit Read", "tui-tasks jobs: no action add. Did you mean new? Choose from show, runs, new, "),
+        ("status 1 open", "tui-tasks status: no status open. Did you mean pending? Choose from pending, "),
+        ("status 1 zork", "tui-tasks status: no status zork. Choose from pending, "),
+        ("import todotxt x", "tui-tasks import: no format todotxt. Did you mean todo.txt? Choose from jsonl, "),
+        ("add", "tui-tasks add: the following arguments are required: TITLE; `tui-tasks add --help` lists "),
+    ],
+)
+def test_wrong_usage_is_one_sentence_with_the_word_that_is_meant(capsys, line: str, said: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(line.split())
+    told = capsys.readouterr().err
+    assert told.startswith(said) and told.count("\n") == 1
+
+
+def test_a_folder_is_no_database(tmp_path: Path, capsys) -> None:
+    (tmp_path / "within").mkdir()
+    assert main(["ls", "--db", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == f"tui-tasks: {tmp_path} is not a file; name another with --db\n"
 
 
 def test_ls_takes_what_is_not_to_be_listed_as_it_is_typed(tmp_path: Path, capsys) -> None:

@@ -34,9 +34,12 @@ def find_task(session: Session, reference: str) -> Task:
         return task
     tasks = task_queries.tasks_beginning(db, reference.lower(), 2)
     if not tasks:
-        import shlex  # few references find nothing
+        import re  # few references find nothing
+        import shlex
 
-        raise NotFound("task", reference, f": `tui-tasks ls {shlex.quote(reference)}` finds titles with it")
+        several = re.fullmatch(r"#?\d+(?:[,-]#?\d+)+", reference)
+        how = "name each task: 1 2 3" if several else f"`tui-tasks ls {shlex.quote(reference)}` finds titles with it"
+        raise NotFound("task", reference, f": {how}")
     if len(tasks) > 1:
         raise Conflict(f"several tasks begin with {reference}: write more of the uid")
     return tasks[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import struct
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -141,12 +142,12 @@ def refuse_linked(path: str) -> None:
         DatabaseRefused: it has several.
     """
     try:
-        names = os.stat(path).st_nlink
+        found = os.stat(path)
     except OSError:
         return
-    if names > 1:
+    if found.st_nlink > 1 and stat.S_ISREG(found.st_mode):
         raise DatabaseRefused(
-            f"{path} has {names} names (hard links), and each could damage it: keep one and remove the "
+            f"{path} has {found.st_nlink} names (hard links), and each could damage it: keep one and remove the "
             f"others (find / -samefile '{path}' names them)"
         )
 
