@@ -40,13 +40,19 @@ class Emulator(pyte.Screen):
     def __init__(self, columns: int, lines: int) -> None:
         self.modes_on: set[int] = set()
         self.lock = threading.RLock()
+        self._drawn: dict[int, str] = {}
         super().__init__(columns, lines)
 
     @property
     def display(self) -> list[str]:
-        """The lines as text; of a wide letter that was half drawn over a space is left, as on any terminal."""
+        """The lines as text; of a wide letter that was half drawn over a space is left, as on any terminal.
+
+        Whoever waits looks a hundred times a second: only lines that have changed since are read anew.
+        """
         with self.lock:
-            return [self._line(row) for row in range(self.lines)]
+            self._drawn |= {row: self._line(row) for row in self.dirty}
+            self.dirty.clear()
+            return [self._drawn[row] for row in range(self.lines)]
 
     def _line(self, row: int) -> str:
         cells = self.buffer[row]

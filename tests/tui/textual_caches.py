@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from inspect import CO_VARARGS, CO_VARKEYWORDS
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import pytest
@@ -87,6 +87,8 @@ def _names_of_handlers(kind: type, name: str) -> list[tuple[type, str]] | None:
 
 def count_parameters(function: Callable[..., Any]) -> int:
     """As Textual counts parameters by `inspect.signature`; of a plain function its code tells how many."""
+    if type(function) is MethodType:
+        return count_parameters(function.__func__) - 1
     if type(function) is not FunctionType or hasattr(function, "__wrapped__"):
         return _count_parameters(function)
     code = function.__code__
