@@ -28,7 +28,15 @@ from tests.tui.plan import NOW, SECOND, at, connect
 from tests.tui.sessions import Sessions
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Undo
-from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, OpenAsk, PauseAgent, SendMessage
+from tui_tasks.core.operations.asks import (
+    PAUSED,
+    AnswerAsk,
+    DeliverMessages,
+    NoteStuck,
+    OpenAsk,
+    PauseAgent,
+    SendMessage,
+)
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask, LapseClaims, LogTask
@@ -43,6 +51,7 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.runner import processes
 from tui_tasks.runner.scheduler_service import StuckWatch
 from tui_tasks.settings.config import Config
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_order import AgentOrder, Filled, columns
 from tui_tasks.tui.agents.agent_rows import AgentsRows
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
@@ -398,6 +407,10 @@ def test_an_undo_gives_a_task_back_to_the_one_who_had_set_its_status(plan):
         assert last_words.working(store.db)["stayer"].uid == plan[8]
 
 
+def test_a_pause_without_a_reason_is_told_to_the_human_in_other_words_than_to_the_agent():
+    assert agent_text.pause_words(PAUSED) == "you have paused it" and agent_text.pause_words("not now") == "not now"
+
+
 async def test_the_key_after_a_resume_acts(plan, make_app):
     by_agent(plan, "human", PauseAgent("claude-1", "wait"))
     app = make_app(plan.path)
@@ -425,9 +438,9 @@ async def test_a_question_that_was_answered_reads_with_the_answer_and_not_as_ope
         await settle(pilot)
         assert "answered" not in row_of(app, "claude-3")
         await settle(pilot, "y", "j")
-        await until(pilot, lambda: 'answered "yes" by you' in row_of(app, "claude-3"))
+        await until(pilot, lambda: 'you answered "yes" ' in row_of(app, "claude-3"))
         app.screen.window.move_to("claude-3")
-        await until(pilot, lambda: '20:00  ? asked, answered "yes" by you' in shown(app))
+        await until(pilot, lambda: '20:00  ? asked, you answered "yes" ' in shown(app))
 
 
 @pytest.mark.parametrize("size", SIZES)

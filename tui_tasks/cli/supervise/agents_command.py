@@ -15,7 +15,7 @@ from tui_tasks.cli.streams import print_json
 from tui_tasks.core import agent_names
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation, TakeBack
-from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.operations.asks import PAUSED, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read.agents import agent_views
 from tui_tasks.core.read.agents.session_queries import own_words
 from tui_tasks.core.read.pages import change_summaries
@@ -77,7 +77,7 @@ def _states(store: Store) -> dict[str, tuple[str, str]]:
     states = {}
     for member in agent_views.everyone(store.db, 0, seen_at=local_values.seen_at(store.db), now=now):
         state = agent_states.state_of(member, now, quiet_after)
-        more = [member.message] if member.paused else left.get(member.name, [])
+        more = [member.message] * (member.message != PAUSED) if member.paused else left.get(member.name, [])
         if state == "stuck" and not more and (lapsed := agent_states.lapsed_text(member, now)):
             more = [lapsed]
         more += [member.between] if member.between else []
@@ -210,7 +210,7 @@ _ACTIONS: Final = {
     "pause": CommandAction(
         "pause an agent: its requests fail until you resume it",
         words(name="the agent", text="?the message with which its requests fail"),
-        _commit_action("paused", lambda options: PauseAgent(options.name, options.text or "the human has paused you")),
+        _commit_action("paused", lambda options: PauseAgent(options.name, options.text or PAUSED)),
     ),
     "resume": CommandAction(
         "resume a paused agent",

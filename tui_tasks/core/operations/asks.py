@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from tui_tasks.core.operations import Operation
 
@@ -110,6 +110,10 @@ class ReturnMessages(Operation, frozen=True):
     """
 
     delivered: tuple[int, ...]
+
+
+PAUSED: Final = "the human has paused you"
+"""What a paused agent reads where the human gives no reason."""
 
 
 class PauseAgent(Operation, frozen=True):

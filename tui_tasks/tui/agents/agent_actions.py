@@ -14,7 +14,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import TakeBack, Undo
-from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.operations.asks import PAUSED, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents.session_queries import GONE
@@ -331,7 +331,7 @@ class AgentActions(Controller):
         dialog = TextDialog(context, f"Pause {shown} with this message:", done="Pause", draft=draft)
         why = await context.ask(dialog)
         if why is not None:
-            await context.link.commit(PauseAgent(name, why.strip() or "the human has paused you"))
+            await context.link.commit(PauseAgent(name, why.strip() or PAUSED))
             context.say(f"{shown} is paused{self._but_works_on(name)}. {key} resumes it.")
 
     def _but_works_on(self, name: str) -> str:

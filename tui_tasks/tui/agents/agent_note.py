@@ -129,7 +129,7 @@ class AgentNote(TextDrawing):
             words = agent_text.latest_words(word, self.context)
             if word.kind == "asked":
                 # The time beside it is that of the question, not of its answer.
-                mark = "? asked, " if words != word.text else "? "
+                mark = "? asked, " if agent_text.is_closed(word, self.context) else "? "
             said = safe_line(mark + job + words, max(8, width - len(when + about) - 1))
             lines.append([(when + about, "$muted"), (said, "")])
         return lines
@@ -149,7 +149,7 @@ class AgentNote(TextDrawing):
         room = max(8, width - 14)
         lines: list[Drawn] = []
         if member.paused:
-            lines.append([(f" paused: {safe_line(member.message, room)}", "$state-skipped")])
+            lines.append([(f" paused: {safe_line(agent_text.pause_words(member.message), room)}", "$state-skipped")])
         stuck = member.stuck
         if stuck is not None and stuck.cause not in (None, "human") and not member.paused:
             since = self.context.clock.time_of(stuck.since) if stuck.since is not None else ""

@@ -74,19 +74,33 @@ def latest_words(word: Word | None, context: Context | None = None) -> str:
     """
     if word is None:
         return ""
-    if word.ask and context is not None:
-        from tui_tasks.core.read import ask_queries  # few screens begin with a question
-        from tui_tasks.tui.asks import ask_text
+    if context is not None and (asked := _question_of(word, context)) is not None:
+        from tui_tasks.tui.asks import ask_text  # few screens begin with a question
 
-        try:
-            asked = ask_queries.ask(context.db, word.ask)
-        except NotFound:  # another database may have taken the place of this one
-            return word.text
-        return word.text if asked.state == "open" else f"{ask_text.outcome(asked, context.clock.now())}: {word.text}"
+        line = ask_text.request_line(asked, ascii_only=context.ascii_only)
+        return line if asked.state == "open" else f"{ask_text.outcome(asked, context.clock.now())}: {line}"
     if word.kind == "status":
         return look(word.text).word
     is_of_session = word.kind.startswith("session.")  # its state says the same
     return word.text or ("" if is_of_session else word.kind.replace(".", " ").replace("_", " "))
+
+
+def _question_of(word: Word, context: Context) -> Ask | None:
+    """Return the question that a word is; None if it is none."""
+    if not word.ask:
+        return None
+    from tui_tasks.core.read import ask_queries  # few screens begin with a question
+
+    try:
+        return ask_queries.ask(context.db, word.ask)
+    except NotFound:  # another database may have taken the place of this one
+        return None
+
+
+def is_closed(word: Word, context: Context) -> bool:
+    """Return whether a word is a question that waits for no answer."""
+    asked = _question_of(word, context)
+    return asked is not None and asked.state != "open"
 
 
 def failure(sign: Sign, context: Context) -> str:
@@ -102,7 +116,8 @@ def failure(sign: Sign, context: Context) -> str:
 def quoted_words(word: Word | None, context: Context) -> str:
     """Return the same, what it said itself in quotes."""
     text = latest_words(word, context)
-    return f'"{text}"' if text and word is not None and word.kind in ("logged", "asked") else text
+    is_its_own = word is not None and word.kind in ("logged", "asked") and not is_closed(word, context)
+    return f'"{text}"' if text and is_its_own else text
 
 
 def where(member: AgentView, context: Context) -> str:
@@ -143,7 +158,7 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
     if state == "stopped":
         return _suspended(member), "$state-overdue"
     if state == "paused":
-        return member.message, "$muted"
+        return pause_words(member.message), "$muted"
     if state == "failed":
         return last, "$state-failed"
     if state == "interrupted":
@@ -173,6 +188,13 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
     if state == "idle" and last and (session is None or not session.last_message):
         return f"last: {last}{_on_task(member.word, context)}", "$muted"
     return last, "$muted"
+
+
+def pause_words(message: str) -> str:
+    """Return what the human wrote to an agent that is paused."""
+    from tui_tasks.core.operations.asks import PAUSED  # few agents are paused
+
+    return message if message != PAUSED else "you have paused it"
 
 
 _NOT_READ: Final = "not read"

@@ -94,19 +94,22 @@ def closed(ask: Ask, now: int, most: int = 60) -> str:
     if ask.state == "timeout":
         return f"no answer in time; {display_name(ask.agent, 20)} went on{when}"
     if ask.reason:
-        return f"{display_name(ask.agent, 20)}{when}: {safe_line(ask.reason, 120)}"
+        return f"closed{when}: {safe_line(ask.reason, 120)}"
     return f"{display_name(ask.agent, 20)} has withdrawn the question{when}"
 
 
 def outcome(ask: Ask, now: int) -> str:
-    """Return the same of one that the human has answered as `denied by you 2m ago`."""
+    """Return the same with a short answer; of a permission `you denied it 2m ago`."""
     if ask.state != "answered" or ask.answered_at is None or ask.rule:
         return closed(ask, now)
-    answer = f'answered "{safe_line(in_one_line(ask.answer or ""), 30)}"'
+    when = ago(ask.answered_at, now) if now - ask.answered_at >= SECOND else "just now"
     if ask.is_permission:
-        words = {denying(ask.options): "denied", approving(ask.options): "allowed"}
-        answer = words.get(ask.answer, answer)
-    return f"{answer} by you {ago(ask.answered_at, now) if now - ask.answered_at >= SECOND else 'just now'}"
+        # A denial may go on with its reason.
+        option = (ask.answer or "").partition(": ")[0]
+        words = {denying(ask.options): "you denied it", approving(ask.options): "you allowed it"}
+        if option in words:
+            return f"{words[option]} {when}"
+    return f'you answered "{safe_line(in_one_line(ask.answer or ""), 30)}" {when}'
 
 
 def in_one_line(answer: str) -> str:
