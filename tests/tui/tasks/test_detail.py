@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.tui.driving import by_agent, lines, opened, place, press, settle, shown, until
 from tests.tui.plan import MINUTE, NOW
 from tests.tui.work.test_work_screen import BOOM, begun, crashed
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.operations.work import CountWork, MergeWork, WorkReady
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
@@ -179,6 +181,21 @@ async def test_the_key_of_the_pane_leads_from_an_opened_task_back_to_its_rows(pl
         assert app.pane.is_open
         await press(app, pilot, key)
         assert not app.pane.is_open and app.focused is app.pane.focus_target()
+
+
+async def test_the_lines_below_the_list_say_why_a_task_failed_where_its_log_says_something_else(plan, make_app):
+    with Store(plan.path) as store:
+        store.commit(LogTask(plan[5], "Rotating key 1 of 5"), actor="claude-1", now=NOW)
+        why = {"thoughts": ["Stripe says 403"]}
+        store.commit(EditTask(plan[5], {"status": "failed"}), actor="claude-1", now=NOW, why=why)
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        app.navigation.go_to(plan[5])
+        await press(app, pilot)
+        below = shown(app)[shown(app).rindex("#5 Ship auth flow") :]
+        assert below.index("Stripe says 403") < below.index("Rotating key 1 of 5")
+        await press(app, pilot, "enter")
+        assert re.search(r"#5 Ship auth flow .*\n claude-1 · .*\n Stripe says 403\n", shown(app))
 
 
 async def test_the_lines_below_the_list_say_why_an_agent_failed_on_the_task_and_name_its_links(plan, make_app):

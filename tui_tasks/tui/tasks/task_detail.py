@@ -111,12 +111,11 @@ class DetailText(TextDrawing):
             lines += title[:TITLE_LINES]
             if len(title) > TITLE_LINES:
                 lines.append(_line(f"… of {len(details.task.name):,} characters", "$muted"))
-        lines += [_line(self._facts(details, room), "$muted"), *self._fields(details.task, room)]
+        lines += [_line(self._facts(details, room), "$muted"), *self._failed(details, room)]
+        lines += self._fields(details.task, room)
         lines += self._more_facts(details.task, room)
         for ask in details.asks:
             lines += [*self._asked(ask, room), ()]
-        if failed := self._failed(details, room):
-            lines += [*failed, ()]
         lines += self._standstill(details, room)
         lines += self._to_review(details, room)
         lines += task_text.lines(self.context, details.task, room)
@@ -149,7 +148,7 @@ class DetailText(TextDrawing):
         waits = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
         closed = [line for ask in details.closed_asks[:1] for line in self._closed(ask, room)]
         proof = task_text.lines(self.context, details.task, room, _OUTPUT_IN_BRIEF)
-        failed = [] if details.log and details.state == "failed" else self._failed(details, room)
+        failed = [] if self._is_logged_last(details) else self._failed(details, room)
         parts = [waits + failed + self._standstill(details, room), proof, closed, self._sent(details, room)]
         left = height - sum(len(part) + 1 for part in parts if part)
         if both := self._side_by_side(details, room, left):
@@ -188,6 +187,11 @@ class DetailText(TextDrawing):
         has_failed = details.state == "failed" or details.task.uid in self.context.state.failed_work
         why = task_text.reason(self.context, details.line, details.state) if has_failed else None
         return _block(why[0], room, "$state-failed") if why is not None else []
+
+    def _is_logged_last(self, details: TaskDetails) -> bool:
+        """Return whether the newest log entry, which stands below, is why it has failed."""
+        reason = task_records.end_reason(self.context.db, details.line)
+        return bool(details.log) and details.state == "failed" and details.log[0].message == reason
 
     def _standstill(self, details: TaskDetails, room: int) -> list[Drawn]:
         """Return that its agent has left, is silent or suspended."""
