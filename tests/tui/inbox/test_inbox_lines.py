@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.tui.driving import SIZES, agents_line, below, by_agent, counts_line, lines, settle, shown, until
-from tests.tui.plan import NOW
+from tests.tui.plan import NOW, SECOND
 from tests.tui.work.reviewing import begin
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
@@ -180,6 +180,16 @@ async def test_a_failure_that_has_one_line_gives_its_reason_the_room_of_the_name
         await settle(pilot, "a", "j")
         (line,) = (line for line in in_list(app) if " #3 " in line)
         assert line.split("#3")[1].strip().startswith("test_dst_gap: expected 02:30, got 03:30 "), shown(app)
+
+
+async def test_the_age_in_the_rule_below_the_rows_goes_on_with_that_of_the_row(plan, make_app):
+    by_agent(plan, "claude-3", OpenAsk("Which port?"), now=NOW - 5 * SECOND)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "j", "j")
+        await until(pilot, lambda: "? asks 5s" in shown(app))
+        app.context.clock.now = lambda: NOW + 3 * SECOND
+        await until(pilot, lambda: "? asks 8s" in shown(app))
 
 
 async def test_below_a_question_stands_what_its_agent_did_lately(plan, make_app):

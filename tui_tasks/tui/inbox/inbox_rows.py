@@ -236,16 +236,17 @@ class InboxRows(RowDrawing[InboxLine]):
 
     def _right(self, row: Ask | InboxItem, width: int) -> str:
         """Return project, agent and age."""
-        now = self.context.clock.now()
-        since = row.opened_at if isinstance(row, Ask) else row.at
-        if not isinstance(row, Ask) or row.state == "open":
-            self.lasts(age_lasts(since, now))
+        if (span := self.standing_lasts(row)) is not None:
+            self.lasts(span)
         return f"  {self._beside(row, width)}{self.standing(row):>{self._columns.standing}} "
 
     def _flag(self, row: Ask | InboxItem) -> str:
         """Return the mark of a row that has come since the human looked."""
         state = self.context.state
-        has_come = state.seen.is_new(row.opened_at, row.task_uid) if isinstance(row, Ask) else is_new(state, row.need)
+        if isinstance(row, Ask):
+            has_come = row.state == "open" and state.seen.is_new(row.opened_at, row.task_uid)
+        else:
+            has_come = is_new(state, row.need)
         return sign("changed", ascii_only=self.context.ascii_only) if has_come else " "
 
     def mark(self, row: Ask | InboxItem) -> Part:
@@ -264,6 +265,12 @@ class InboxRows(RowDrawing[InboxLine]):
     def _who(self, row: InboxLine) -> str:
         name = row.who if isinstance(row, InboxItem) else row.agent
         return agent_text.who(name) if name else ""
+
+    def standing_lasts(self, row: InboxLine) -> int | None:
+        """Return for how many microseconds `standing` stays the same; None where it has no age."""
+        if isinstance(row, FoldedAsks) or (isinstance(row, Ask) and row.state != "open"):
+            return None
+        return age_lasts(row.opened_at if isinstance(row, Ask) else row.at, self.context.clock.now())
 
     def standing(self, row: InboxLine) -> str:
         """Return how long it has waited, or what became of a question; nothing while its checks run again."""

@@ -49,15 +49,17 @@ class RowsAndDetail(Container, NoRelayout):
         context: Context,
         rows: VirtualList[Any],
         detail: TextLines,
-        heading: Callable[[int, bool], list[Part]],
+        heading: Callable[[int, bool, Callable[[int], None]], list[Part]],
     ) -> None:
-        """`heading` returns the rule between both for a width, and whether the text goes on below what is on screen."""
+        """`heading` returns the rule between both for a width, and whether the text goes on below what is on screen; it
+        calls what it is given with the microseconds for which that stays true.
+        """
         super().__init__()
         self.context = context
         self._rows = rows
         self._detail = detail
         self.scroll = DetailScroll(detail, can_focus=False)
-        self._rule = FrameLine(context, lambda width: heading(width, self._has_more))
+        self._rule = FrameLine(context, lambda width: heading(width, self._has_more, self._rule.lasts))
         self._has_more = False
 
     def compose(self) -> ComposeResult:
@@ -191,7 +193,7 @@ class DetailHeading:
         """Set the line that the detail is about."""
         self._line = line
 
-    def rule(self, width: int, has_more: bool) -> list[Part]:
+    def rule(self, width: int, has_more: bool, lasts: Callable[[int], None]) -> list[Part]:
         """Return the rule; with the key that shows more where the text goes on below the screen."""
         more = self._more if has_more else []
         line = self._line
@@ -202,6 +204,8 @@ class DetailHeading:
             facts = self._who(line)
         title = [(safe_line(name, max(_LEAST, room - cell_len(facts))), "bold"), (facts, "$muted")]
         state = self._state(line)
+        if (span := self._rows.standing_lasts(line)) is not None:
+            lasts(span)
         both: list[Part] = [*more, (" · ", "$rule"), *state] if more and state else [*more, *state]
         has_room = _size([*title, *both]) + _FRAME <= width
         return rule_parts(self._context, width, title, both if has_room else more)
