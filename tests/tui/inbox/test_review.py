@@ -137,6 +137,7 @@ async def test_decline_asks_why_and_the_reason_is_kept(plan, filed, make_app):
         await settle(pilot, "enter")
         assert state(app, filed[0]) == ("cancelled", False)
         assert task_queries.task(app.link.db, filed[0]).decline_reason == "no rewrites"
+        assert filed[0] not in app.state.seen.new and filed[1] in app.state.seen.new
         await settle(pilot, "x", "escape")
         assert state(app, filed[1]) == ("pending", True)
 

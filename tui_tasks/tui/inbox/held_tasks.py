@@ -396,6 +396,8 @@ class HeldTasks(RowSource[HeldTask]):
             self._read_again()
             self._say_unread([row for row in rows if row.uid == refused.data.get("id", row.uid)])
             return
+        for row in rows:
+            self.context.state.seen.read(row.uid)
         undo = self.context.keymap.key_of("undo")
         twin = task_text.twin(self.context, rows[0].uid) if done == _ACCEPTED and len(rows) == 1 else ""
         self.context.say(f"{done} {self._named(rows)}. {twin}{undo} undoes it.")
