@@ -258,6 +258,15 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         assert counts_line(app).endswith("• 0 changed") and not any(line.startswith("•") for line in lines(app))
 
 
+async def test_a_question_of_an_agent_with_a_new_task_is_among_what_has_changed_beside_that(plan, make_app):
+    with Store(plan.path) as store:
+        local_values.put(store.db, local_values.LOOKED, {"seq": journal.newest(store.db), "at": NOW - 1})
+    (made,) = by_agent(plan, "codex-3", AddTask("Tidy docs", plan.list_uid))
+    by_agent(plan, "codex-3", EditTask(made.uid, {"status": "in_progress"}), OpenAsk("May I remove old/?"))
+    async with opened(make_app(plan.path), (120, 40)) as pilot:
+        assert counts_line(pilot.app).endswith("• since 20:15: asked codex-3 · started #10")
+
+
 async def test_a_question_without_a_task_is_named_by_its_agent_among_what_has_changed(plan, make_app):
     with Store(plan.path) as store:
         local_values.put(store.db, local_values.LOOKED, {"seq": journal.newest(store.db), "at": NOW - 1})

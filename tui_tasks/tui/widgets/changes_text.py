@@ -43,6 +43,8 @@ _STATES: Final = {
     "skipped": "skipped",
     "cancelled": "cancelled",
 }
+# What a question of its agent is named beside.
+_BEGINNINGS: Final = ("new", "started")
 # What stands for the words without a mark.
 _SHORT: Final = {"checked": "check", "logged": "log", "edited": "edit"}
 
@@ -192,7 +194,10 @@ def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for need in needs:
         of_task = need.kind in (CHECKS, REVIEW)
-        is_told = need.task in context.state.seen.new and (of_task or need.kind == ASKS or need.word == "failed")
+        seen = context.state.seen
+        is_changed = need.task is not None and need.task in seen.new
+        is_asked = need.kind == ASKS and is_changed and seen.word_of(need.task or "") not in _BEGINNINGS
+        is_told = is_changed and (of_task or is_asked or need.word == "failed")
         is_job = need.kind == JOBS or (need.kind == HELD and need.job is not None)
         if not (is_job or of_task or need.kind in (ASKS, AGENTS)) or is_told or not is_new(context.state, need):
             continue
