@@ -95,7 +95,7 @@ def test_what_becomes_of_a_held_task_and_of_one_that_is_stuck_is_told(store: Sto
         'You accepted "one".',
         'You declined "two": "not now".',
         'system noticed that "agent" is stuck: "gives no sign of life".',
-        'system noticed that "agent" makes progress again.',
+        'system noticed that "agent" is not stuck now.',
     ]
 
 

@@ -676,7 +676,7 @@ def test_review_and_stuck_agents_have_words_of_their_own(store: Store, talk, clo
         ("status", "undo: cancelled → pending"),
         ("edit", "undo: waits for you again"),
         ("stuck", "agent gives no sign of life"),
-        ("stuck", "agent works again"),
+        ("stuck", "agent is not stuck now"),
     ]
 
 

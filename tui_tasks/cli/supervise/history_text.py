@@ -214,7 +214,7 @@ _DEED_TEXTS: Final[dict[str, Callable[[Entry], str]]] = {
     "task.accepted": lambda entry: f"accepted {_name(entry)}",
     "task.declined": lambda entry: f"declined {_name(entry)}: {_value_text(entry, 'decline_reason')}",
     "agent.stuck": lambda entry: f"noticed that {_quoted(entry.uid)} is stuck: {_value_text(entry, 'text')}",
-    "agent.unstuck": lambda entry: f"noticed that {_quoted(entry.uid)} makes progress again",
+    "agent.unstuck": lambda entry: f"noticed that {_quoted(entry.uid)} is not stuck now",
     "check.requested": lambda entry: f"asked for the checks of {_name(entry)}",
     "check.queued": lambda entry: "queued a check",
     "check.started": lambda entry: "began a check",

@@ -69,7 +69,7 @@ PHRASES: Final[dict[str, str]] = {
     "session.prompted": "has been prompted",
     "session.prompted:last_prompt": "asked for",
     "session.idle:last_message": "says",
-    "agent.unstuck": "works again",
+    "agent.unstuck": "is not stuck now",
     "settings.recorded": "which lists and jobs need acceptance",
     "settings.recorded:source": "the settings in {source} apply",
     "list.auto": "whether agents start on a list by themselves, and how",
