@@ -8,6 +8,8 @@ import time
 import pytest
 from msgspec.structs import replace
 
+from tests.conftest import Clock
+from tests.hooks.playing import Player
 from tests.started import DEADLINE
 from tests.tui.driving import (
     above,
@@ -46,6 +48,7 @@ from tui_tasks.core.read.agents import last_words, session_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
+from tui_tasks.settings.config import SessionSettings
 from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
@@ -56,6 +59,7 @@ from tui_tasks.tui.widgets import changes_text
 from tui_tasks.tui.widgets.agent_entries import AgentEntries
 from tui_tasks.tui.widgets.agent_line import agent_groups
 from tui_tasks.tui.widgets.foot_line import GroupLine
+from tui_tasks.tui.widgets.open_needs import Needs
 
 
 def fail_a_job(plan: Plan, name: str) -> None:
@@ -588,6 +592,22 @@ async def test_agents_that_are_there_and_do_nothing_are_named_rather_than_denied
     async with opened(app, (120, 40)) as pilot:
         await until(pilot, lambda: agents_line(app) == " ○ claude-1 idle   ○ claude-2 idle")
         assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck   • ")
+
+
+async def test_a_turn_that_failed_with_the_task_of_its_prompt_is_one_failure(plan, make_app):
+    with Store(plan.path) as store:
+        player = Player(store, Clock(NOW - 60 * SECOND), "claude")
+        player.settings = SessionSettings(tasks=True)
+        session = {"session_id": "s9", "cwd": "/home/me/cli"}
+        player.play({**session, "hook_event_name": "SessionStart", "source": "startup"})
+        player.play({**session, "hook_event_name": "UserPromptSubmit", "prompt": "Port the CLI"})
+        player.play({**session, "hook_event_name": "StopFailure", "error": "rate_limit"})
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)):
+        (failed,) = (one for one in app.context.state.members if one.state == "failed")
+        assert failed.failed_task is not None and failed.failed_task.name == "Port the CLI"
+        needs = [need for need in Needs(app.context).every() if need.word == "failed" and need.agent != "claude-2"]
+        assert [need.task for need in needs if need.task != plan[3]] == [failed.failed_task.uid]
 
 
 async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, make_app):

@@ -20,6 +20,7 @@ from tui_tasks.tui.state.seen import key_of_agent
 from tui_tasks.tui.widgets.agent_entries import TROUBLE, AgentEntries, AgentEntry
 
 if TYPE_CHECKING:
+    from tui_tasks.core.read.pages.list_pages import TaskLine
     from tui_tasks.tui.state.app_state import AppState
     from tui_tasks.tui.state.context import Context
 
@@ -160,7 +161,12 @@ class Needs:
         left = {uid: one for uid, one in (state.lapsed | state.left).items() if one.is_gone}
         for uid, one in left.items():
             yield Need(AGENTS, f"left:{uid}", "gone", one.at, uid, agent=one.agent, row=one, rank=_GONE)
-        yield from (self._of_agent(entry) for entry in self._agents.in_trouble() if entry.state != "gone")
+        told = {task.uid for task in self._failed_tasks()}
+        for entry in self._agents.in_trouble():
+            failed = entry.member.failed_task if entry.member.failed_work is None else None
+            # The row of the task of its prompt says why its turn has failed.
+            if entry.state != "gone" and (failed is None or failed.uid not in told):
+                yield self._of_agent(entry)
 
     @staticmethod
     def _of_agent(entry: AgentEntry) -> Need:
@@ -169,10 +175,15 @@ class Needs:
         rank = TROUBLE.index(state)
         return Need(AGENTS, key_of_agent(member.name), state, entry.at, task, agent=member.name, row=entry, rank=rank)
 
+    def _failed_tasks(self) -> list[TaskLine]:
+        """Return the tasks that have failed since the human said that all was seen."""
+        state = self._context.state
+        return [task for task in state.failed_tasks if (task.finished_at or 0) >= state.seen.put_away_at]
+
     def _failed(self) -> Iterator[Need]:
         """Yield the tasks and the jobs that have failed since the human said that all was seen."""
         state = self._context.state
-        unseen = [task for task in state.failed_tasks if (task.finished_at or 0) >= state.seen.put_away_at]
+        unseen = self._failed_tasks()
         # Of very many, those that failed last are read.
         if len(unseen) == len(state.failed_tasks) < state.failed:
             yield Need(FAILED, _REST_FAILED, "failed", count=state.failed - len(unseen), rank=1)

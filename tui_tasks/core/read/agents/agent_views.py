@@ -43,7 +43,8 @@ class AgentView(msgspec.Struct, frozen=True, gc=False):
     prompt became no task. `near`: the limit that it is near to, for people. `goes_on`: it asks, and works on at
     its task. `lapsed`: its claims that lapsed, with nothing heard of it since. `left_undone`: it went while it waited
     for an answer, or others have changed since the task that it had not ended. `failed_work`: that on which the human
-    started it, where that has failed and is not seen yet; `failed_task` its task. `to_review`: the task of its work
+    started it, where that has failed and is not seen yet; `failed_task` its task, or that of the prompt whose turn has
+    failed. `to_review`: the task of its work
     that waits for review. `tool_target`: what the running tool works on.
     """
 
@@ -340,9 +341,17 @@ class _Found:
             left_undone=state == GONE and task is None and self._has_left_undone(name, newest),
             failed_work=failed_work,
             to_review=list_pages.line(self._db, self._ready[name]) if name in self._ready else None,
-            failed_task=list_pages.line(self._db, failed_work.task) if failed_work is not None else None,
+            failed_task=self._failed_task(state, failed_work, seen),
             between=between,
         )
+
+    def _failed_task(self, state: str, failed_work: FailedWork | None, seen: Seen | None) -> TaskLine | None:
+        """Return the task of the work of an agent that has failed, or of the prompt whose turn has."""
+        if failed_work is not None:
+            return list_pages.line(self._db, failed_work.task)
+        uid = seen.session.task if state == "failed" and seen is not None else None
+        task = list_pages.line(self._db, uid) if uid is not None else None
+        return task if task is not None and task.status == "failed" and not task.deleted else None
 
     def _heard_at(self, name: str, newest: NewestEntries) -> int:
         seen = self._sessions.get(name)
