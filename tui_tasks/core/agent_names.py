@@ -246,8 +246,8 @@ class Lookalikes:
         """Return whether the journal goes on from the entry of the last look, with few entries since."""
         if not 0 < self._seq <= seq <= self._seq + _FEW_ENTRIES:
             return False
-        known = db.sql("SELECT 1 FROM journal WHERE seq = ? AND hash = ?", (self._seq, self._hash))
-        return known.fetchone() is not None
+        known = db.scalar("SELECT 1 FROM journal WHERE seq = ? AND hash = ?", (self._seq, self._hash))
+        return known is not None
 
 
 @lru_cache(16_384)

@@ -87,8 +87,8 @@ def _push(db: Database, connection: Connection, report: Report) -> int:
         head = _head(connection)
     begin = (base.last, base.hash) if base is not None else (0, b"")
     if head != begin:
-        row = db.sql("SELECT hash FROM journal WHERE seq = ?", (head[0],)).fetchone()
-        if row is None or bytes(row[0]) != head[1]:
+        hashed = db.scalar("SELECT hash FROM journal WHERE seq = ?", (head[0],))
+        if hashed is None or bytes(hashed) != head[1]:
             raise Conflict(f"the server has another journal, of {head[0]:,} entries: move to an empty database")
     while head[0] < newest:
         rows = _page(db, head[0])

@@ -60,8 +60,7 @@ def _run(db: Database | None, environ: Mapping[str, str]) -> OtherCaller | None:
         return None
     agent = None
     if db is not None and (uid := environ.get(run_marks.RUN_ID)):
-        row = db.sql("SELECT agent FROM run WHERE uid = ?", (uid,)).fetchone()
-        agent = row[0] if row else None
+        agent = db.scalar("SELECT agent FROM run WHERE uid = ?", (uid,))
     return OtherCaller(agent, "this is inside a run of a job")
 
 

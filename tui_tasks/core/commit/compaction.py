@@ -70,7 +70,7 @@ def base(db: Database) -> Base | None:
 
 def is_there(db: Database, table: str) -> bool:
     """Return whether there is a table of that name."""
-    return bool(db.sql("SELECT count(*) FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
+    return db.scalar("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)) is not None
 
 
 # So many entries are read at a time.
@@ -96,8 +96,8 @@ def last_old(db: Database, before: int, now: int) -> int:
         last = old or last
         if new is not None:
             break
-    following = db.sql("SELECT change FROM journal WHERE seq = ?", (last + 1,)).fetchone()
-    last = last if following is None else min(last, int(following[0]) - 1)
+    following = db.scalar("SELECT change FROM journal WHERE seq = ?", (last + 1,))
+    last = last if following is None else min(last, int(following) - 1)
     return last if last >= begin else 0
 
 
@@ -144,10 +144,10 @@ def copied(db: Database, copy: str) -> int:
         Conflict: the copy is gone, as another compaction began, or the database was replaced.
     """
     begun = is_there(db, "copying")
-    row = db.sql("SELECT tables FROM copying WHERE copy = ?", (copy,)).fetchone() if begun else None
-    if row is None or row[0] is None:
+    last = db.scalar("SELECT tables FROM copying WHERE copy = ?", (copy,)) if begun else None
+    if last is None:
         raise Conflict(OVERTAKEN)
-    return int(row[0])
+    return int(last)
 
 
 def keep_base(db: Database, new_base: Base) -> None:

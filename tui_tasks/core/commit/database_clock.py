@@ -164,8 +164,8 @@ def next_lapse(db: Database) -> int | None:
 
 def lapses_at(db: Database, claim: str) -> int | None:
     """Return the instant at which the lease of an active claim ends; None if a question of its holder is open."""
-    row = db.sql(f"SELECT at FROM ({_LAPSES} AND claim.uid = ?)", (claim,)).fetchone()
-    return row[0] if row else None
+    at: int | None = db.scalar(f"SELECT at FROM ({_LAPSES} AND claim.uid = ?)", (claim,))
+    return at
 
 
 def lapsed(db: Database, passed: int) -> list[str]:

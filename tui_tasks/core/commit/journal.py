@@ -369,8 +369,8 @@ def seq_of(db: Database, kind: str, uid: str, at: int) -> int | None:
 
 
 def _from(db: Database, start: int, kind: str, uid: str) -> int | None:
-    row = db.sql(
+    seq: int | None = db.scalar(
         "SELECT seq FROM journal WHERE seq > ? AND seq <= ? AND kind = ? AND uid = ? LIMIT 1",
         (start, start + _NEAR, kind, uid),
-    ).fetchone()
-    return row[0] if row else None
+    )
+    return seq

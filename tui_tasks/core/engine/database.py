@@ -235,9 +235,10 @@ class Database:
         self._write_sums()
         return self._connection.execute(text, params)
 
-    def scalar(self, text: str) -> Any:
-        """Return the first column of the first row of plain SQL."""
-        return self.sql(text).fetchone()[0]
+    def scalar(self, text: str, params: Sequence[Any] = ()) -> Any:
+        """Return the first column of the first row of such SQL, None without a row."""
+        row = self.sql(text, params).fetchone()
+        return row[0] if row is not None else None
 
     def data_version(self) -> tuple[object, int]:
         """`file`, and a number that differs from the last time when another connection has committed.

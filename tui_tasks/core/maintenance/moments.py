@@ -76,15 +76,14 @@ def _begins(db: Database) -> int:
 
 
 def _instant_of(db: Database, seq: int) -> int:
-    instant: int = db.sql("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()[0]
-    return instant
+    return int(db.scalar("SELECT at FROM journal WHERE seq = ?", (seq,)))
 
 
 def after(db: Database, seq: int, instant: int | None = None) -> Moment:
     """Return the moment after an entry that can be shown, at `instant` or at the entry's own instant."""
     if instant is None:
-        row = db.sql("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()
-        instant = int(row[0]) if row is not None else _begins(db)
+        at = db.scalar("SELECT at FROM journal WHERE seq = ?", (seq,))
+        instant = int(at) if at is not None else _begins(db)
     return Moment(seq, instant)
 
 
@@ -126,12 +125,12 @@ def next_change(db: Database, seq: int) -> int | None:
     newest = journal.newest(db)
     if seq >= newest:
         return None
-    other = db.sql(
+    other = db.scalar(
         "SELECT seq FROM journal WHERE seq > ? AND change <> (SELECT change FROM journal WHERE seq = ?) "
         "ORDER BY seq LIMIT 1",
         (seq, seq + 1),
-    ).fetchone()
-    return newest if other is None else int(other[0]) - 1
+    )
+    return newest if other is None else int(other) - 1
 
 
 def previous_change(db: Database, seq: int) -> int | None:
@@ -139,9 +138,9 @@ def previous_change(db: Database, seq: int) -> int | None:
     begin = earliest(db)
     if seq <= begin:
         return None
-    other = db.sql(
+    other = db.scalar(
         "SELECT seq FROM journal WHERE seq < ? AND change <> (SELECT change FROM journal WHERE seq = ?) "
         "ORDER BY seq DESC LIMIT 1",
         (seq, seq),
-    ).fetchone()
-    return max(begin, int(other[0]) if other is not None else begin)
+    )
+    return max(begin, int(other) if other is not None else begin)

@@ -347,7 +347,7 @@ def about_task(db: Database, asks: Iterable[Ask], task: str) -> list[Ask]:
 def name_when_asked(db: Database, ask: Ask, task: str) -> str | None:
     """Return the name that a task had when a question about it was asked; None where that was compacted away."""
     seq = journal.seq_of(db, "ask.opened", ask.uid, ask.opened_at)
-    last = db.sql(_NEWEST_BEFORE, (task, seq)).fetchone()[0] if seq is not None else None
+    last = db.scalar(_NEWEST_BEFORE, (task, seq)) if seq is not None else None
     row = db.one(_NAME, seq=last) if last is not None else None
     return row[0] if row is not None else None
 

@@ -45,8 +45,8 @@ def all_autos(db: Database) -> list[Auto]:
 
 def auto_set_at(db: Database, auto: Auto) -> int | None:
     """Return the instant at which it was last turned on or changed; None where the journal has it no more."""
-    row = db.sql("SELECT max(at) FROM journal WHERE uid = ? AND kind = 'list.auto'", (auto.uid,)).fetchone()
-    return None if row is None or row[0] is None else int(row[0])
+    at: int | None = db.scalar("SELECT max(at) FROM journal WHERE uid = ? AND kind = 'list.auto'", (auto.uid,))
+    return at
 
 
 def auto_json(auto: Auto) -> dict[str, Any]:

@@ -187,7 +187,7 @@ def of_machine(db: Database, machine: str) -> list[str]:
 
 def has_passed(db: Database) -> bool:
     """Return whether a run has passed, so that changes of inputs matter."""
-    return db.sql("SELECT 1 FROM check_run WHERE state = 'passed' LIMIT 1").fetchone() is not None
+    return db.scalar("SELECT 1 FROM check_run WHERE state = 'passed' LIMIT 1") is not None
 
 
 def waiting(db: Database, check_uid: str) -> list[CheckRun]:
@@ -257,17 +257,17 @@ def prunable(db: Database, check_uid: str, keep: int) -> int | None:
 
     The newest `keep` runs are kept, and so are runs that count for a task, without their full output.
     """
-    nth = db.sql(
+    nth: int | None = db.scalar(
         "SELECT id FROM check_run WHERE check_uid = ? ORDER BY id DESC LIMIT 1 OFFSET ?", (check_uid, keep - 1)
-    ).fetchone()
+    )
     if nth is None:
         return None
-    older = db.sql(
+    older = db.scalar(
         "SELECT 1 FROM check_run WHERE check_uid = ? AND id < ? AND state NOT IN ('waiting', 'running')"
         " AND (uid NOT IN (SELECT run_uid FROM task_check) OR uid IN (SELECT run_uid FROM run_log)) LIMIT 1",
-        (check_uid, nth[0]),
-    ).fetchone()
-    return nth[0] if older is not None else None
+        (check_uid, nth),
+    )
+    return nth if older is not None else None
 
 
 def counts(db: Database, home: TaskList, uids: Sequence[str]) -> dict[str, int]:
@@ -332,9 +332,9 @@ def _who(db: Database, task: Task) -> str:
     """Return who has set a task done, whoever asked for a check since; else whose attempt a gate has refused."""
     if task.status == "done":
         return task.who
-    row = db.sql(
+    actor = db.scalar(
         "SELECT actor FROM journal WHERE task = ? AND kind = 'check.requested' AND actor NOT IN (?, ?)"
         " ORDER BY seq DESC LIMIT 1",
         (task.uid, vocab.HUMAN, vocab.SYSTEM),
-    ).fetchone()
-    return str(row[0]) if row is not None else task.who
+    )
+    return str(actor) if actor is not None else task.who

@@ -316,5 +316,5 @@ def _happened(db: Database, after: int, since: int, now: int, needing: Sequence[
 def _compacted_before(db: Database) -> int:
     """Return the instant before which entries were compacted away; 0 if none were."""
     base = compaction.base(db)
-    row = db.sql("SELECT new FROM journal WHERE seq = ?", (base.seq,)).fetchone() if base is not None else None
-    return int(msgspec.json.decode(row[0]).get("before", 0)) if row is not None else 0
+    new = db.scalar("SELECT new FROM journal WHERE seq = ?", (base.seq,)) if base is not None else None
+    return int(msgspec.json.decode(new).get("before", 0)) if new is not None else 0

@@ -214,8 +214,8 @@ def last_ended(db: Database, job_uid: str) -> Run | None:
 def ok_since(db: Database, job_uid: str, after: int) -> int | None:
     """Return the instant at which a job's first successful run after another instant ended, or None."""
     sql = "SELECT min(ended_at) FROM run WHERE job_uid = ? AND outcome = 'success' AND ended_at > ?"
-    row: tuple[int | None] = db.sql(sql, (job_uid, after)).fetchone()
-    return row[0]
+    at: int | None = db.scalar(sql, (job_uid, after))
+    return at
 
 
 def history(db: Database, job_uid: str, limit: int) -> list[str]:
@@ -236,7 +236,7 @@ def failures_in_a_row(db: Database, one: Job) -> int:
     """
     if not vocab.job_failed(one.failures, one.last_outcome):
         return 0
-    kept: int = db.sql(_IN_A_ROW, (one.uid, one.uid)).fetchone()[0]
+    kept: int = db.scalar(_IN_A_ROW, (one.uid, one.uid))
     return max(kept, one.failures)
 
 
@@ -261,8 +261,8 @@ def run_of_agent(db: Database, agent: str) -> str | None:
 def job_of_agent(db: Database, agent: str) -> str | None:
     """Return the name of the job whose run has started an agent; None if none has."""
     sql = "SELECT job.name FROM run JOIN job ON job.uid = run.job_uid WHERE run.agent = ? ORDER BY run.id DESC LIMIT 1"
-    row = db.sql(sql, (agent,)).fetchone()
-    return row[0] if row else None
+    name: str | None = db.scalar(sql, (agent,))
+    return name
 
 
 def due_jobs(db: Database, now: int, limit: int) -> list[str]:
@@ -322,7 +322,7 @@ def held_count(db: Database, agent: str) -> int:
 def in_hand(db: Database) -> int:
     """Return how many runs are held by a process of this machine."""
     if db.machine:
-        return int(db.sql(_IN_HAND_HERE, (db.machine,)).fetchone()[0])
+        return int(db.scalar(_IN_HAND_HERE, (db.machine,)))
     count: int = db.one(_IN_HAND)[0]
     return count
 

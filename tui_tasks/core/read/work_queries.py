@@ -208,23 +208,23 @@ def failed(db: Database) -> list[FailedWork]:
 
 def count_busy(db: Database) -> int:
     """Return how many agents are at work on this machine, or being started."""
-    counted = db.sql("SELECT count(*) FROM work WHERE state IN ('starting', 'working') AND machine = ?", (db.machine,))
-    return int(counted.fetchone()[0])
+    query = "SELECT count(*) FROM work WHERE state IN ('starting', 'working') AND machine = ?"
+    return int(db.scalar(query, (db.machine,)))
 
 
 def count_running(db: Database) -> int:
     """Return how many agents of unfinished work run on this machine, also those that have nothing to do."""
-    counted = db.sql(
+    counted = db.scalar(
         "SELECT count(*) FROM work JOIN session ON session.uid = work.agent"
         f" WHERE work.state IN ({LIVE}) AND work.machine = ? AND session.state <> 'gone'",
         (db.machine,),
     )
-    return int(counted.fetchone()[0])
+    return int(counted)
 
 
 def has_any(db: Database) -> bool:
     """Return whether an agent was ever started on a task."""
-    return db.sql("SELECT 1 FROM work LIMIT 1").fetchone() is not None
+    return db.scalar("SELECT 1 FROM work LIMIT 1") is not None
 
 
 def of_agent(db: Database, agent: str) -> Work | None:
@@ -288,10 +288,10 @@ def last_comments(db: Database, work: Work) -> tuple[str, int] | None:
 
 def last_entry(db: Database, work: Work, kind: str) -> int | None:
     """Return the seq of the newest entry of a kind about a work; None if there is none, or it was compacted away."""
-    row = db.sql(
+    seq: int | None = db.scalar(
         "SELECT max(seq) FROM journal WHERE task = ? AND uid = ? AND kind = ?", (work.task_uid, work.uid, kind)
-    ).fetchone()
-    return None if row is None or row[0] is None else int(row[0])
+    )
+    return seq
 
 
 def stands(work: Work, kind: str) -> bool:
@@ -348,12 +348,12 @@ def has_ended_turn(db: Database, work: Work) -> bool:
     commented = commented_at(db, work)
     if commented is None:
         return True
-    ended = db.sql(
+    ended = db.scalar(
         "SELECT 1 FROM journal WHERE kind IN ('session.idle', 'session.ended')"
         " AND (actor = ? OR uid = ?) AND seq > ? LIMIT 1",
         (work.agent, work.agent, commented[0]),
     )
-    return ended.fetchone() is not None
+    return ended is not None
 
 
 def json_of_task(db: Database, task_uid: str) -> list[dict[str, Any]]:
@@ -379,14 +379,17 @@ def is_silent(db: Database, work: Work, now: int) -> bool:
     return row is not None and row[0].startswith("work:") and row[1] is None and row[2] != "gone"
 
 
+# The entries with which a work begins to wait for review.
+_BEGINS_WAIT: Final = "'work.ready', 'work.conflict', 'work.restored'"
+
+
 def ready_since(db: Database, work: Work) -> int:
     """Return since when a work waits for review, in microseconds; since its start where the journal has it no more."""
-    row = db.sql(
-        "SELECT max(at) FROM journal WHERE task = ? AND uid = ? AND kind IN"
-        " ('work.ready', 'work.conflict', 'work.restored')",
+    at: int | None = db.scalar(
+        f"SELECT max(at) FROM journal WHERE task = ? AND uid = ? AND kind IN ({_BEGINS_WAIT})",
         (work.task_uid, work.uid),
-    ).fetchone()
-    return row[0] if row is not None and row[0] is not None else work.started_at
+    )
+    return at if at is not None else work.started_at
 
 
 def to_review(db: Database) -> list[tuple[Work, int]]:
@@ -396,7 +399,7 @@ def to_review(db: Database) -> list[tuple[Work, int]]:
     if works:
         rows = db.sql(
             "SELECT uid, max(at) FROM journal WHERE task IN (SELECT value FROM json_each(?))"
-            " AND kind IN ('work.ready', 'work.conflict', 'work.restored') GROUP BY +uid",
+            f" AND kind IN ({_BEGINS_WAIT}) GROUP BY +uid",
             (msgspec.json.encode([work.task_uid for work in works]).decode(),),
         )
         since = dict(rows.fetchall())
@@ -414,4 +417,4 @@ def ready(db: Database, *, with_deleted: bool = False) -> list[Work]:
 
 def last_work(db: Database) -> int:
     """Return the id of the newest work; 0 without any."""
-    return int(db.sql("SELECT coalesce(max(id), 0) FROM work").fetchone()[0])
+    return int(db.scalar("SELECT coalesce(max(id), 0) FROM work"))

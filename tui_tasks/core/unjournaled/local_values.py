@@ -27,8 +27,8 @@ class Looked(msgspec.Struct, frozen=True, gc=False):
 
 def get(db: Database, key: str) -> Any:
     """Return what is kept under a key, or None."""
-    row = db.sql("SELECT value FROM view WHERE key = ?", (key,)).fetchone()
-    return msgspec.json.decode(row[0]) if row else None
+    value = db.scalar("SELECT value FROM view WHERE key = ?", (key,))
+    return msgspec.json.decode(value) if value is not None else None
 
 
 def put(db: Database, key: str, value: Any) -> None:

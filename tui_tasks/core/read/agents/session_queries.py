@@ -296,8 +296,7 @@ def activity(db: Database, agent: str) -> SessionActivity | None:
 
 def turns(db: Database, agent: str) -> int:
     """Return how many prompts an agent was given, as far as the journal goes back."""
-    rows = db.sql("SELECT count(*) FROM journal WHERE actor = ? AND kind = 'session.prompted'", (agent,))
-    return int(rows.fetchone()[0])
+    return int(db.scalar("SELECT count(*) FROM journal WHERE actor = ? AND kind = 'session.prompted'", (agent,)))
 
 
 def open_asks_of(db: Database, agent: str) -> list[Ask]:

@@ -295,8 +295,8 @@ def last_deletion(db: Database, list_id: int) -> Deletion | None:
 def deletion_of(db: Database, task: str) -> int | None:
     """Return the change that deleted a task last; None if the journal has it no more."""
     query = "SELECT change FROM journal WHERE task = ? AND kind = 'task.deleted' ORDER BY seq DESC LIMIT 1"
-    row = db.sql(query, (task,)).fetchone()
-    return None if row is None else int(row[0])
+    change: int | None = db.scalar(query, (task,))
+    return change
 
 
 def of_agent(db: Database, agent: str, since: int) -> list[int]:

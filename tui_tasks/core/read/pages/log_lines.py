@@ -273,8 +273,8 @@ def _holder(db: Database, entity: str, uid: str) -> str | None:
     if entity == "session":
         return uid
     if entity == "work":
-        row = db.sql("SELECT agent FROM work WHERE uid = ?", (uid,)).fetchone()
-        return None if row is None else str(row[0])
+        agent: str | None = db.scalar("SELECT agent FROM work WHERE uid = ?", (uid,))
+        return agent
     claim = task_records.find(db, uid)
     return claim.agent if claim is not None else None
 

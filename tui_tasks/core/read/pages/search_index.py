@@ -111,7 +111,7 @@ def _query(words: Iterable[str]) -> str:
 
 
 def _progress(db: Database) -> tuple[int | None, int] | None:
-    if db.sql("SELECT 1 FROM sqlite_master WHERE name = 'search_words_reached'").fetchone() is None:
+    if db.scalar("SELECT 1 FROM sqlite_master WHERE name = 'search_words_reached'") is None:
         return None
     progress: tuple[int | None, int] = db.sql("SELECT id, seq FROM search_words_reached").fetchone()
     return progress

@@ -265,8 +265,8 @@ _TWIN = """
 
 def open_twin(db: Database, uid: str) -> int | None:
     """Return the number of another open task of the same list that has the title of a task; None if there is none."""
-    row = db.sql(_TWIN, (uid,)).fetchone()
-    return row[0] if row else None
+    number: int | None = db.scalar(_TWIN, (uid,))
+    return number
 
 
 def live_tasks(db: Database, uids: Sequence[str]) -> list[Task]:
