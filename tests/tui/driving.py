@@ -81,9 +81,11 @@ def lines(app: TaskApp) -> list[str]:
 
 
 def counts_line(app: TaskApp) -> str:
-    """The counts and what has changed, in the line of the counts and, where it has no room, in the row below."""
-    counts, below = lines(app)[2:4]
-    parts = [counts, below] if below[2:].startswith(("• since", "* since")) else [counts]
+    """The counts, and what has changed in the row below. The agents may have two rows above."""
+    drawn = lines(app)
+    at = 2 + (drawn[3].startswith(("─ ? ", "- ? ")))
+    counts, below = drawn[at : at + 2]
+    parts = [counts, below] if below.startswith((" • since", " * since")) else [counts]
     return "  ".join(re.sub(r" [─-]+( |$)", "   ", re.sub("^[─-] ", " ", part)).rstrip() for part in parts)
 
 
@@ -100,6 +102,12 @@ def place(app: TaskApp, text: str) -> tuple[int, int]:
 def above(app: TaskApp) -> str:
     """What stands above the pane, below the line of the panes."""
     return "\n".join(lines(app)[1 : _top(app)])
+
+
+def needs_rows(app: TaskApp) -> list[str]:
+    """The rows of what needs the human, below the counts and what has changed."""
+    head = 2 + (lines(app)[3].startswith(("─ ? ", "- ? ")))
+    return [line for line in above(app).splitlines()[head:] if not line.startswith((" • since", " * since"))]
 
 
 def below(app: TaskApp) -> list[str]:

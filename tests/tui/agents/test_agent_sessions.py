@@ -125,7 +125,7 @@ def test_every_state_fits_in_its_column_with_the_longest_age(width):
 
 
 @pytest.mark.parametrize(
-    ("height", "doing", "question"), [(25, "running tests 14/22", 1), (20, 'running tests 14/22"  ? asks 9m ', 0)]
+    ("height", "doing", "question"), [(27, "running tests 14/22", 1), (20, 'running tests 14/22"  ? asks 9m ', 0)]
 )
 async def test_at_80_columns_a_question_never_takes_the_place_of_what_its_agent_does(
     people, make_app, height, doing, question
@@ -144,10 +144,11 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert counts_line(app).startswith(
-            " ? 3 asks  ✗ 2 failed  ▲ 0 stuck  • since 19:58 ✗claude-5,#3 ?claude-3,#4,7 ◐#5"
+        assert counts_line(app) == (
+            " ? 3 asks  ✗ 2 failed  ▲ 0 stuck "
+            "  • since 19:58: failed claude-5, #3 · asked claude-3, #4, #7 · started #5"
         )
-        assert any(re.match(r"•✗ claude-5 .*overloaded.*  •✗ #3 test_dst_gap", line) for line in lines(app))
+        assert any(re.match(r" •✗ claude-5 .*overloaded.*  •✗ #3 test_dst_gap", line) for line in lines(app))
         with Store(people.path) as store:
             for number in range(20):
                 asks_permission(Sessions(store), f"more {number}", at(20, 14))
@@ -159,7 +160,7 @@ async def test_an_agent_that_failed_without_a_task_is_named_by_its_prompt(people
     app = make_app(people.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert any(re.match(r'•✗ +"Fix the docs": failed: overloaded .*claude-5', line) for line in lines(app))
+        assert any(re.match(r' •✗ +"Fix the docs": failed: overloaded .*claude-5', line) for line in lines(app))
         await settle(pilot, "a")
         assert any(re.match(r'.✗ +"Fix the docs": failed: overloaded .*claude-5', line[1:]) for line in lines(app))
 
@@ -272,7 +273,7 @@ async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(
         assert lines(app)[-1].startswith(" y Allow  x Deny  a Choose ")
         drawn = [line.strip() for line in lines(app)]
         at = drawn.index("y Allow once   x Deny   a choose…")
-        assert drawn[at + 1] == 'Allow, and from now on every "make ..." in api (settings.local.json)'
+        assert drawn[at + 1] == '· Allow, and from now on every "make ..." in api (settings.local.json)'
         assert text.count("Allow Bash?") == 1
 
 
@@ -309,7 +310,7 @@ async def test_seven_agents_have_lines_beside_a_permission_that_stands_there_who
         assert len(app.screen.window.rows_on_screen) == 7
         drawn = [line.strip() for line in lines(app)]
         assert "y Allow once   x Deny   a choose…" in drawn
-        assert 'Allow, and from now on every "make ..." in api (settings.local.json)' in drawn
+        assert '· Allow, and from now on every "make ..." in api (settings.local.json)' in drawn
         for part in ("│ rm -rf build/⏎", "│ make all", "description: Clean the build"):
             assert part in drawn
         await settle(pilot, "y")

@@ -674,7 +674,9 @@ async def test_other_answers_than_yes_and_no_are_chosen_in_the_inbox(plan, make_
         await settle(pilot, "A")
         app.screen.window.move_to("claude-3")
         await settle(pilot)
-        assert shown(app).splitlines()[-1].startswith(" a Choose ") and "   Do it   Leave it   a choose…" in shown(app)
+        assert shown(app).splitlines()[-1].startswith(" a Choose ") and "   · Do it   · Leave it   a choose…" in shown(
+            app
+        )
         await settle(pilot, "y")
         assert said(app) == "Yes does not answer this: a shows the whole question."
         await settle(pilot, "a")
@@ -686,12 +688,12 @@ async def test_other_answers_than_yes_and_no_are_chosen_in_the_inbox(plan, make_
 @pytest.mark.parametrize(
     ("options", "here", "in_the_inbox"),
     [
-        (("Ship", "Wait"), ["Ship   Wait   a choose…"], ["1 Ship   2 Wait   m reply…"]),
-        (("Ship   x Wait", "Wait"), ["Ship   x Wait", "Wait"], ["1 Ship   x Wait", "2 Wait"]),
-        (("x Ship", "Wait"), ["x Ship", "Wait"], ["1 x Ship   2 Wait   m reply…"]),
+        (("Ship", "Wait"), ["· Ship   · Wait   a choose…"], ["1 Ship   2 Wait   m reply…"]),
+        (("Ship   x Wait", "Wait"), ["· Ship   x Wait", "· Wait"], ["1 Ship   x Wait", "2 Wait"]),
+        (("x Ship", "Wait"), ["· x Ship   · Wait   a choose…"], ["1 x Ship   2 Wait   m reply…"]),
     ],
 )
-async def test_options_stand_on_one_line_unless_one_could_look_like_two_or_like_a_key(
+async def test_options_stand_on_one_line_each_behind_its_mark_unless_one_could_look_like_two(
     plan, make_app, options, here, in_the_inbox
 ):
     by_agent(plan, "claude-3", OpenAsk("Ship?", options), now=at(20, 0))
@@ -700,7 +702,9 @@ async def test_options_stand_on_one_line_unless_one_could_look_like_two_or_like_
         await settle(pilot, "A")
         app.screen.window.move_to("claude-3")
         await settle(pilot)
-        assert [line.strip() for line in lines(app) if line.strip().startswith(("Ship  ", "x Ship", "Wait"))] == here
+        assert [
+            line.strip() for line in lines(app) if line.strip().startswith(("· Ship", "· x Ship", "· Wait"))
+        ] == here
         await settle(pilot, "a")
         _, rule = place(app, "? asks")
         found = [line.strip() for line in lines(app)[rule:] if line.strip().startswith(("1 ", "2 Wait"))]

@@ -349,7 +349,7 @@ async def test_the_last_row_says_what_has_none_of_its_own_the_first_of_each_kind
     app = make_app(plan.path)
     async with opened(app, (120, 20)):
         failed = "✗ #3 Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30"
-        assert above(app).splitlines()[-1] == f"•? #5  Which port?  •? #5 Which host?  •{failed}"
+        assert above(app).splitlines()[-1] == f" •? #5  Which port?  •? #5 Which host?  •{failed}"
         assert counts_line(app).startswith(" ? 4 questions   ✗ 1 failed   ▲ 1 gone ")
 
 
@@ -357,7 +357,7 @@ async def test_the_last_row_says_what_has_none_of_its_own_the_first_of_each_kind
 async def test_the_agent_of_a_question_stands_beside_it_at_every_width(plan, make_app, width):
     by_agent(plan, "claude-1", OpenAsk(f"{'May I drop the old table? ' * 9}Yes or no?", (), plan[5]))
     async with opened(make_app(plan.path), (width, 40)) as pilot:
-        rows = [line for line in above(pilot.app).splitlines() if re.match(r"•\? #\d", line)]
+        rows = [line for line in above(pilot.app).splitlines() if re.match(r" •\? #\d", line)]
         assert len(rows) == 3
         assert all(re.search(r" claude-[12] +(9m|4m|now)$", row) for row in rows), shown(pilot.app)
 

@@ -57,10 +57,10 @@ async def test_held_tasks_are_named_above_every_pane(plan, filed, make_app, widt
     app = make_app(plan.path)
     async with app.run_test(size=(width, 40)) as pilot:
         await settle(pilot)
-        rows = [line for line in above(app).splitlines() if line.startswith("•◇ #")]
-        assert len(rows) == 3 and re.fullmatch(r"•◇ #10  new task\? Rewrite it in Rust +claude-1 +now", rows[0])
+        rows = [line for line in above(app).splitlines() if line.startswith(" •◇ #")]
+        assert len(rows) == 3 and re.fullmatch(r" •◇ #10  new task\? Rewrite it in Rust +claude-1 +now", rows[0])
         by_agent(plan, "human", *(AcceptTask(uid, 1) for uid in filed[:2]))
-        await until(pilot, lambda: re.search(r"^•◇ #12  new task\? Tell the team +claude-1 +now$", above(app), re.M))
+        await until(pilot, lambda: re.search(r"^ •◇ #12  new task\? Tell the team +claude-1 +now$", above(app), re.M))
 
 
 async def test_several_held_tasks_in_one_row_above_a_pane_have_their_names_alone(plan, filed, make_app):
@@ -73,8 +73,8 @@ async def test_several_held_tasks_in_one_row_above_a_pane_have_their_names_alone
 @pytest.mark.parametrize(
     ("width", "last"),
     [
-        (80, "•◇ 6 new tasks?  #11 Write the release notes  •#12  •#13  •#14  •#15  •#16"),
-        (100, "•◇ 6 new tasks?  #11 Write the release notes  •#12  •#13  •#14  •#15  •#16"),
+        (80, " •◇ 6 new tasks?  #11 Write the release notes  •#12  •#13  •#14  •#15  •#16"),
+        (100, " •◇ 6 new tasks?  #11 Write the release notes  •#12  •#13  •#14  •#15  •#16"),
     ],
 )
 async def test_all_held_tasks_of_one_row_have_their_numbers_and_the_first_its_whole_name(plan, make_app, width, last):
@@ -96,7 +96,7 @@ async def test_where_a_job_alone_is_held_it_is_named(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 40)) as pilot:
         await settle(pilot)
-        assert re.search(r"^•◇ S1  new job\? Nightly +claude-1 +now$", above(app), re.M)
+        assert re.search(r"^ •◇ S1  new job\? Nightly +claude-1 +now$", above(app), re.M)
 
 
 @pytest.mark.parametrize("size", SIZES)

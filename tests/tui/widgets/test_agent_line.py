@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -10,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from textual.geometry import Size
 
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.tui.widgets.agent_entries import AgentEntry
-from tui_tasks.tui.widgets.agent_line import agent_groups
+from tui_tasks.tui.widgets.agent_line import agent_groups, agent_rows
 from tui_tasks.tui.widgets.foot_line import Group
 
 WORDS = {"failed": "failed", "waiting": "waiting", "ready": "to review", "idle": "idle", "stuck": "stuck"}
@@ -25,13 +27,18 @@ def entry(state: str, who: str, number: str = "", said: str = "", asks: str = ""
     return AgentEntry(state, member, looks.glyph, looks.color, lambda: None, word, number, "", said, asks=asks)  # type: ignore[arg-type]
 
 
+CONTEXT: Any = SimpleNamespace(ascii_only=False, link=SimpleNamespace(as_of=None), do=lambda action: None)
+
+
 def groups_of(width: int, *entries: AgentEntry, finished: Sequence[AgentEntry] = ()) -> list[Group]:
-    context: Any = SimpleNamespace(ascii_only=False, link=SimpleNamespace(as_of=None), do=lambda action: None)
-    return agent_groups(context, entries, width, finished)
+    return agent_groups(CONTEXT, entries, width, finished)
 
 
 def line(width: int, *entries: AgentEntry, finished: Sequence[AgentEntry] = ()) -> str:
-    groups = groups_of(width, *entries, finished=finished)
+    return joined(groups_of(width, *entries, finished=finished))
+
+
+def joined(groups: Sequence[Group]) -> str:
     texts = ["".join(text for text, _ in group.parts) for group in groups]
     return " " + texts[0] + "".join(group.gap + text for group, text in zip(groups[1:], texts[1:], strict=True))
 
@@ -50,7 +57,7 @@ MANY = (
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (60, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5 +2"),
+        (60, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  +2"),
         (80, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"),
         (
             100,
@@ -93,6 +100,31 @@ WHY = (
 )
 def test_why_an_agent_has_failed_and_the_tool_that_one_asks_for_give_way_last(width, shown):
     assert line(width, *WHY) == shown
+
+
+BUSY = " ✗ claude-5 failed  ? claude-2 waiting #7  ? claude-3 waiting"
+AT_WORK = f" ◐ claude-1 #5 {TESTS}  ◐ claude-4 Edit src/auth.py"
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [
+        ((40, 12), []),
+        ((80, 20), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
+        ((80, 24), [f"{BUSY}  ○ claude-6 idle", AT_WORK]),
+        ((120, 40), [f"{BUSY}  ○ claude-6 idle", AT_WORK]),
+        ((160, 40), [f"{BUSY}{AT_WORK.replace(' ◐', '  ◐', 1)}  ○ claude-6 idle"]),
+    ],
+)
+def test_those_at_work_have_their_own_row_on_a_high_screen_where_they_would_lack_their_words(size, shown):
+    assert [re.sub(" {3}", "  ", joined(row)) for row in agent_rows(CONTEXT, MANY, Size(*size))] == shown
+
+
+def test_where_all_are_at_work_half_of_them_stand_in_the_second_row():
+    several = [entry("working", f"claude-{number}", "#5", TESTS) for number in range(4)]
+    first, second = agent_rows(CONTEXT, [*several, MANY[5]], Size(80, 24))
+    assert joined(first) == f" ◐ claude-0 #5 {TESTS}  ◐ claude-1 #5 {TESTS}"
+    assert joined(second) == f" ◐ claude-2 #5 {TESTS}  ◐ claude-3 #5 {TESTS}  +1"
 
 
 NAMED = replace(entry("working", "claude-1", "#5", TESTS, "?#4"), name="Ship auth flow")

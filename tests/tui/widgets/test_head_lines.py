@@ -19,6 +19,7 @@ from tests.tui.driving import (
     counts_line,
     kill_after_its_lease,
     lines,
+    needs_rows,
     opened,
     press,
     said,
@@ -57,8 +58,7 @@ from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.state.seen import Seen, key_of_agent
 from tui_tasks.tui.widgets import changes_text
 from tui_tasks.tui.widgets.agent_entries import AgentEntries
-from tui_tasks.tui.widgets.agent_line import agent_groups
-from tui_tasks.tui.widgets.foot_line import GroupLine
+from tui_tasks.tui.widgets.agent_line import AgentLines, agent_groups
 from tui_tasks.tui.widgets.open_needs import Needs
 
 
@@ -176,9 +176,9 @@ def leave(plan: Plan, *agents: str) -> None:
 
 
 ROWS = (
-    ("•? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "claude-1", "9m"),
-    ("•? #7  Approve: delete the old GA property", "claude-2", "4m"),
-    ("•✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "claude-2", "17m"),
+    (" •? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "claude-1", "9m"),
+    (" •? #7  Approve: delete the old GA property", "claude-2", "4m"),
+    (" •✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "claude-2", "17m"),
 )
 
 
@@ -187,15 +187,15 @@ async def test_counts_agents_questions_and_failures_each_have_their_place_above_
         counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   "
         assert counts_line(app) == f"{counts}• since 19:58: failed #3 · asked #4, #7 · started #5"
         assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" ?#4'
-        for line, (words, aside, waits) in zip(above(app).splitlines()[2:], ROWS, strict=True):
+        for line, (words, aside, waits) in zip(needs_rows(app), ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (100, 30), (80, 24)])
 async def test_rows_of_what_needs_the_human_stand_in_the_columns_of_the_list_below_them(app, size):
     async with opened(app, size):
-        first, second, third = (line for line in above(app).splitlines()[2:] if line[1] != " ")
-        assert {line.index(number) for line, number in ((first, "#4"), (second, "#7"), (third, "#3"))} == {3}
+        first, second, third = (line for line in needs_rows(app) if line[2] != " ")
+        assert {line.index(number) for line, number in ((first, "#4"), (second, "#7"), (third, "#3"))} == {4}
         in_list = next(line for line in below(app) if "Migrate" in line)
         assert second.rindex("claude-2") == in_list.rindex("claude-2")
         assert {len(line) for line in (first, second, third, in_list)} == {size[0] - 1}
@@ -215,14 +215,14 @@ async def test_only_the_mark_of_a_row_is_coloured_and_number_and_agent_stand_bac
 
 async def test_a_question_gives_way_to_its_agent_and_goes_on_in_the_next_free_row(app, plan, agent):
     async with opened(app, (80, 24)) as pilot:
-        first, more = above(app).splitlines()[2:4]
-        assert first == "•? #4  jose is maintained but heavier; pyjwt is in the           claude-1    9m"
-        assert more == " " * 7 + "lockfile. Which one?"
+        first, more = needs_rows(app)[:2]
+        assert first == " •? #4  jose is maintained but heavier; pyjwt is in the          claude-1    9m"
+        assert more == " " * 8 + "lockfile. Which one?"
         agent(OpenAsk(f"{'May I drop the old table? ' * 2}Yes or no?", (), plan[5]))
         await until(pilot, lambda: "May I" in above(app))
-        rows = above(app).splitlines()[2:]
+        rows = needs_rows(app)
         asked = next(at for at, line in enumerate(rows) if "May I" in line)
-        assert re.fullmatch(r"•\? #5  May I drop the old table\? .* +claude-1 +now", rows[asked])
+        assert re.fullmatch(r" •\? #5  May I drop the old table\? .* +claude-1 +now", rows[asked])
 
 
 async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, make_app):
@@ -231,7 +231,7 @@ async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, ma
     )
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "May I look" in line)
-        assert re.fullmatch(r"•\?     May I look around.* roamer +now", line)
+        assert re.fullmatch(r" •\?     May I look around.* roamer +now", line)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 24), (80, 16)])
@@ -240,14 +240,14 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
     app = make_app(plan.path)
     async with opened(app, size) as pilot:
         await press(app, pilot, "g")
-        needs = above(app).splitlines()[2 + (size[0] == 60) :]
+        needs = needs_rows(app)
         assert re.search("[?] 2 (asks|questions) +✗ 1 failed +▲ 0 stuck", counts_line(app))
         assert re.match(" [?] claude-2 (waiting )?#7", agents_line(app))
-        assert needs[0].startswith("•? #4" if size[1] > 16 else "•? #7"), "which stands still"
+        assert needs[0].startswith(" •? #4" if size[1] > 16 else " •? #7"), "which stands still"
         if size[1] > 16:
-            assert any(line.startswith("•✗ #3") for line in needs)
+            assert any(line.startswith(" •✗ #3") for line in needs)
         else:
-            assert needs[1] == "•? #4  jose is maintained … Which one?  •✗ #3 test_dst_gap: expected 02:30, g…"
+            assert needs[1] == " •? #4  jose is maintained … Which one?  •✗ #3 test_dst_gap: expected 02:30, …"
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
 
 
@@ -423,9 +423,9 @@ async def test_more_agents_than_fit_are_counted(plan, make_app):
             connect(store, f"bot-{number}")
     for size in ((120, 40), (80, 24)):
         async with opened(make_app(plan.path), size) as pilot:
-            assert re.fullmatch(r" \? claude-2 #7  .*◐ bot-0 #10 .* \+\d", agents_line(pilot.app))
-            shown_agents = agents_line(pilot.app).count("◐") + agents_line(pilot.app).count("?")
-            assert agents_line(pilot.app).endswith(f" +{14 - shown_agents}")
+            waiting, at_work = lines(pilot.app)[1:3]
+            assert waiting == " ? claude-2 waiting #7"
+            assert re.match(r" ◐ bot-0 #10 ", at_work) and at_work.endswith(f" +{13 - at_work.count('◐')}")
 
 
 async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_for(plan, make_app, monkeypatch):
@@ -442,7 +442,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
         assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
         assert re.match(
-            r"•[?] bot-0  May I 1[?] .*…  •[?] bot-1 May I 1[?] .* •\+19\d$", above(pilot.app).splitlines()[-1]
+            r" •[?] bot-0  May I 1[?] .*…  •[?] bot-1 May I 1[?] .* •\+19\d$", above(pilot.app).splitlines()[-1]
         )
         assert len(set(laid_out)) < 60
 
@@ -457,7 +457,7 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
         await until(pilot, lambda: "late" in above(pilot.app))
         assert "◷ 100+ late" in counts_line(pilot.app)
         last = above(pilot.app).splitlines()[-1]
-        assert last.startswith(" ◷ #36  due Fri 2026-01-02   ◷ #37 due ") and last.endswith("  +91+")
+        assert last.startswith("  ◷ #36  due Fri 2026-01-02   ◷ #37 due ") and last.endswith("  +91+")
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):
@@ -617,10 +617,11 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent}" not in above(app)
-        assert " ? 2 asks  ✗ 1 failed  ▲ 0 stuck  ⇡ 1 to review   • since 19:58: failed #3 · " in counts_line(app)
+        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   ⇡ 1 to review   • since 19:58: failed #3 · "
+        assert counts_line(app).startswith(counts)
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
-        (line,) = (line for line in above(app).splitlines() if line.startswith("•⇡ "))
-        assert re.fullmatch(rf"•⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
+        (line,) = (line for line in above(app).splitlines() if line.startswith(" •⇡ "))
+        assert re.fullmatch(rf" •⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
         await press(app, pilot, "A")
         assert f"⇡ {work.agent} to review 4m" in re.sub(" +", " ", shown(app))
 
@@ -698,9 +699,9 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
     ("width", "height", "says"),
     [
         (120, 24, "• since 19:58: failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
-        (99, 24, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  log #8, #9"),
-        (70, 24, "• since 19:58 ✗#3 ?#4,7 ◐#5 log#8,9"),
-        (70, 16, "• since 19:58 ✗#3 ?#4,7 ◐#5 log#8,9"),
+        (99, 24, "• since 19:58: failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
+        (70, 24, "• since 19:58: failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
+        (69, 16, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  log #8, #9"),
         (60, 24, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  log #8, #9"),
         (60, 16, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  log #8, #9"),
     ],
@@ -733,7 +734,7 @@ async def test_a_check_that_failed_is_named_before_questions_and_the_room_of_the
     ("width", "says"),
     [
         (120, "since 19:58: failed #3 · stale #1 · asked #4, #7 · started #5"),
-        (90, "since 19:58 ✗ #3  stale #1  ? #4, #7  ◐ #5"),
+        (90, "since 19:58: failed #3 · stale #1 · asked #4, #7 · started #5"),
         (68, "since 19:58: failed #3 · stale #1 · asked #4, #7 · started #5"),
     ],
 )
@@ -754,7 +755,7 @@ async def test_a_task_whose_proof_is_stale_by_now_is_named_as_such_and_not_as_ch
     ("width", "says"),
     [
         (120, "• since 19:58: failed #3 · asked #4, #7 · started #5 · new #10–#28"),
-        (80, "• since 19:58 ✗#3 ?#4,7 ◐#5 new#10–#28"),
+        (80, "• since 19:58: failed #3 · asked #4, #7 · started #5 · new #10–#28"),
         (66, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  new #10–#28"),
     ],
 )
@@ -850,7 +851,7 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
         await press(app, pilot, *(["A"] if pane == "agents" else []))
         words = {
             120: "• since 19:58: failed #3 · asked #4, #7 · started #5",
-            80: "• since 19:58 ✗ #3  ? #4, #7  ◐ #5",
+            80: "• since 19:58: failed #3 · asked #4, #7 · started #5",
             40: "• 4 changed",
         }[size[0]]
         assert words in shown(app)
@@ -861,7 +862,7 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
 
 async def test_hundreds_of_agents_cost_the_line_no_more_time_than_a_key_has(app):
     async with opened(app) as pilot:
-        line = pilot.app.query_one("#at-work", GroupLine)
+        line = pilot.app.query_one("#at-work", AgentLines)
         agents = AgentEntries(app.context, line.lasts).entries() * 500
         began = time.process_time()
         groups = agent_groups(app.context, agents, 120)
@@ -871,7 +872,7 @@ async def test_hundreds_of_agents_cost_the_line_no_more_time_than_a_key_has(app)
 
 async def test_of_thousands_of_agents_only_those_that_fit_are_measured(app, monkeypatch):
     async with opened(app) as pilot:
-        line = pilot.app.query_one("#at-work", GroupLine)
+        line = pilot.app.query_one("#at-work", AgentLines)
         (first, *_) = AgentEntries(app.context, line.lasts).entries()
         names = [f"agent-{number}" for number in range(3_000)]
         agents = [replace(first, member=replace(first.member, name=name)) for name in names]
@@ -918,9 +919,9 @@ async def test_a_message_goes_with_the_pane_that_it_was_about(app, plan):
     ("width", "words"),
     [
         (120, "next, after #5: #6 Write integration tests  ◷ Server status in 14m"),
-        (100, "next, after #5: #6 Write integration tests  ◷ Server… 14m"),
-        (80, "next, after #5: #6 Write…  ◷ Server… 14m"),
-        (70, "next #6 after #5  ◷ Server… 14m"),
+        (100, "next, after #5: #6 Write integration tests  ◷ S1 in 14m"),
+        (80, "next, after #5: #6 Write…  ◷ S1 in 14m"),
+        (70, "next #6 after #5  ◷ S1 in 14m"),
         (60, "next #6 after #5  ◷ 14m"),
     ],
 )
@@ -928,6 +929,7 @@ async def test_what_is_next_says_why_nothing_can_start_where_there_is_room(plan,
     by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}))
     async with opened(make_app(plan.path), (width, 40)) as pilot:
         assert lines(pilot.app)[0].endswith(f"  {words}")
+        assert f"4 Schedule{' ' * (4 if width >= 100 else 2)}" in lines(pilot.app)[0], "the two sides stand apart"
 
 
 async def test_a_paused_agent_without_a_task_is_paused_not_idle(plan, make_app):

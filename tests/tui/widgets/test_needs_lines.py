@@ -42,7 +42,7 @@ def test_texts_are_longer_than_their_room_only_where_all_are_at_their_shortest(
 async def test_the_last_row_says_whole_reasons_and_ends_with_how_many_it_hides(plan, jobs, make_app):
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         last = above(pilot.app).splitlines()[-1]
-        assert last == " ✗ S4  smtp: 535 authentication failed   ◷ S3 late, no scheduler runs"
+        assert last == "  ✗ S4  smtp: 535 authentication failed   ◷ S3 late, no scheduler runs"
     by_agent(plan, "claude-2", *(OpenAsk(f"Which host is number {number}?") for number in range(3)))
     async with opened(make_app(plan.path), (80, 24)) as pilot:
-        assert re.search(r"^ \? claude-2  Which host .+ \+\d$", above(pilot.app).splitlines()[-1]), above(pilot.app)
+        assert re.search(r"^  \? claude-2  Which host .+ \+\d$", above(pilot.app).splitlines()[-1]), above(pilot.app)

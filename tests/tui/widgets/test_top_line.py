@@ -23,7 +23,7 @@ async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, 
             await press(app, pilot, key)
             if size[0] >= 60:
                 left, _, right = lines(app)[0].partition("next #8 Backup restore drill")
-                job = "Server… 14m" if size[0] == 80 and len(title) > 15 else "Server status in 14m"
+                job = "S1 in 14m" if size[0] == 80 and len(title) > 15 else "Server status in 14m"
                 assert left.startswith(title) and right == f"  ◷ {job}", key
                 assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left), key
                 asked = "questions" if size[0] >= 100 else "asks"
@@ -46,8 +46,8 @@ async def test_a_small_screen_without_a_line_of_counts_has_them_beside_its_title
     ("width", "words"),
     [
         (60, "next #8 Check…  ◷ 14m"),
-        (80, "next #8 Check the copies of…  ◷ Server… 14m"),
-        (100, "next #8 Check the copies of the restored…  ◷ Server… 14m"),
+        (80, "next #8 Check the copies of…  ◷ S1 in 14m"),
+        (100, "next #8 Check the copies of the restored…  ◷ S1 in 14m"),
         (120, "next #8 Check the copies of the restored archive  ◷ Server status in 14m"),
     ],
 )
@@ -62,9 +62,9 @@ async def test_the_task_and_the_job_that_are_next_share_the_room_and_are_cut_bet
             assert lines(pilot.app)[0].endswith(f"  {words}") and len(lines(pilot.app)[0]) <= width, key
 
 
-async def test_beside_the_panes_the_next_task_stands_whole_with_the_beginning_of_the_jobs_name(plan, jobs, make_app):
+async def test_beside_the_panes_the_next_task_stands_whole_with_the_number_of_the_job(plan, jobs, make_app):
     async with opened(make_app(plan.path), (80, 24)) as pilot:
-        assert lines(pilot.app)[0].endswith("4 Schedule  next #8 Backup restore drill  ◷ Server… 14m")
+        assert lines(pilot.app)[0].endswith("4 Schedule    next #8 Backup restore drill  ◷ S1 in 14m")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

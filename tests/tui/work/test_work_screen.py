@@ -436,7 +436,7 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
         await until(pilot, lambda: "✗ 2 failed" in counts_line(app))
         assert app.context.state.next_task is None or app.context.state.next_task.uid != begin
         above, row = [line for line in lines(app) if BOOM in line]
-        assert above.strip("•").startswith("✗ #8  Backup restore drill: ") and "robot-1 " in above
+        assert above.strip(" •").startswith("✗ #8  Backup restore drill: ") and "robot-1 " in above
         assert "✗" in row and "○" not in row
         app.context.navigation.go_to(plan[8])
         await until(pilot, lambda: "✗ agent failed" in shown(app))

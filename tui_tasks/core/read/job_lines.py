@@ -14,12 +14,16 @@ from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
+from tui_tasks.text.times import SECOND
 
 # How many marks a line shows as a job's history.
 HISTORY: Final = 8
 # Of so many of a job's newest runs, the successful ones say how long it usually takes; fewer than three say nothing.
 _USUAL_OF: Final = 20
 _LEAST_USUAL: Final = 3
+# A run is slow after so many times its usual time, and after so many microseconds at least.
+_SLOW_TIMES: Final = 3
+_LEAST_SLOW: Final = 10 * SECOND
 # How many characters of the end of a result are read to say what went wrong.
 TAIL: Final = 400
 
@@ -128,6 +132,13 @@ _NEXT_JOBS = Statement(
         .limit(slot("limit"))
     )
 )
+_ACTIVE_JOBS = Statement(
+    lambda: (
+        JobRow.select(JobRow.id, JobRow.uid, JobRow.name)
+        .where((JobRow.deleted == SQL("0")) & (JobRow.active > SQL("0")))
+        .order_by(JobRow.id)
+    )
+)
 _FAILED_AT: Any = (
     RunRow.select(RunRow.ended_at)
     .where((RunRow.job_uid == JobRow.uid) & (RunRow.outcome == _FAILED))
@@ -209,6 +220,13 @@ def _usual(db: Database, job_uid: str) -> int | None:
     return took[len(took) // 2] if len(took) >= _LEAST_USUAL else None
 
 
+def slow_from(run: RunLine | None, usual: int | None) -> int | None:
+    """Return the instant from which a run takes much longer than usual; None where that is not known."""
+    if run is None or run.started_at is None or usual is None:
+        return None
+    return run.started_at + max(_SLOW_TIMES * usual, _LEAST_SLOW)
+
+
 def run_line(db: Database, uid: str) -> RunLine | None:
     """Return the run with that id."""
     row = db.one(_BY_UID, uid=uid)
@@ -241,6 +259,21 @@ def next_jobs(db: Database, limit: int) -> list[NextJob]:
 def place(db: Database, id_: int) -> int:
     """Return the place of a job among all jobs: its number on screen."""
     return int(db.one(_PLACE, id=id_)[0])
+
+
+class RunningJob(msgspec.Struct, frozen=True):
+    """A job that runs: its name, the instant from which its run is slow, and its place among all jobs."""
+
+    name: str
+    slow_from: int
+    number: int
+
+
+def running_jobs(db: Database) -> list[RunningJob]:
+    """Return the jobs that run, as far as it is known how long they usually take, the first one first."""
+    active = [(name, id_, _one(db, _OPEN_OF_JOB, uid), _usual(db, uid)) for id_, uid, name in db.all(_ACTIVE_JOBS)]
+    slow = [(name, id_, slow_from(run, usual)) for name, id_, run, usual in active]
+    return [RunningJob(name, at, place(db, id_)) for name, id_, at in slow if at is not None]
 
 
 class FailingJob(msgspec.Struct, frozen=True):

@@ -210,35 +210,35 @@ class AgentNote(TextDrawing):
 
     def _ask(self, view: AskView, width: int) -> list[Drawn]:
         """Return the whole question and its options, on one line if they fit, those of a permission on as few as do;
-        options without a key have no mark, and of a permission they follow on their own lines.
+        each begins with its key, or with a dot where only the inbox has one. Of a permission, the latter follow on
+        their own lines.
         """
         lines = request_lines(view, width - 2, ascii_only=self.context.ascii_only)
         if view.why_closed is not None:
             return [*lines, *block(view.why_closed, max(8, width - 2), "$state-needs-you")]
         texts = view.shown_options(self.context)
-        keys = self._option_keys(view)
-        shown = [(keys.get(number, ""), option) for number, option in enumerate(texts)]
+        keys, dot = self._option_keys(view), sign("log", ascii_only=self.context.ascii_only)
+        styles = ("$key bold", "$muted")
+        shown = [(keys.get(number, dot), option) for number, option in enumerate(texts)]
         if len(keys) < len(texts):
             shown.append((self.context.keymap.key_of("agent_ask"), "choose…"))
         if view.always:
-            shown.sort(key=lambda option: not option[0])
-        # A text with such spaces could look like two options, and one that begins like `y Allow` has no key of its own.
+            shown.sort(key=lambda option: option[0] == dot)
+        # A text with such spaces could look like two options.
         is_plain = not any("  " in text for text in texts)
-        is_plain = is_plain and all(key or cell_len(text.partition(" ")[0]) > 1 for key, text in shown)
-        widths = [cell_len(f"   {key} {text}" if key else f"   {text}") for key, text in shown]
+        widths = [cell_len(f"   {key} {text}") for key, text in shown]
         if is_plain and (sum(widths) < width or (view.is_permission and max(widths) < width)):
             column = width
-            for key, text in shown:
-                head = f"   {key} " if key else "   "
-                if column + cell_len(head + text) >= width or (view.always and not key):
+            for (key, text), cells in zip(shown, widths, strict=True):
+                if column + cells >= width or (view.always and key == dot):
                     lines, column = [*lines, []], 0
-                lines[-1] = [*lines[-1], (head, "$key bold"), (text, "")]
-                column += cell_len(head + text)
+                lines[-1] = [*lines[-1], (f"   {key} ", styles[key == dot]), (text, "")]
+                column += cells
             return lines
         room = max(cell_len(key) for key, _ in shown)
         for key, text in shown:
             for at, line in enumerate(wrapped(text, max(8, width - 5 - room))):
-                lines.append([(f"   {fit('' if at else key, room)} ", "$key bold"), (line, "")])
+                lines.append([(f"   {fit('' if at else key, room)} ", styles[key == dot]), (line, "")])
         return lines
 
     def _fitted(self, view: AskView, lines: list[Drawn], width: int, room: int) -> list[Drawn]:

@@ -14,9 +14,9 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.user_keys import Keymap
 from tui_tasks.tui.layout import is_wide
+from tui_tasks.tui.painting.text_lines import HeldLines
 from tui_tasks.tui.state.database_link import Writing
 from tui_tasks.tui.widgets.foot_line import FootLine, GroupLine
-from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.screen_head import ChangesRule, TopLine
 
 
@@ -32,21 +32,21 @@ class Frame:
 
         `has_own`: after a change of the human's, or to another moment, which leaves no empty lines.
         """
-        before = self._needs_rows()
+        before = self._needed_rows()
         for screen in self._app.screen_stack:
             for line in screen.walk_children():
-                if isinstance(line, TopLine | NeedsLines | GroupLine | FootLine | ChangesRule):
+                if isinstance(line, TopLine | HeldLines | GroupLine | FootLine | ChangesRule):
                     line.redraw()
-        if has_own and self._needs_rows() < before:
+        if has_own and self._needed_rows() < before:
             self.free_rows()
 
-    def _needs_rows(self) -> int:
-        return sum(line.needed for screen in self._app.screen_stack for line in screen.walk_children(NeedsLines))
+    def _needed_rows(self) -> int:
+        return sum(line.needed for screen in self._app.screen_stack for line in screen.walk_children(HeldLines))
 
     def free_rows(self) -> None:
-        """Give up the empty lines below what needs the human, who changes the layout."""
+        """Give up the empty lines of the agents and below what needs the human, who changes the layout."""
         for screen in self._app.screen_stack:
-            for line in screen.walk_children(NeedsLines):
+            for line in screen.walk_children(HeldLines):
                 line.free()
 
     def redraw_feet(self) -> None:

@@ -46,7 +46,7 @@ from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice
-from tui_tasks.tui.widgets.agent_line import agent_line
+from tui_tasks.tui.widgets.agent_line import AgentLines
 from tui_tasks.tui.widgets.counts_line import counts_line
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
@@ -208,7 +208,7 @@ class TaskApp(Actor, ResilientApp):
     def compose(self) -> ComposeResult:
         """Compose tabs, the agents, the counts, what needs the human, the pane and the footer."""
         yield pane_tabs(self.context, id="top")
-        yield agent_line(self.context, id="at-work")
+        yield AgentLines(self.context, id="at-work", on_moved=lambda by: self.pane.hold_rows(by))
         yield counts_line(self.context, id="now")
         yield NeedsLines(self.context, id="needs", on_moved=lambda by: self.pane.hold_rows(by))
         with TransparentContainer(id="panes"):

@@ -185,7 +185,7 @@ class ListLines:
         self._sort = sort
         self._size = size
         self.rule = FrameLine(context, self._rule, id="list-rule")
-        self.foot = FrameLine(context, self._number, lambda width: changed_parts(context), id="list-foot")
+        self.foot = FrameLine(context, self._number, lambda width: self._changed(), id="list-foot")
 
     def redraw(self) -> None:
         """Draw all again; only what differs is painted."""
@@ -286,9 +286,13 @@ class ListLines:
         word, tasks = sorted_by(self._sort()), f" {count(home.total, 'task')}"
         if marked := self._marked():
             return [(tasks, "$muted"), (f", {marked:,} marked", "$changed")]
-        room = width - sum(cell_len(text) for text, _ in changed_parts(self._context)) - 1
+        room = width - sum(cell_len(text) for text, _ in self._changed()) - 1
         ways = (f"{tasks}, {word}" if word else tasks, f"{tasks}, sorted" if word else tasks, tasks)
         return [(next((way for way in ways if cell_len(way) < room), tasks), "$muted")]
+
+    def _changed(self) -> Sequence[Part]:
+        """Return `• 4 changed `; nothing where nothing has."""
+        return [*parts, (" ", "")] if (parts := changed_parts(self._context)) else ()
 
 
 def _short_path(path: str) -> str:

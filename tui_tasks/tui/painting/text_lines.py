@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -221,6 +221,63 @@ class TextLines(LinePainter):
                 self.context.pressed.at = event.time
                 self.context.do(spot.action)
                 return
+
+
+class HeldLines(TextLines):
+    """Lines above all others. One that goes leaves an empty one until the human changes the layout, so that nothing
+    below moves by itself.
+    """
+
+    def __init__(
+        self, context: Context, text: TextDrawing, *, id: str, on_moved: Callable[[int], None] = lambda by: None
+    ) -> None:
+        """`on_moved` is called with how many lines what stands below moves down."""
+        super().__init__(context, text, id=id)
+        self._on_moved = on_moved
+        self.needed = 0
+        """How many lines are not empty."""
+        # The lines with the empty ones, the size of the screen for which they are kept, and whether they are.
+        self._held = 0
+        self._held_in = Size(0, 0)
+        self._is_holding = True
+
+    def most(self) -> int | None:
+        """Return how many lines are kept at most; None: as many as there were."""
+        return None
+
+    def redraw(self) -> None:
+        """Draw again, also while it has no lines and thus no size."""
+        before, held_in = self._held, self._held_in
+        if self.size.width:
+            super().redraw()
+        elif self.is_attached and (width := self.app.size.width):
+            self._draw(width, 0)
+            if self._shown:
+                self.refresh(layout=True)
+        if before != self._held and held_in == self._held_in:
+            self._on_moved(self._held - before)
+
+    def free(self) -> None:
+        """Give up the lines that are empty."""
+        self._is_holding = False
+        self.redraw()
+        self._is_holding = True
+
+    def _draw(self, width: int, height: int) -> None:
+        super()._draw(width, height)
+        size, most, self.needed = self.app.size, self.most(), len(self._shown)
+        held = self._held if self._is_holding and self._held_in == size else 0
+        self._held, self._held_in = max(self.needed, held if most is None else min(held, most)), size
+        self._shown += [()] * (self._held - self.needed)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of lines in this size of the screen."""
+        self._draw(width, 0)
+        return len(self._shown)
+
+    def on_resize(self) -> None:
+        """Draw for the new size."""
+        self._redraw_in_time()
 
 
 class Divider(LinePainter):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.job_snapshots import ON_TIME, Job, is_late
-from tui_tasks.core.read.job_lines import JobLine, RunLine
+from tui_tasks.core.read.job_lines import JobLine, RunLine, slow_from
 from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import ScheduleError, describe
 from tui_tasks.core.schedule.fire_times import zone_of
@@ -29,9 +29,6 @@ _LOOKS: Final = {
     "coalesced": replace(LOOKS["skipped"], glyph="·", word="coalesced", letter="."),
 }
 _FAR: Final = 100 * YEAR
-# A run is slow after so many times its usual time, and after so many microseconds at least.
-_SLOW_TIMES: Final = 3
-_LEAST_SLOW: Final = 10 * SECOND
 # Up to here a weekday is not that of today.
 _ANOTHER_WEEKDAY: Final = 6 * DAY
 _OVERLAPS: Final = "times that come meanwhile are skipped"
@@ -62,18 +59,10 @@ def state(line: JobLine, now: int) -> str:
     return "over" if job.next_run is None else "idle"
 
 
-def _slow_from(line: JobLine) -> int | None:
-    """Return the instant from which a run takes much longer than usual; None where that is not known."""
-    run = line.running
-    if run is None or run.started_at is None or line.usual is None:
-        return None
-    return run.started_at + max(_SLOW_TIMES * line.usual, _LEAST_SLOW)
-
-
 def is_slow(line: JobLine, now: int) -> bool:
     """Return whether a job runs for much longer than it usually does."""
-    slow_from = _slow_from(line)
-    return slow_from is not None and now >= slow_from
+    at = slow_from(line.running, line.usual)
+    return at is not None and now >= at
 
 
 def _usually(line: JobLine) -> str:
@@ -172,8 +161,8 @@ def lasts(line: JobLine, now: int) -> int:
         spans.append(job.next_run + ON_TIME - now if late else age_lasts(job.next_run, now))
     if run is not None and run.started_at is not None:
         spans.append(age_lasts(run.started_at, now))
-        slow_from = _slow_from(line)
-        spans += [slow_from - now] if slow_from is not None and slow_from > now else []
+        slow_at = slow_from(run, line.usual)
+        spans += [slow_at - now] if slow_at is not None and slow_at > now else []
     elif run is not None and run.not_before is not None:
         spans.append(age_lasts(run.not_before, now))
     elif line.last is not None and line.last.ended_at is not None:

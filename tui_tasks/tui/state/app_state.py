@@ -14,7 +14,7 @@ from tui_tasks.core.read import ask_queries, auto_queries, check_queries, job_li
 from tui_tasks.core.read.agents import agent_states, agent_views, last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
 from tui_tasks.core.read.agents.agent_views import AgentView
-from tui_tasks.core.read.job_lines import FailingJob, NextJob
+from tui_tasks.core.read.job_lines import FailingJob, NextJob, RunningJob
 from tui_tasks.core.read.overview import Change, StateChanges
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
@@ -69,7 +69,7 @@ class AppState:
     - `work_failed`: the uid of each task on which an agent has failed that the human has not dealt with, and why.
     - `has_work`: whether an agent was ever started on a task.
     - `next_task`: the next task that can start; `why_none_next`: one that cannot, and why.
-    - `next_jobs`: the jobs that run next.
+    - `next_jobs`: the jobs that run next; `running_jobs`: those that run, as far as their usual time is known.
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
     - `failed_tasks`: the tasks that failed last, newest first. `failed_last`: the first of them, each with the reason.
       `failing`: the jobs whose last run failed, newest first.
@@ -126,6 +126,7 @@ class AppState:
         self.next_task: Task | None = None
         self.why_none_next: tuple[Task | None, str] = (None, "")
         self.next_jobs: list[NextJob] = []
+        self.running_jobs: list[RunningJob] = []
         self.failed_tasks: list[TaskLine] = []
         self.failed_last: list[tuple[TaskLine, str]] = []
         self._why_failed: dict[str, str] = {}
@@ -418,6 +419,7 @@ class AppState:
 
     def _read_jobs(self) -> None:
         self.next_jobs = job_lines.next_jobs(self._db, MAX_NEXT_JOBS)
+        self.running_jobs = job_lines.running_jobs(self._db)
         self.failing = job_lines.failing_jobs(self._db)
 
     def _read_asks(self) -> None:

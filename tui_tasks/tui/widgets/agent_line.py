@@ -1,36 +1,99 @@
-"""What each agent does, in one line above every pane and screen, most urgent first: how they share its room."""
+"""What each agent does, in a line or two above every pane and screen, most urgent first: how they share the room."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import replace
+from textual import events
 
 from tui_tasks.text.safe import cell_len
-from tui_tasks.tui.layout import WIDE
+from tui_tasks.tui.layout import WIDE, is_compact
+from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing
 from tui_tasks.tui.widgets.agent_entries import BY_MARK, LEAST_WORD, SAID_BY_MARK, AgentEntries, AgentEntry
-from tui_tasks.tui.widgets.foot_line import Group, GroupLine
+from tui_tasks.tui.widgets.foot_line import Group
 
 if TYPE_CHECKING:
+    from textual.geometry import Size
+
     from tui_tasks.tui.state.context import Context
 
 # In cells: what is worth showing of the name of a task.
 _LEAST_NAME: Final = 10
 # In cells: the least that an entry takes, with what parts it from the next.
 _LEAST_ENTRY: Final = 5
+# In cells: the room for the last word of an agent at work; in lines: the least screen that has a second row.
+_ROOM_FOR_WORDS: Final = 26
+_TALL: Final = 24
 
 
-def agent_line(context: Context, *, id: str) -> GroupLine:
-    """Return the line of all agents, which is the same above every pane and screen."""
+class _AgentsText(TextDrawing):
+    def __init__(self, context: Context, size: Callable[[], Size]) -> None:
+        super().__init__(context)
+        self._agents = AgentEntries(context, self.lasts)
+        self._size = size
+        self.rows: list[list[Group]] = []
 
-    def groups(width: int) -> list[Group]:
-        return agent_groups(context, agents.entries(), width, agents.finished())
+    def lines(self, width: int, height: int) -> list[Drawn]:
+        self.rows = agent_rows(self.context, self._agents.entries(), self._size(), self._agents.finished())
+        return [
+            [part for at, group in enumerate(row) for part in ((group.gap if at else " ", ""), *group.parts)]
+            for row in self.rows
+        ]
 
-    line = GroupLine(context, groups, id=id, classes="-roomy")
-    agents = AgentEntries(context, line.lasts)
-    return line
+
+class AgentLines(HeldLines):
+    """The line of all agents, the same above every pane and screen, or two where those at work would lack their words.
+    A click on an agent goes to it.
+    """
+
+    def __init__(self, context: Context, *, id: str, on_moved: Callable[[int], None] = lambda by: None) -> None:
+        """`on_moved`: see `HeldLines`."""
+        self._agents = _AgentsText(context, lambda: self.app.size)
+        super().__init__(context, self._agents, id=id, on_moved=on_moved)
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to what was clicked."""
+        x = event.x
+        for at, group in enumerate(self._agents.rows[event.y] if event.y < len(self._agents.rows) else ()):
+            x -= len(group.gap) if at else 1
+            if 0 <= x < group.size and group.act is not None:
+                group.act()
+                return
+            x -= group.size
+
+
+def agent_rows(
+    context: Context, entries: Sequence[AgentEntry], size: Size, finished: Iterable[AgentEntry] = ()
+) -> list[list[Group]]:
+    """Return the agents in one row, none on a small screen; on a high one, those at work in a second row where they
+    would lack room for their words. That depends on who is there, not on the words: these move nothing below.
+    """
+    if is_compact(size):
+        return []
+    urgent, work, idle = (
+        [one for one in entries if (one.is_at_work, one.state == "idle") == kind]
+        for kind in ((False, False), (True, False), (False, True))
+    )
+    fitting = _with_words(urgent + work, size.width)
+    if size.height < _TALL or not work or fitting == len(urgent) + len(work):
+        return [agent_groups(context, entries, size.width, finished)]
+    half = min((len(work) + 1) // 2, 2 * max(1, fitting))
+    rows = (urgent + idle, work) if urgent else (work[:half], work[half:] + idle)
+    return [agent_groups(context, row, size.width) for row in rows if row]
+
+
+def _with_words(entries: Sequence[AgentEntry], width: int) -> int:
+    """Return how many of these fit in a row in which those at work have room for their words."""
+    used = 1 - _gap(width)
+    for at, entry in enumerate(entries):
+        used += _gap(width) + 2 + cell_len(entry.bare.fixed) + (1 + cell_len(entry.asks) if entry.asks else 0)
+        used += 1 + _ROOM_FOR_WORDS if entry.is_at_work else 0
+        if used > width:
+            return at
+    return len(entries)
 
 
 def agent_groups(
@@ -58,11 +121,12 @@ def agent_groups(
         if row.left:
             last = Group([(f"+{row.left}", "$muted")], lambda: context.do("agents"), " ")
             are_idle = all(entry.state == "idle" for entry in entries[len(row.shown) :])
-            idle = replace(last, parts=[(f"+{row.left} idle", "$muted")], gap=gap)
-            return [*groups, idle if are_idle and _cells([*groups, idle]) < width else last]
+            roomy = replace(last, gap=gap)
+            ways = [replace(roomy, parts=[(f"+{row.left} idle", "$muted")])] if are_idle else []
+            return [*groups, next((way for way in (*ways, roomy) if _cells([*groups, way]) < width - 1), last)]
     for entry in finished:
         last = Group(entry.parts(0, 0, width, ascii_only=context.ascii_only), entry.act, gap)
-        if _cells([*groups, last]) >= width:
+        if _cells([*groups, last]) >= width - 1:
             break
         groups.append(last)
     return groups

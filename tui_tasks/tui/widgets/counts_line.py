@@ -5,7 +5,7 @@ On a small screen it is the only line, and shows what agents do as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -17,7 +17,6 @@ from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_words
 from tui_tasks.text.times import DAY, age, age_lasts, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
-from tui_tasks.tui.painting.line_painter import rule_parts
 from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.agent_entries import AgentEntries, AgentEntry, one_line
 from tui_tasks.tui.widgets.agent_line import agent_groups
@@ -27,6 +26,7 @@ from tui_tasks.tui.widgets.open_needs import Need, Needs, counted, is_new, late_
 if TYPE_CHECKING:
     from textual.geometry import Size
 
+    from tui_tasks.core.read.job_lines import RunningJob
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
@@ -84,11 +84,10 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What is new to the human: a mark, and words, the longest first, of which so many first ones say it `whole`."""
+    """What is new to the human: a mark, and words, the longest first."""
 
     mark: Part
     ways: Sequence[Sequence[Part]]
-    whole: int = 1
 
     @property
     def is_new(self) -> bool:
@@ -129,14 +128,13 @@ class Counts:
         self._needs = Needs(context, lasts)
 
     def groups(self, size: Size) -> list[Group]:
-        """`─ ? 2 questions   ✗ 2 failed   ! 0 stuck   ◷ 1 late ───── • since 19:58: started #5 ─`.
+        """`─ ? 2 questions   ✗ 2 failed   ▲ 0 stuck   ◷ 1 late ───── • 0 changed ─`.
 
         Alone, it is no rule, and shows what agents do as well.
         """
         width = size.width
         if not is_compact(size):
-            groups, _ = self._with_changes(size)
-            return groups
+            return self._rule(width)
         entries = self._agents.entries()
         if width < NARROW:
             return self._in_short(entries, width)
@@ -154,39 +152,35 @@ class Counts:
         )
 
     def changes_row(self, size: Size) -> Sequence[Part]:
-        """Return `─ • since 19:58: failed #3 · asked #4, #7 ─────`: what has changed, which takes the row below the
-        counts where it has no room beside them; else nothing.
-        """
-        return self._with_changes(size)[1]
+        """Return ` • since 19:58: failed #3 · asked #4, #7`, the row below the counts; nothing where nothing is new."""
+        changes = self._changed(self._needs.all(), size.width)
+        if changes is None or not changes.is_new:
+            return ()
+        lines = [[(" ", ""), *changes.parts(words)] for words in changes.ways]
+        return next((line for line in lines if _cells(line) < size.width), lines[-1])
 
-    def _with_changes(self, size: Size) -> tuple[list[Group], Sequence[Part]]:
-        """Return the counts with what has changed, and the row of the latter."""
-        context, width, found = self._context, size.width, self._needs.all()
-        counts = list(self._counts(found))
-        changes = self._changed(found, width) if context.link.as_of is None else None
-        short = [count.narrow or count.text for count in counts]
-        titles = [_titled(counts, [count.text for count in counts], _WIDE_GAP)] if width >= WIDE else []
-        titles.append(_titled(counts, short, _GAP))
-        ends = [changes.parts(words) for words in changes.ways[: changes.whole]] if changes else [[]]
-        if groups := _side_by_side(context, width, ((titled, end) for end in ends for titled in titles)):
-            return groups, ()
-        if changes and changes.is_new:
-            lines = [changes.parts(words) for words in changes.ways]
-            row = next((line for line in lines if _cells(line) <= width - _ENDS), lines[-1])
-            titles += [_titled(counts, texts, _GAP) for texts, _ in _ways(counts, None, width)]
-            fitting = (titled for titled in titles if _width(titled) <= width)
-            return next(fitting, None) or _first_fitting(titles[-1], width), rule_parts(context, width, row)
-        shorter = _ways(counts, changes, width)
-        ways = ((_titled(counts, texts, _GAP), changes.parts(words) if changes else ()) for texts, words in shorter)
-        groups = _side_by_side(context, width, ways)
-        return groups or _in_rule(context, width, _first_fitting(titles[-1], width - _ENDS)), ()
+    def _rule(self, width: int) -> list[Group]:
+        found = self._needs.all()
+        counts, changes = list(self._counts(found)), self._changed(found, width)
+        none = changes if changes and not changes.is_new else None
+        ways = [(texts, words, _GAP) for texts, words in _ways(counts, none, width)]
+        if width >= WIDE:
+            ways.insert(0, (*ways[0][:2], _WIDE_GAP))
+        for texts, words, gap in ways:
+            titles = _titled(counts, texts, gap)
+            groups = _in_rule(self._context, width, titles, none.parts(words) if none else ())
+            if _size(groups) <= width:
+                return groups
+        return _in_rule(self._context, width, _first_fitting(titles, width - _ENDS))
 
-    def _counts(self, found: Sequence[Need]) -> Iterator[Count]:
+    def _counts(self, found: Sequence[Need], *, has_slow: bool = True) -> Iterator[Count]:
         of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
         yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
         yield self._failed([need for need in found if need.counted_as == "failed"])
-        if self._context.state.members:
-            yield self._stuck([need for need in of[open_needs.AGENTS] if need.counted_as != "failed"])
+        trouble = [need for need in of[open_needs.AGENTS] if need.counted_as != "failed"]
+        slow = self._slow_jobs() if has_slow else []
+        if self._context.state.members or slow:
+            yield self._stuck(trouble, slow)
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
             looks, several = look("overdue"), late_number(late)
             yield Count(self._mark(looks, looks.color), f"{several} late", several, self._visit(late))
@@ -212,18 +206,34 @@ class Counts:
             return replace(shown, act=self._visit(found))
         return replace(shown, text=_PUT_AWAY, narrow="") if state.failed or state.failing else shown
 
-    def _stuck(self, found: Sequence[Need]) -> Count:
-        """Return how many agents are stuck, gone or quiet."""
-        text = trouble_text(numbers := tally(found))
-        looks = look("stuck")
-        mark = self._mark(looks, looks.color if numbers else "$muted")
-        return Count(mark, text, f"{sum(numbers.values()):,}", self._act("agents"))
+    def _stuck(self, found: Sequence[Need], slow: Sequence[RunningJob]) -> Count:
+        """Return how many agents are stuck, gone or quiet, and which job is slow: `1 stuck, S1 slow`."""
+        numbers, looks = tally(found), look("stuck")
+        mark = self._mark(looks, looks.color if numbers or slow else "$muted")
+        words = [trouble_text(numbers)] if numbers or not slow else []
+        if slow:
+            words.append(f"S{slow[0].number} slow" if len(slow) == 1 else f"{len(slow):,} slow")
+        act = self._act("agents") if numbers or not slow else lambda: self._show_job(slow[0].name)
+        return Count(mark, ", ".join(words), f"{sum(numbers.values()) + len(slow):,}", act)
 
-    def _changed(self, found: Sequence[Need], width: int) -> Changes:
+    def _slow_jobs(self) -> list[RunningJob]:
+        """Return the jobs that have run for much longer than they usually do."""
+        now, jobs = self._context.clock.now(), self._context.state.running_jobs
+        if soon := [job.slow_from - now for job in jobs if job.slow_from > now]:
+            self._lasts(min(soon))
+        return [job for job in jobs if job.slow_from <= now]
+
+    def _show_job(self, name: str) -> None:
+        self._context.navigation.close_overlays()
+        self._context.navigation.show_job(name)
+
+    def _changed(self, found: Sequence[Need], width: int) -> Changes | None:
         """Return `• since 19:58: failed #3 · asked #4, #7 · started #5`, down to `• 4`: all that agents have done that
-        the human has not seen. Marks stand for words on a screen that is not wide.
+        the human has not seen. Marks may stand for words on a screen that is not wide. None in the past.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
+        if self._context.link.as_of is not None:
+            return None
         none = Changes((f"{mark} ", "$muted"), _plain("0 changed", "0"))
         if not state.seen.has_changes and not any(is_new(state, need) for need in found):
             return none
@@ -232,10 +242,8 @@ class Counts:
 
         if not (news := what_changed(self._context, found)):
             return none
-        has_words = width >= WIDE
-        ways = news_ways(news, self._looked_at(), has_words=has_words, ascii_only=self._context.ascii_only)
-        has_marks = not has_words and any(one.names for one in news)
-        return Changes((f"{mark} ", "$changed"), list(ways), 3 if has_marks else 1)
+        ways = news_ways(news, self._looked_at(), has_words=width >= WIDE, ascii_only=self._context.ascii_only)
+        return Changes((f"{mark} ", "$changed"), list(ways))
 
     def _changed_in_all(self) -> Changes | None:
         """Return `• 4 tasks changed, 1 deleted since 19:58`, for a screen without rows; None in the past."""
@@ -316,9 +324,11 @@ class Counts:
         return age(seen, now)
 
     def _short_counts(self, found: Sequence[Need], *, has_agents: bool) -> Iterator[Group]:
-        """Yield what the rule counts, but what is late, which has words of its own, as agents have beside panes."""
+        """Yield what the rule counts, but jobs that are slow, and what is late, which has words of its own, as agents
+        have beside panes.
+        """
         own = (open_needs.LATE, open_needs.LATE_JOBS, *(() if has_agents else (open_needs.AGENTS,)))
-        for count in self._counts([need for need in found if need.kind not in own]):
+        for count in self._counts([need for need in found if need.kind not in own], has_slow=False):
             if count.short[0] in "123456789":
                 yield Group([count.mark, (count.short, "")], count.act)
 
@@ -386,23 +396,6 @@ def _titled(counts: Sequence[Count], texts: Sequence[str], gap: str) -> list[Gro
     return [Group(count.parts(text), count.act, gap) for count, text in zip(counts, texts, strict=True)]
 
 
-def _side_by_side(context: Context, width: int, ways: Iterable[tuple[Sequence[Group], Sequence[Part]]]) -> list[Group]:
-    """Return the first counts and changes that have room in a rule, or in a line without its dashes, which leaves the
-    last cell free if one of them can; else nothing.
-    """
-    flush: list[Group] = []
-    for titles, end in ways:
-        groups = _in_rule(context, width, titles, end)
-        if _size(groups) <= width:
-            return groups
-        groups = [*titles, Group(end, gap=_GAP)]
-        if _width(groups) < width:
-            return groups
-        if _width(groups) == width:
-            flush = flush or groups
-    return flush
-
-
 def _in_rule(context: Context, width: int, titles: Sequence[Group], end: Sequence[Part] = ()) -> list[Group]:
     """Return `─ ? 2 questions   ✗ 2 failed ──── • 3 changed ─`: groups as the title of a rule, and parts at its end."""
     dash = sign("rule", ascii_only=context.ascii_only)
@@ -418,11 +411,6 @@ def _in_rule(context: Context, width: int, titles: Sequence[Group], end: Sequenc
 def _size(groups: Sequence[Group]) -> int:
     """Return the width in cells, with the gaps."""
     return sum(group.size + len(group.gap) for group in groups)
-
-
-def _width(groups: Sequence[Group]) -> int:
-    """Return the width in cells of a line of groups, of which the first keeps one blank of its gap."""
-    return _size(groups) - max(0, len(groups[0].gap) - 1)
 
 
 def _cells(parts: Sequence[Part]) -> int:

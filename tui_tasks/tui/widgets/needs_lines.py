@@ -1,6 +1,6 @@
 """What needs the human, has failed or is late, in rows above every pane and screen, which keep most of the lines.
 
-Above them stands what has changed, where the line of counts has no room for it.
+Above them stands what has changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.layout import WIDE, is_compact
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
+from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
 from tui_tasks.tui.widgets.agent_entries import WHO
 from tui_tasks.tui.widgets.counts_line import Counts
 from tui_tasks.tui.widgets.foot_line import Act
@@ -52,7 +52,7 @@ ROWS_AND_DETAIL: Final = 14
 _MOST_OF_ONE: Final = 4
 """The most lines of one text."""
 # In cells, as in a list's rows: what stands around a number and an agent, and an age with the margin after it.
-_AROUND_NUMBER: Final = 5
+_AROUND_NUMBER: Final = 6
 _ASIDE: Final = 8
 _WIDE_ASIDE: Final = 10
 _AGE: Final = 5
@@ -147,7 +147,7 @@ class NeedsText(TextDrawing):
             drawn += lines
             self.acts += [self._act(entry.need)] * len(lines)
         if rest:
-            beside, hidden = self._side_by_side(rest, words, width - 2, columns)
+            beside, hidden = self._side_by_side(rest, words, width - 3, columns)
             more = [(f" {self._flag(hidden)}", "$changed"), (f"+{_number(hidden, needs)}", "$muted")] if hidden else []
             drawn.append([*beside, *more])
             self.acts.append(self._act(rest[0]))
@@ -178,7 +178,7 @@ class NeedsText(TextDrawing):
         for entry, head, text, most in zip(entries, heads, texts, cells, strict=True):
             cut = safe_question if entry.is_question else safe_line
             parts += [
-                (f"{_BETWEEN[1:] * bool(parts)}{self._flag([entry.need])}", "$changed"),
+                (f"{_BETWEEN[1:] if parts else ' '}{self._flag([entry.need])}", "$changed"),
                 (entry.mark, entry.color),
                 (head.removeprefix(entry.mark), "$muted"),
                 (cut(text, most, ascii_only=ascii_only), ""),
@@ -193,7 +193,7 @@ class NeedsText(TextDrawing):
             return []
         first, *others = [words.entry(need) for need in needs]
         parts: list[Part] = [
-            (self._flag(needs[:1]), "$changed"),
+            (f" {self._flag(needs[:1])}", "$changed"),
             (first.mark, first.color),
             (f" {len(needs)} new tasks?  {first.number} ", "$muted"),
         ]
@@ -261,7 +261,7 @@ class NeedsText(TextDrawing):
             shown[-1] = cut(" ".join(text[most - 1 :]), room, ascii_only=ascii_only)
         beside = f"  {aside}{' ' * (columns.aside - cell_len(aside))}  " if aside else ""
         head: list[Part] = [
-            (self._flag([entry.need]), "$changed"),
+            (f" {self._flag([entry.need])}", "$changed"),
             (f"{entry.mark} ", entry.color),
             (f"{entry.number:<{columns.number}}  ", "$muted"),
             (shown[0], ""),
@@ -330,12 +330,8 @@ def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str]) -> lis
     return [needs[at] for at in sorted(order[:number])]
 
 
-class NeedsLines(TextLines):
-    """Those rows. They take no room where nothing needs the human, or the screen is small.
-
-    A row that goes leaves an empty line below the others until the human changes the layout, so that nothing below
-    moves by itself.
-    """
+class NeedsLines(HeldLines):
+    """Those rows. They take no room where nothing needs the human, or the screen is small."""
 
     DEFAULT_CSS = "NeedsLines { height: auto; }"
 
@@ -351,8 +347,7 @@ class NeedsLines(TextLines):
         on_moved: Callable[[int], None] = lambda by: None,
     ) -> None:
         """`below`: the rows that are kept for what stands below. `most` returns how many rows there are at most.
-        `has_changes`: whether what has changed stands here or in the line of counts. `on_moved` is called with how many
-        lines that moves down.
+        `has_changes`: whether what has changed stands here. `on_moved`: see `HeldLines`.
         """
 
         def rows() -> int:
@@ -362,53 +357,14 @@ class NeedsLines(TextLines):
         def changes() -> Drawn:
             return counts.changes_row(self.app.size) if has_changes else ()
 
-        self._most = rows
-        self._needs = NeedsText(context, self._most, kinds, changes)
+        self._most_rows = rows
+        self._needs = NeedsText(context, rows, kinds, changes)
         counts = Counts(context, self._needs.lasts)
-        super().__init__(context, self._needs, id=id)
-        self._on_moved = on_moved
-        self.needed = 0
-        """How many lines are not empty."""
-        # The lines with the empty ones, the size of the screen for which they are kept, and whether they are.
-        self._held = 0
-        self._held_in = Size(0, 0)
-        self._is_holding = True
+        super().__init__(context, self._needs, id=id, on_moved=on_moved)
 
-    def redraw(self) -> None:
-        """Draw again, also while it has no lines and thus no size."""
-        before, held_in = self._held, self._held_in
-        if self.size.width:
-            super().redraw()
-        elif self.is_attached and (width := self.app.size.width):
-            self._draw(width, 0)
-            if self._shown:
-                self.refresh(layout=True)
-        if before != self._held and held_in == self._held_in:
-            self._on_moved(self._held - before)
-
-    def free(self) -> None:
-        """Give up the lines of the rows that are gone."""
-        self._is_holding = False
-        self.redraw()
-        self._is_holding = True
-
-    def _draw(self, width: int, height: int) -> None:
-        super()._draw(width, height)
-        size, self.needed = self.app.size, len(self._shown)
-        held = (
-            min(self._held, self._most() + len(self._needs.above)) if self._is_holding and self._held_in == size else 0
-        )
-        self._held, self._held_in = max(self.needed, held), size
-        self._shown += [()] * (self._held - self.needed)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines in this size of the screen."""
-        self._draw(width, 0)
-        return len(self._shown)
-
-    def on_resize(self) -> None:
-        """Draw for the new size."""
-        self._redraw_in_time()
+    def most(self) -> int:
+        """Return how many rows there are at most, with what has changed."""
+        return self._most_rows() + len(self._needs.above)
 
     @property
     def has_needs(self) -> bool:

@@ -18,7 +18,7 @@ from tui_tasks.tui.layout import NARROW, PANES, WIDE, is_compact
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.agent_entries import one_line
-from tui_tasks.tui.widgets.agent_line import agent_line
+from tui_tasks.tui.widgets.agent_line import AgentLines
 from tui_tasks.tui.widgets.counts_line import Counts, counts_line
 from tui_tasks.tui.widgets.foot_line import Group, as_of_words
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
@@ -32,16 +32,17 @@ if TYPE_CHECKING:
 
 _BEHIND_SECONDS: Final = 2.0
 """After so long without its server a replica counts as behind."""
+# In cells: what parts the two sides of the first line at least, where there is room on a wide screen, and elsewhere.
+_WIDE_GAP: Final = 4
+_GAP: Final = 2
 
-
-# In cells: the longest names of a task, of a job and of a list; the shortest of a task beside a job's name, and beside
-# its time alone; the shortest of a job, and of a task that is not ready.
+# In cells: the longest names of a task, of a job and of a list; the shortest of a task beside the file, and elsewhere;
+# the longest and the shortest of a task that is not ready.
 _TASK: Final = 100
 _JOB: Final = 24
 _LIST: Final = 16
 _SHORT_TASK: Final = 12
 _LEAST_TASK: Final = 6
-_LEAST_JOB: Final = 8
 _UNREADY: Final = 40
 _LEAST_UNREADY: Final = 10
 _NONE: Final = "no task is ready"
@@ -83,24 +84,21 @@ class TopLine(FrameLine):
             return counts
         if width < NARROW:
             return ()
-        room = width - title - 1
+        room = width - title - 1 - (_WIDE_GAP if width >= WIDE else _GAP)
         if context.link.as_of is not None:
-            return [(f"{as_of_words(context, context.link.as_of, room - 2)} ", "$state-overdue")]
-        # The project has no blank before it, which parts it from the panes.
-        ways = self._ways(room)
-        fitting = (parts for parts in ways if _size(parts) + (not parts[:1] or parts[0][0][0] != " ") <= room)
+            return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
+        fitting = (parts for parts in map(_trimmed, self._ways(room)) if _size(parts) <= room)
         return [*next(fitting, self._place(has_file=False)), (" ", "")]
 
     def _ways(self, room: int) -> Iterator[list[Part]]:
-        """Yield the whole right side, the longest first: the file gives way first, then the end of the job's name, that
-        of the task's, and last the job.
+        """Yield the whole right side, the longest first: the file gives way first, then the job's name for its number,
+        the end of the task's name, and last the job.
         """
-        place, jobs = self._place(has_file=False), self._next_job()
-        named, timed = jobs[:-1], jobs[-1]
+        place, (named, numbered, timed) = self._place(has_file=False), self._next_job()
         long, short = self._next_task(room)
-        yield [*self._place(has_file=True), *long[0], *named[0]]
-        yield from ([*place, *long[0], *job] for job in named)
-        yield from ([*place, *task, *named[-1]] for task in long)
+        yield [*self._place(has_file=True), *long[0], *named]
+        yield [*place, *long[0], *named]
+        yield from ([*place, *task, *numbered] for task in long)
         yield from ([*place, *task, *timed] for task in (long[-1], *short))
         yield from ([*place, *task] for task in (*long, *short))
         yield [*place, *timed]
@@ -160,21 +158,21 @@ class TopLine(FrameLine):
             yield [(f"  next, {why}: ", "$muted"), (f"#{task.number} {name}", "")]
         yield [("  next ", "$muted"), (f"#{task.number}", ""), (f" {why}", "$muted")]
 
-    def _next_job(self) -> list[list[Part]]:
-        """Return the next job that is due, the longest first: `◷ Server status in 14m`, `◷ Server… 14m`, and last its
-        time alone.
-        """
+    def _next_job(self) -> tuple[list[Part], list[Part], list[Part]]:
+        """Return the next job that is due: `◷ Server status in 14m`, `◷ S1 in 14m` and `◷ 14m`."""
         now, ascii_only = self.context.clock.now(), self.context.ascii_only
         job = next((job for job in self.context.state.next_jobs if not is_late(job.when, now)), None)
         if job is None:
-            return [[], []]
+            return [], [], []
         self.lasts(age_lasts(job.when, now))
-        when = due(job.when, now)
-        span = when.removeprefix("in ")
-        texts = [f"{_cut(job.name, _JOB, ascii_only=ascii_only)} {when}"]
-        texts += [f"{_cut(job.name, cells, ascii_only=ascii_only)} {span}" for cells in range(_JOB, _LEAST_JOB - 1, -1)]
-        mark = sign("scheduled", ascii_only=ascii_only)
-        return [[(f"  {mark} {text}", "$muted")] for text in (*texts, span)]
+        when, mark = due(job.when, now), sign("scheduled", ascii_only=ascii_only)
+        texts = (
+            f"{_cut(job.name, _JOB, ascii_only=ascii_only)} {when}",
+            f"S{job.number} {when}",
+            when.removeprefix("in "),
+        )
+        named, numbered, timed = ([(f"  {mark} {text}", "$muted")] for text in texts)
+        return named, numbered, timed
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
@@ -194,11 +192,14 @@ def _tabs(context: Context, width: int) -> list[Part]:
     parts: list[Part] = []
     gap = "  " if width >= WIDE else " "
     for number, (name, title) in enumerate(PANES.items(), 1):
-        here = name == context.navigation.pane_name
-        parts.append(
-            (f" [{number} {title}]" if here else f"{gap}{number} {title}", "$primary bold" if here else "$muted")
-        )
+        here, text = name == context.navigation.pane_name, f"{number} {title}"
+        parts.append((f"{gap if parts else ' '}{f'[{text}]' if here else text}", "$primary bold" if here else "$muted"))
     return parts
+
+
+def _trimmed(parts: list[Part]) -> list[Part]:
+    """Return parts without the blanks before the first."""
+    return [(parts[0][0].lstrip(), parts[0][1]), *parts[1:]] if parts else parts
 
 
 def _cut(name: str, cells: int, *, ascii_only: bool) -> str:
@@ -282,7 +283,7 @@ class ScreenHead:
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title.lasts)
-        self._agents = agent_line(context, id=f"{id}-agents")
+        self._agents = AgentLines(context, id=f"{id}-agents")
         self._counts = counts_line(context, id=f"{id}-now", own=counts)
         self._needs = NeedsLines(
             context, id=f"{id}-needs", kinds=kinds, below=below, most=most, has_changes=counts is None
@@ -307,7 +308,8 @@ class ScreenHead:
         """Return the number of lines on a screen of a size."""
         if is_compact(screen):
             return 3
-        return 3 + self._needs.get_content_height(screen, screen, screen.width) + self._rule.display
+        held = (line.get_content_height(screen, screen, screen.width) for line in (self._agents, self._needs))
+        return 2 + sum(held) + self._rule.display
 
     def redraw(self) -> None:
         """Draw the lines again."""
