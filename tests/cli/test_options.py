@@ -121,6 +121,9 @@ def test_words_may_stand_on_both_sides_of_the_options(tmp_path, capsys) -> None:
     assert [entry["message"] for entry in shown["log"]] == ["no time", "one more 1"]
     with pytest.raises(SystemExit, match="2"):
         main(["show", "1", *db, "2"])
+    (tmp_path / "one.md").write_text("- [ ] four\n")
+    assert main(["import", "markdown", "--dry-run", str(tmp_path / "one.md"), *db]) == 0
+    assert "1 would be added" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

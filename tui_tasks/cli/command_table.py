@@ -268,7 +268,7 @@ tui-tasks ls --list sprint --json""",
     "skip": "tui-tasks skip 3 'Somebody else did it.'",
     "edit": """\
 tui-tasks edit 3 'Rotate all keys !urgent due:tomorrow'
-tui-tasks edit 3 '#infra after #5' --untag ops --not-after 2
+tui-tasks edit 3 '#infra -#ops after #5' --not-after 2
 tui-tasks edit 3 due:none --clear agent""",
     "mv": """\
 tui-tasks mv 3 --first

@@ -130,11 +130,7 @@ _IN_WORDS: Final = {"--priority": "!high", "--prio": "!high", "--tag": "#tag", "
 def _meant(parser: argparse.ArgumentParser, options: argparse.Namespace, words: Sequence[str]) -> str:
     """Return what an unknown option may have meant among those of the command; empty if nothing is near."""
     option = next((word.partition("=")[0] for word in words if word.startswith("--")), "")
-    known: list[str] = []
-    for name in (options.command.name, getattr(options, "action", None)):
-        parsers = (each.choices for each in parser._actions if isinstance(each.choices, dict))
-        parser = next((each[name] for each in parsers if name in each), parser)
-        known = [option for action in parser._actions for option in action.option_strings]
+    known = [option for action in _own_parser(parser, options)._actions for option in action.option_strings]
     if not option or (meant := _OTHER_OPTIONS.get(option)) in known:
         return meant if option and meant else ""
     if option in _IN_WORDS and options.command.name in ("add", "edit", "ls"):
@@ -144,16 +140,39 @@ def _meant(parser: argparse.ArgumentParser, options: argparse.Namespace, words: 
     return next(iter(get_close_matches(option, known, 1, 0.75)), "")
 
 
+def _own_parser(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.ArgumentParser:
+    """Return the parser of the command, or of its action."""
+    for name in (options.command.name, getattr(options, "action", None)):
+        parsers = (each.choices for each in parser._actions if isinstance(each.choices, dict))
+        parser = next((each[name] for each in parsers if name in each), parser)
+    return parser
+
+
+def _take_behind_options(parser: argparse.ArgumentParser, options: argparse.Namespace, words: Sequence[str]) -> bool:
+    """Give words behind the options to the arguments that may be missing; return whether all were taken."""
+    missing = [
+        action.dest
+        for action in _own_parser(parser, options)._actions
+        if action.nargs == "?" and not action.option_strings and getattr(options, action.dest) is None
+    ]
+    if len(words) > len(missing) or any(word.startswith("-") for word in words):
+        return False
+    for name, word in zip(missing, words, strict=False):
+        setattr(options, name, word)
+    return True
+
+
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """Return the parsed options and words. Wrong usage ends the process with status 2, as argparse does."""
     options, more = parser.parse_known_args(arguments)
     # Arguments that take any number of words may stand on both sides of the options.
     name = next((name for name in _REST if isinstance(getattr(options, name, None), list)), "")
     rest = getattr(options, name, None)
-    if more and rest is not None and not any(word.startswith("-") and not _is_filter(name, word) for word in more):
+    name = options.command.name
+    if more and rest is not None and all(not word.startswith("-") or _is_word(name, word) for word in more):
         rest += more
         more = []
-    if more:
+    if more and not _take_behind_options(parser, options, more):
         from tui_tasks.text.safe import safe_line
 
         called = f"tui-tasks {options.command.name}".rstrip()
@@ -168,9 +187,11 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     return options
 
 
-def _is_filter(argument: str, word: str) -> bool:
-    """Return whether a word is of a filter, which says what not to list: `-#auth`, `-status:done`."""
-    return argument == "filter" and (word[1:2] in tuple("#@!") or (word[1:2] != "-" and ":" in word))
+def _is_word(command: str, word: str) -> bool:
+    """Return whether a word with a minus is no option: `ls -#auth`, `ls -status:done`, `edit -#auth`."""
+    if command == "edit":
+        return word.startswith("-#")
+    return command == "ls" and (word[1:2] in tuple("#@!") or (word[1:2] != "-" and ":" in word))
 
 
 def _take_bounds(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

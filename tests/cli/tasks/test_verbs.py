@@ -360,9 +360,7 @@ def test_a_person_is_asked_before_an_undo_passes_over_what_the_screen_has_change
     answering("n\n")
     task_changes.undo(shell, as_json=False, asks=True)
     told = capsys.readouterr().err
-    assert told.startswith(
-        "Your newest change is of the screen: #1 one: pending -> done (u on the screen undoes it).\n"
-    )
+    assert told.startswith("A person's newer change stays: #1 one: pending -> done (u on the screen undoes it).\n")
     assert "Undo “#2 two: added”, " in told and names(shell.store) == ["one", "two"]
 
 

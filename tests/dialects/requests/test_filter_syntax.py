@@ -1,7 +1,14 @@
 import pytest
 
 from tui_tasks.core.read.pages.task_filter import Term
-from tui_tasks.dialects.requests.filter_syntax import OF_TASKS, candidates, complete, parse, quick_add_candidates
+from tui_tasks.dialects.requests.filter_syntax import (
+    OF_TASKS,
+    candidates,
+    complete,
+    other_syntax,
+    parse,
+    quick_add_candidates,
+)
 from tui_tasks.tui.log.log_pane import OF_LOG
 
 
@@ -57,6 +64,31 @@ def test_a_field_that_there_is_not_is_told_with_those_that_there_are(text):
     for field in OF_TASKS.fields:
         assert f"{ {'who': 'agent', 'prio': 'priority'}.get(field, field) }:" in parsed.problem
     assert parsed.terms, "it is looked for as text all the same"
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("+home jwt", "#home for +home"),
+        ("pri:H", "priority:high for pri:H"),
+        ("project:web 12", "list:web for project:web, #12 for 12"),
+        ("due.before:fri", "due:<fri for due.before:fri"),
+        ("TAG:home statu:done", "tag:home for TAG:home, status:done for statu:done"),
+        ("overdue -open", "due:late for overdue, status:open for open"),
+        ("tag:home #home priority:high jwt x:1 http://list:80 + 2+2", ""),
+    ],
+)
+def test_words_of_other_programs_have_what_to_type_instead(text, instead):
+    assert other_syntax(text) == instead
+
+
+def test_a_field_of_another_program_is_told_with_its_name_here():
+    assert parse("pri:H").problem.startswith("no filter word 'pri:' (type priority:high); use one of status:")
+
+
+def test_a_field_is_named_as_it_is_suggested():
+    assert parse("agent:").problem == "agent: wants a value"
+    assert parse("priority:<high").problem.startswith("no priority '<high'")
 
 
 def test_a_number_that_is_none_is_told():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_tasks.dialects.requests import quick_add_syntax
-from tui_tasks.dialects.requests.quick_add_syntax import Draft, can_write, fields, parse, title_hint
+from tui_tasks.dialects.requests.quick_add_syntax import Draft, can_write, fields, parse, split_removed, title_hint
 
 # A Wednesday.
 NOW = datetime(2026, 1, 28, 12, tzinfo=UTC)
@@ -51,6 +51,18 @@ def test_a_plain_title_waits_for_no_expression_to_be_compiled(monkeypatch):
     title = "a task's name, and look after 3 cats"
     assert parse("\u3000".join(["", *title.split(), ""]), NOW) == Draft(title)
     assert title_hint(title, "ELSEWHERE") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "removed"),
+    [
+        ("-#a Ship -#a #b", "Ship #b", ("a",)),
+        ('-#"two words"', "", ("two words",)),
+        ("x-#a - #b -# -!high", "x-#a - #b -# -!high", ()),
+    ],
+)
+def test_a_tag_is_removed_by_a_minus_before_it(text, kept, removed):
+    assert (" ".join(split_removed(text)[0].split()), split_removed(text)[1]) == (kept, removed)
 
 
 @pytest.mark.parametrize("text", ["due:whenever", "due:2026-13-01", "due:fri 25:00", "estimate:0", "estimate:soon"])

@@ -94,6 +94,8 @@ def _commit_change(word: str, operation: Callable[[TaskList, argparse.Namespace]
             what = [f"Review {options.switch}, for the list", *quoted(home.name)] if options.action == "review" else []
             (changed,) = person_rights.commit(options, store, operation(home, options), what=what)
         _print_result(options, word, changed)
+        if isinstance(changed, TaskList) and options.action == "rm" and not options.json:
+            print("u on the screen brings it back with its tasks", file=sys.stderr)
 
     return run
 

@@ -37,12 +37,14 @@ class ListFilter(NamedTuple):
         lists: case-folded names of lists, of which a task must be in one; empty: in any.
         other_lists: case-folded names of lists that a task must not be in.
         sort: the field of a task by which they are sorted, over all lists; empty: as the lists have them.
+        instead: what to type for words of other programs; empty: there are none.
     """
 
     only: Filter = Filter()
     lists: tuple[str, ...] = ()
     other_lists: tuple[str, ...] = ()
     sort: str = ""
+    instead: str = ""
 
     def has(self, home: TaskList) -> bool:
         """Return whether tasks of a list can match."""
@@ -70,7 +72,7 @@ def filter_of(text: str, now: int, db: Database) -> ListFilter:
         tuple(term.value.casefold() for term in parsed.lists if term.negated is negated) for negated in (False, True)
     )
     only = Filter(parsed.of_tasks, partial(_changed, db), local_time(now), needing=partial(_needing, db, now))
-    return ListFilter(only, named, others, parsed.sort)
+    return ListFilter(only, named, others, parsed.sort, filter_syntax.other_syntax(text))
 
 
 def _changed(db: Database) -> list[str]:
@@ -127,6 +129,8 @@ def ls(
         print(f"{more}: `tui-tasks ls --all` shows them", file=sys.stderr)
     elif not count:
         print("no tasks" if filter_ == EVERYTHING and not statuses else "no task matches", file=sys.stderr)
+        if filter_.instead:
+            print(f"type {filter_.instead}, in quotes", file=sys.stderr)
 
 
 def _needs(task: Task, why: Mapping[str, _Why], works: Mapping[str, _Why]) -> _Why:

@@ -107,13 +107,14 @@ def edit(session: Session, reference: str, words: str, more: Edit, *, as_json: b
     Raises:
         InvalidArgument: nothing is to change, or a word is wrong.
     """
+    words, untag = quick_add_syntax.split_removed(words)
     draft = _parsed_words(session, words)
-    if draft == quick_add_syntax.Draft() and more == Edit():
+    if draft == quick_add_syntax.Draft() and more == Edit() and not untag:
         raise InvalidArgument("words", f"say what to change: a title, {quick_add_syntax.SIGNS_HELP} or an option")
     task = find_task(session, reference)
     arguments = _field_arguments(session, draft)
     arguments["not_after"] = [find_task(session, each).uid for each in more.not_after]
-    arguments |= {"untag": list(more.untag), "clear": list(more.clear)}
+    arguments |= {"untag": [*more.untag, *untag], "clear": list(more.clear)}
     arguments |= {"name": draft.name or None, "description": more.description}
     changed = request(session, "shell:edit", uid=task.uid, **arguments)
     _print_task(session, _word("changed", task, changed), changed, as_json=as_json)
@@ -284,7 +285,7 @@ def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
     if not question:
         return True
     if newer:
-        print(f"Your newest change is of the screen: {newer}.", file=sys.stderr)
+        print(f"A person's newer change stays: {newer}.", file=sys.stderr)
     print(question, "[y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -137,7 +137,9 @@ _CLEARABLE: Final = ("description", "tags", "agent", "after")
 
 def _declare_edit(command: argparse.ArgumentParser) -> None:
     _declare_task(command)
-    command.add_argument("words", metavar="TITLE", nargs="*", default=[], help=f"a new title, {_QUICK_ADD}")
+    command.add_argument(
+        "words", metavar="TITLE", nargs="*", default=[], help=f"a new title, {_QUICK_ADD}; -#tag removes a tag"
+    )
     command.add_argument("--description", metavar="TEXT", help="a new description")
     command.add_argument("--untag", metavar="TAG", action="append", default=[], help="remove a tag; may be repeated")
     command.add_argument(

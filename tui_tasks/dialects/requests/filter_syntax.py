@@ -42,6 +42,11 @@ _TOKEN = r'-?(?:[a-z]+:|[#@])?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+'
 _FIELD = r"([a-z]+):(?!//)"
 
 
+# Fields that other programs, Taskwarrior first, have by other names.
+_ELSEWHERE: Final = {"pri": "priority", "tags": "tag", "project": "list", "pro": "list", "is": "status", "id": "number"}
+_BOUNDS: Final = {"before": "<", "below": "<", "after": ">", "above": ">"}
+_LETTERS: Final = {"h": "high", "m": "medium", "l": "low"}
+
 _NUMBER: Final = "number: takes a task's number, such as 12"
 _WITH_TIME: Final = "fri 17:00"
 # Beside the suggested values, what a word that is being typed may become.
@@ -105,7 +110,49 @@ def _unknown_field(token: str, language: Language) -> str:
     match = re.match(_FIELD, token.removeprefix("-"))
     if match is None or NAMES.get(match[1], match[1]) in language.fields:
         return ""
-    return f"no filter word {match[0]!r}; use one of {', '.join(f'{name}:' for name in _names(language))}"
+    meant = _meant(token, language)
+    hint = f" (type {meant})" if meant else ""
+    return f"no filter word {match[0]!r}{hint}; use one of {', '.join(f'{name}:' for name in _names(language))}"
+
+
+def other_syntax(text: str, language: Language = OF_TASKS) -> str:
+    """Return what to type instead of the words that mean a field or a task in other programs; empty: there are none."""
+    hints: dict[str, None] = {}
+    for token in re.finditer(_TOKEN, text):
+        word = token[0].removeprefix("-")
+        meant = "" if _field_of(word, language)[0] else _meant(word, language)
+        if meant:
+            hints[f"{meant} for {safe_line(word, 24)}"] = None
+    return ", ".join(hints)
+
+
+def _meant(word: str, language: Language) -> str:
+    """Return what a word of another program is here: `+home` is `#home`; empty: it may mean itself alone."""
+    name, colon, value = word.lower().partition(":")
+    if not colon or not value or value.startswith("//"):
+        field, meant = _meant_alone(word)
+        return meant if field in language.fields else ""
+    name, _, bound = name.partition(".")
+    field = _SUGGESTED.get(name, _ELSEWHERE.get(name, name))
+    begun = [each for each in _names(language) if each.startswith(field)]
+    if field not in begun and len(begun) == 1 and len(field) > 2:
+        field = begun[0]
+    if NAMES.get(field, field) not in language.fields:
+        return ""
+    if field == "priority":
+        value = _LETTERS.get(value, value)
+    return f"{field}:{_BOUNDS.get(bound, '')}{quoted(value)}"
+
+
+def _meant_alone(word: str) -> tuple[str, str]:
+    """Return the field that a word without one may mean, and how it is typed."""
+    if word[:1] == "+" and word[1:2].isalpha():
+        return "tag", f"#{word[1:]}"
+    if word.isdecimal() and word.isascii():
+        return "number", f"#{word}"
+    if word.lower() in due_dates.LATE:
+        return "due", f"due:{due_dates.LATE[0]}"
+    return ("status", f"status:{word.lower()}") if word.lower() in STATUSES else ("", "")
 
 
 def _names(language: Language) -> list[str]:
@@ -130,7 +177,7 @@ def _term(token: str, open_end: bool, language: Language) -> Term | str:
             _choice(field, _PRIORITIES.get(value, value), language.values[field], negated, True) or "! wants a priority"
         )
     if not value:
-        return "" if open_end else f"{field}: wants a value"
+        return "" if open_end else f"{_SUGGESTED.get(field, field)}: wants a value"
     if field == "number":
         number = number_of(value)
         return Term(field, str(number), negated) if number is not None else _NUMBER
@@ -190,7 +237,7 @@ def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_en
         return Term(field, begun[0], negated)
     if open_end and begun:
         return ""
-    return f"no {field} {value!r}; use one of {', '.join(known)}"
+    return f"no {_SUGGESTED.get(field, field)} {value!r}; use one of {', '.join(known)}"
 
 
 def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language = OF_TASKS) -> list[str]:

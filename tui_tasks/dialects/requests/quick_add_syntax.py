@@ -17,6 +17,8 @@ _AFTER: Final = r"(?i)(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$
 _FIELD: Final = f"(?:{'|'.join(FIELDS)}):"
 # A field's value may be quoted; a time may follow a day: `due:fri 17:00`.
 _WORD: Final = rf'[#@]"[^"\n]*"(?=\s|$)|(?i:{_FIELD}"[^"\n]*"|due:[^\s"]+\s+\d{{1,2}}:\d\d)(?=\s|$)|\S+'
+# `-#tag` takes a tag off where a task is edited.
+_REMOVED: Final = r'(?<!\S)-#(?:"([^"\n]+)"|([^\s"]\S*))(?!\S)'
 # The bullet of a list item in notes: "- ", "* ", "3. ", "- [ ] ".
 _BULLET: Final = r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?"
 _SIGNS: Final = "#!@"
@@ -99,6 +101,14 @@ def parse(text: str, now: datetime) -> Draft:
             words.append(word)
     numbers = tuple(dict.fromkeys(after))
     return Draft(" ".join(words), tuple(dict.fromkeys(tags)), priority, agent, numbers, fields, problem)
+
+
+def split_removed(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return an edit without its words `-#tag`, and the tags that these remove."""
+    if "-#" not in text:
+        return text, ()
+    tags = [quoted or tag for quoted, tag in re.findall(_REMOVED, text)]
+    return re.sub(_REMOVED, " ", text), tuple(dict.fromkeys(tags))
 
 
 def title_hint(title: str, of_list: str) -> str:

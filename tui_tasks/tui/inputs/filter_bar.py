@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 from textual.containers import Horizontal
 from textual.message import Message
 
-from tui_tasks.dialects.requests.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
+from tui_tasks.dialects.requests.filter_syntax import (
+    OF_TASKS,
+    Language,
+    Parsed,
+    candidates,
+    complete,
+    other_syntax,
+    parse,
+)
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
@@ -98,7 +106,7 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
             return ""
         if is_searching:
             return "Looking further..."
-        return nothing_matches(self.context, self.text.strip())
+        return nothing_matches(self.context, self.text.strip(), other_syntax(self.text, self._language))
 
     @property
     def names_list(self) -> bool:

@@ -24,7 +24,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import problem_with
-from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse
+from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse, split_removed
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
@@ -314,8 +314,7 @@ async def edit_together(context: Context, tasks: Sequence[Task]) -> None:
         typed = await context.ask(asked)
         if typed is None or not typed.strip():
             return
-        removed = {word[2:] for word in typed.split() if word.startswith("-#")}
-        text, kept = typed, " ".join(word for word in typed.split() if not word.startswith("-#"))
+        text, (kept, removed) = typed, split_removed(typed)
         form = TaskForm(context)
         draft = form.read(Form("", kept, "", ("",) * len(task_fields.FIELDS)))
         problem = draft.problem or (f"“{safe_line(draft.name, 30)}” is not a field" if draft.name else "")

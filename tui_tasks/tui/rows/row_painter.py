@@ -31,9 +31,10 @@ NO_THUMB: Final = range(0)
 INDENT: Final = "   "
 
 
-def nothing_matches(context: Context, text: str) -> str:
-    """Return that no row matches a filter, and how to leave it."""
-    return f"Nothing matches “{safe_line(text, 40)}”: {context.keymap.key_of('back')} clears the filter."
+def nothing_matches(context: Context, text: str, instead: str = "") -> str:
+    """Return that no row matches a filter, and how to leave it; `instead`: what to type."""
+    back = f"{context.keymap.key_of('back')} clears the filter"
+    return f"Nothing matches “{safe_line(text, 40)}”: {f'type {instead}, or ' if instead else ''}{back}."
 
 
 class RowLook(msgspec.Struct, frozen=True):
