@@ -83,7 +83,7 @@ async def test_a_field_that_there_is_not_is_told_in_full(app):
         await write(pilot, "is:failed")
         await press(app, pilot)
         words = "status:, agent:, list:, number:, tag:, domain:, priority:, due:, estimate:, links:, sort:"
-        assert said(app) == f"no filter word 'is:'; use one of {words}"
+        assert said(app) == f"no filter word 'is:' (type status:failed); use one of {words}"
         await press(app, pilot, *["backspace"] * 9)
         assert said(app) == ""
 

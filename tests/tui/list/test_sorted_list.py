@@ -58,6 +58,15 @@ async def test_sort_due_shows_the_soonest_first_and_takes_in_a_new_date(dated, m
         assert app.pane.row_list.keys_on_screen == dated.uids
 
 
+async def test_a_sorted_or_filtered_list_marks_which_part_of_it_is_on_screen(varied, make_app):
+    app = make_app(varied.path)
+    async with opened(app, (80, 16)) as pilot:
+        for keys in ((), ("=", "a"), ("=", "o", "slash", "a", "enter")):
+            await settle(pilot, *keys)
+            assert not app.pane.row_list.at_end
+            assert any(line[79:] == "▐" for line in lines(app)), keys
+
+
 ORDERS = {"urgency": "u", "due": "d", "age": "a", "agent": "g"}
 
 

@@ -7,7 +7,21 @@ import asyncio
 import pytest
 from textual import events
 
-from tests.tui.driving import SIZES, by_agent, opened, order, place_of, press, said, settle, shown, task, until, write
+from tests.tui.driving import (
+    SIZES,
+    by_agent,
+    lines,
+    opened,
+    order,
+    place_of,
+    press,
+    said,
+    settle,
+    shown,
+    task,
+    until,
+    write,
+)
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
@@ -342,7 +356,11 @@ async def test_quick_add_takes_and_previews_what_is_due(app):
         await write(pilot, "Ship due:yesterday estimate:1h30m +home")
         await pilot.pause()
         assert "in the title: +home (type #home)" in shown(app)
-        await settle(pilot, *["backspace"] * len(" +home"))
+        await write(pilot, " due:eom")
+        await pilot.pause()
+        (understood,) = [line.strip() for line in lines(app) if "no due 'eom'" in line]
+        assert understood.startswith("no due 'eom': due takes today, tomorrow, fri, ") and understood.endswith("…")
+        await settle(pilot, *["backspace"] * len(" +home due:eom"))
         assert "estimate 1h 30m" in shown(app)
         await press(app, pilot, "enter")
         row = task(app, app.pane.row_list.cursor)

@@ -20,7 +20,7 @@ _WORDS: Final = {"today": 0, "tomorrow": 1, "yesterday": -1}
 _AHEAD: Final = r"(\d{1,4})([dw])"
 _TIMED: Final = r"(\S+)\s+(\d{1,2}):(\d\d)"
 _DUE: Final = (
-    "due takes a date (2026-01-31), an instant (2026-01-31T17:00+01:00), today, tomorrow, fri, fri 17:00, 3d or 2w"
+    "due takes today, tomorrow, fri, fri 17:00, 3d, 2w, a date (2026-01-31) or an instant (2026-01-31T17:00+01:00)"
 )
 _DUE_FILTER: Final = "due: takes late, none, or a day (today, fri, 3d, 2w, 2026-01-31), < or > before it"
 
@@ -107,11 +107,14 @@ def write(due: str, now: datetime) -> str:
 
 
 def short(due: str, now: datetime) -> str:
-    """Return `due in 2d`, `due today` or `late 3d`; a date is late from its end on."""
+    """Return `due in 2d`, `due today` or `late 3d`; a date is late from its end on.
+
+    Days are those of the calendar, as in filters; an instant within a day has hours.
+    """
     from tui_tasks.text import times
 
-    if _is_date(due) and not is_overdue(due, now):
-        days = (date.fromisoformat(due) - now.date()).days
+    if _counts_days(due, now):
+        days = (_day_of(due, now) - now.date()).days
         return f"due {times.due(days * times.DAY, 0) if days else 'today'}"
     words = times.due(late_since(due, now), _microseconds(now))
     return words if words.startswith("late") else f"due {words}"
@@ -133,8 +136,10 @@ def lasts(due: str, now: datetime) -> int:
     """Return for how many microseconds `short` and `long` stay the same."""
     from tui_tasks.text import times
 
-    if _is_date(due) and not is_overdue(due, now):
-        return max(_microseconds(_start_of_day(now.date() + timedelta(1), now)) - _microseconds(now), 1)
+    if _counts_days(due, now):
+        until_midnight = _microseconds(_start_of_day(now.date() + timedelta(1), now)) - _microseconds(now)
+        until_hours = until_midnight if _is_date(due) else late_since(due, now) - times.DAY - _microseconds(now) + 1
+        return max(min(until_midnight, until_hours), 1)
     return times.age_lasts(late_since(due, now), _microseconds(now))
 
 
@@ -157,6 +162,18 @@ def ranges(word: str, now: datetime) -> list[Range]:
 
 def _is_date(due: str) -> bool:
     return len(due) == 10
+
+
+def _counts_days(due: str, now: datetime) -> bool:
+    from tui_tasks.text import times
+
+    if _is_date(due):
+        return not is_overdue(due, now)
+    return late_since(due, now) - _microseconds(now) >= times.DAY
+
+
+def _day_of(due: str, now: datetime) -> date:
+    return date.fromisoformat(due) if _is_date(due) else _local_time_of(due, now).date()
 
 
 def _local_time_of(due: str, now: datetime) -> datetime:

@@ -170,7 +170,6 @@ class CardRows(VirtualList[Card]):
     def __init__(self, context: Context, drawing: CardDrawing) -> None:
         super().__init__(context, drawing, focusable=False)
         self._card_drawing = drawing
-        self._painter.has_mark_without_total = True
 
     @property
     def spec(self) -> ColumnSpec:

@@ -113,8 +113,6 @@ class RowPainter(Generic[R]):
         self.row_height = row_height
         self.gap = 0
         """How many empty lines follow each row."""
-        self.has_mark_without_total = False
-        """Whether the scroll mark is of the rows in memory where the source does not count its rows."""
         self._cache = cache
         self._drawing = drawing
         self._draw = drawing.draw
@@ -213,8 +211,6 @@ class RowPainter(Generic[R]):
         if cache.source is None or height < 2:
             return NO_THUMB
         if cache.base < 0:
-            if not self.has_mark_without_total:
-                return NO_THUMB
             # A screen of rows stands for those that are not in memory.
             above, below = (0 if is_edge else cache.height for is_edge in (cache.has_first, cache.has_last))
             return thumb(height, cache.height, above + len(cache.rows) + below, above + cache.top)

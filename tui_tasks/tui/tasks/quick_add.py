@@ -21,7 +21,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.dialects.requests import own_list
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse, title_hint
-from tui_tasks.text.safe import is_blank, safe_line
+from tui_tasks.text.safe import cell_len, is_blank, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine
@@ -107,13 +107,14 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         self._known = known
         self._place = AddPlace()
         self._description = ""
-        # What Esc has kept for the next time: the line and the description.
+        # What Esc has kept for the next time: the line and the description; and where that task would have gone.
         self._kept = "", ""
+        self._kept_place = AddPlace()
         # The kept line that was shown again, as long as it is unchanged.
         self._brought_back = ""
         self._parts: Sequence[Part] = ()
         # How the typed line is understood.
-        self._preview_line = FrameLine(context, lambda width: [("   ", ""), *self._parts])
+        self._preview_line = FrameLine(context, self._preview_parts)
         # Made when the line is first opened, as `Input` takes long to import.
         self._words: AddWords | None = None
 
@@ -158,7 +159,8 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         self._write(*self._kept)
         self._kept = "", ""
         if self._brought_back:
-            self.context.say(DRAFT)
+            is_elsewhere = self._place.beside != self._kept_place.beside
+            self.context.say(f"{DRAFT} It goes {self._named_place()} now." if is_elsewhere else DRAFT)
 
     def _named_place(self) -> str:
         """Return where the task goes; the line is above the rows, wherever that is."""
@@ -204,6 +206,7 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         assert self._words is not None
         if self._words.value.strip() or self._description:
             self._kept = self._words.value, self._description
+            self._kept_place = AddPlace(self._place.beside)
             new = self.context.keymap.key_of("new")
             self.context.say(f"Kept what you typed: {new} brings it back.")
         self.close()
@@ -317,9 +320,20 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
             return f"there is no #{missing[0]}"
         return draft.problem or ("a task needs a title" if is_blank(draft.name) else "")
 
+    def _preview_parts(self, width: int) -> list[Part]:
+        """Return how the line is understood, with a sign where there is more than the screen is wide."""
+        shown: list[Part] = [("   ", "")]
+        left = width - 4
+        for text, style in self._parts:
+            shown.append((safe_line(text, left), style))
+            left -= cell_len(text)
+            if left <= 0:
+                break
+        return shown
+
     def _preview(self) -> None:
         draft = self._parsed(self._words.value if self._words is not None else "")
-        parts: list[Part] = []
+        parts: list[Part] = [(safe_line(draft.problem, 300), "$state-failed")] if draft.problem else []
         for number in draft.after:
             task = self._task_of(number)
             name = safe_line(task.name, 24) if task is not None else "is not there"
@@ -332,9 +346,8 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
             parts.append((f"no {name}" if value is None else FIELDS[name].long(value, now), ""))
         if self._description:
             parts.append((f"description: {count(len(self._description.splitlines()), 'line')}", ""))
-        parts += [(safe_line(draft.problem, 80), "$state-failed")] if draft.problem else []
         hint = title_hint(draft.name, "open its list")
-        parts += [(safe_line(hint, 160), "$state-overdue")] if hint else []
+        parts += [(safe_line(hint, 300), "$state-overdue")] if hint else []
         joined = [piece for part in parts for piece in ((" · ", "$muted"), part)]
         self._parts = joined[1:] or [(SIGNS_HELP, "$muted")]
         self._preview_line.redraw()
