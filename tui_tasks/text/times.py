@@ -133,12 +133,12 @@ def short_count(number: int) -> str:
 
 
 _UNITS: Final = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
-_DAY_OR_TIME: Final = r"(today|yesterday)?\s*(\d{1,2}:\d\d)?"
+_DAY_OR_TIME: Final = r"(today|yesterday)?\s*(?:(\d{1,2})(:\d\d(?::\d\d)?))?"
 _ACCEPTED_FORMS: Final = "an age (90m, 8h, 2d), a time (18:00), `yesterday 18:00`, or a date with or without a time"
 
 
 def past(text: str, now: int, zone: tzinfo | None = None) -> int:
-    """Return the instant of a text: `8h`, `18:00` (the last one), `yesterday 18:00`, `2026-01-31 18:00`.
+    """Return the instant of a text: `8h`, `18:00` (the last one), `18:00:05`, `yesterday 18:00`, `2026-01-31 18:00`.
 
     A date alone means its beginning. `zone`: the time zone of the text; None: the system's.
 
@@ -162,7 +162,7 @@ def _instant(words: str, now: int, zone: tzinfo | None) -> int | None:
         return now - int(age[1]) * _UNITS[age[2]]
     if words and (meant := re.fullmatch(_DAY_OR_TIME, words)):
         today = datetime.fromtimestamp(now / SECOND, zone).date()
-        clock = time.fromisoformat(f"{meant[2] or '00:00':0>5}")
+        clock = time.fromisoformat(f"{meant[2] or '':0>2}{meant[3] or ':00'}")
         at = datetime.combine(today - timedelta(meant[1] == "yesterday"), clock, zone)
         # A time alone means its last occurrence.
         return _microseconds(at if meant[1] or _microseconds(at) <= now else at - timedelta(1))
