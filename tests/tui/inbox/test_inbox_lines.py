@@ -183,11 +183,12 @@ async def test_a_failure_that_has_one_line_gives_its_reason_the_room_of_the_name
 
 
 async def test_the_age_in_the_rule_below_the_rows_goes_on_with_that_of_the_row(plan, make_app):
-    by_agent(plan, "claude-3", OpenAsk("Which port?"), now=NOW - 5 * SECOND)
+    by_agent(plan, "claude-3", OpenAsk("Which port?\n  - 80\n  - 81"), now=NOW - 5 * SECOND)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a", "j", "j")
         await until(pilot, lambda: "? asks 5s" in shown(app))
+        assert "Which port? · - 80 · - 81 " in shown(app), "its lines in one, without their indents"
         app.context.clock.now = lambda: NOW + 3 * SECOND
         await until(pilot, lambda: "? asks 8s" in shown(app))
 

@@ -153,7 +153,7 @@ def _unhidden(text: str, *, is_prose: bool, ascii_only: bool) -> str:
 
 def _joined(lines: Sequence[str]) -> str:
     """Return lines of prose in one: `Push to prod? · It is Friday.`"""
-    return " · ".join(line for line in lines if line.strip())
+    return " · ".join(line.strip() for line in lines if line.strip())
 
 
 def _gist(given: Any) -> str:
