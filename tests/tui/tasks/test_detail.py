@@ -9,7 +9,7 @@ import pytest
 from tests.tui.driving import by_agent, lines, opened, place, press, settle, shown, until
 from tests.tui.plan import MINUTE, NOW
 from tests.tui.work.test_work_screen import BOOM, begun, crashed
-from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.operations.work import CountWork, MergeWork, WorkReady
 from tui_tasks.core.read import ask_queries
@@ -181,6 +181,16 @@ async def test_the_key_of_the_pane_leads_from_an_opened_task_back_to_its_rows(pl
         assert app.pane.is_open
         await press(app, pilot, key)
         assert not app.pane.is_open and app.focused is app.pane.focus_target()
+
+
+async def test_a_task_whose_agent_is_stuck_reads_so_in_its_row_and_in_the_rule_of_its_detail(plan, make_app):
+    by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times", NOW))
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        app.navigation.go_to(plan[5])
+        await press(app, pilot)
+        assert re.search(r"#5 +.▲ Ship auth flow", shown(app))
+        assert re.search(r"─ #5 Ship auth flow · .* ▲ stuck ─", shown(app))
 
 
 async def test_the_lines_below_the_list_say_why_a_task_failed_where_its_log_says_something_else(plan, make_app):

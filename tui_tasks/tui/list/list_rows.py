@@ -18,7 +18,7 @@ from tui_tasks.core.read.pages.task_filter import ALL, Filter, tags_found
 from tui_tasks.core.read.tasks.task_queries import aged_from
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.default_paths import DEMO_FOLDER
-from tui_tasks.text.glyphs import BAR, LOOKS, look, shares, sign
+from tui_tasks.text.glyphs import BAR, LOOKS, shares, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, count
 from tui_tasks.tui import layout
@@ -43,6 +43,7 @@ from tui_tasks.tui.tasks.task_text import (
     priority,
     reason,
     standstill_lasts,
+    state_look,
 )
 from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.open_needs import FAILED, Needs
@@ -88,7 +89,7 @@ class TaskRows(RowDrawing[TaskLine]):
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.seen.new else " "
         number = f"{f'#{row.number}':<{max(3, state.number_width + 1)}}"
         shown = state.status_of(row)
-        status = look("stuck" if shown == "in_progress" and row.uid in state.stuck else shown)
+        status = state_look(self.context, row.uid, shown)
         style = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
         room = look_.width - cell_len(number) - 7
         checked = note(self.context, row)

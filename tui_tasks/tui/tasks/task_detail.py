@@ -105,7 +105,7 @@ class DetailText(TextDrawing):
         lines: list[Drawn] = []
         if (
             cell_len(f"#{details.number} {safe_line(details.task.name)}")
-            > room - cell_len(look(details.state).word) - 4
+            > room - cell_len(task_text.state_look(self.context, details.task.uid, details.state).word) - 4
         ):
             title = self._words(details.task, details.task.name, room, "bold")
             lines += title[:TITLE_LINES]
@@ -356,7 +356,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
 
     def _state_of(self, details: TaskDetails) -> Sequence[Part]:
         """`◐ in progress`."""
-        shown = look(details.state)
+        shown = task_text.state_look(self.context, details.task.uid, details.state)
         return [(f"{shown.mark(ascii_only=self.context.ascii_only)} {shown.word}", shown.color)]
 
     def _facts(self, details: TaskDetails) -> str:

@@ -16,7 +16,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, verified
-from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
+from tui_tasks.text.glyphs import PROOF_LOOKS, Look, look, proof_words
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
@@ -247,6 +247,11 @@ def late_mark(context: Context, task: TaskLine) -> Part | None:
     late = look("overdue")
     is_late = any(task_fields.FIELDS[name].is_late(value, now) for name, value in values.items())
     return (late.mark(ascii_only=context.ascii_only), late.color) if is_late else None
+
+
+def state_look(context: Context, uid: str, state: str) -> Look:
+    """Return the mark, word and colour of a task in a state of `AppState.status_of`, or of its agent that is stuck."""
+    return look("stuck" if state == "in_progress" and uid in context.state.stuck else state)
 
 
 def stands_still(context: Context, uid: str) -> str | None:
