@@ -18,6 +18,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import OpenAsk, PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, NoteRunAgent, RunJob
 from tui_tasks.core.operations.tasks import AddTask, EnsureList, SetListReview
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.tasks import held_queries
 from tui_tasks.core.store import Store
@@ -154,6 +155,12 @@ def test_the_id_that_a_program_leaves_in_the_environment_names_who_is_refused(da
     assert main(["lists", "new", "x"]) == 0
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-1")
     assert refused("lists new y", database, capsys)[0] == "claude-1"
+
+
+def test_without_an_id_in_the_environment_no_session_is_looked_for_by_one(database, monkeypatch) -> None:
+    monkeypatch.delattr(session_queries, "by_session")
+    with Store(str(database)) as store:
+        assert person_check.other_caller(store.db, None, {}) is None
 
 
 def test_what_a_person_does_at_a_terminal_stands_in_the_journal_with_that_terminal_and_its_parents(database) -> None:

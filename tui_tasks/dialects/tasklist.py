@@ -11,7 +11,7 @@ from msgspec import Meta
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.tasks import AddTask, ClearList, DeleteTask, EditTask, LogTask, SwapTasks
-from tui_tasks.core.read.tasks import task_queries, task_records, task_summary
+from tui_tasks.core.read.tasks import task_queries, task_summary
 from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.long_replies import Page, page_array
@@ -160,6 +160,8 @@ def log_task_progress(call: Call, given: _Log) -> dict[str, str]:
 @TASKLIST.tool("tasklist:get_task_logs", _Named)
 def get_task_logs(call: Call, given: _Named) -> Any:
     """Read a task's log, oldest first."""
+    from tui_tasks.core.read.tasks import task_records  # the tables of logs, which the other tools go without
+
     task_queries.task(call.db, given.uid)
     return page_array(call.db, task_records.each_log(call.db, given.uid), None, _log_json)
 

@@ -72,7 +72,8 @@ def _session(db: Database | None, environ: Mapping[str, str]) -> OtherCaller | N
     if (session := _session_above(db, [one for one in session_queries.live(db) if one.pid])) is not None:
         return OtherCaller(session, f"this was started by {session}")
     for program, name in _SESSION_IDS.items():
-        if (known := session_queries.by_session(db, program, environ.get(name, ""))) is not None:
+        session = environ.get(name)
+        if session and (known := session_queries.by_session(db, program, session)) is not None:
             return OtherCaller(known[0], f"this was started by {known[0]}")
     return None
 
