@@ -23,6 +23,7 @@ from tui_tasks.tui.board.card_column import ColumnHead
 from tui_tasks.tui.board.cards import CardContent, lines_of
 from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
+from tui_tasks.tui.widgets.screen_head import ChangesRule
 
 
 async def at_card(pilot, uid: str) -> None:
@@ -33,9 +34,11 @@ async def at_card(pilot, uid: str) -> None:
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_the_rule_above_the_columns_names_the_list(make_app, plan, size):
+async def test_the_rule_above_the_columns_names_the_list_as_boldly_as_the_list_does(make_app, plan, size):
     async with opened(make_app(plan.path, pane="board"), size) as pilot:
         assert any(line.startswith("─ Plan ──") for line in lines(pilot.app))
+        (rule,) = pilot.app.pane.query(ChangesRule)
+        assert next(part.style.bold for part in rule.render_line(0) if part.text == "Plan")
 
 
 async def test_every_task_is_in_the_column_of_what_has_become_of_it(plan, make_app):

@@ -26,6 +26,7 @@ from tui_tasks.tui.board.card_column import BoardTabs, CardRows, Column, ColumnH
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
@@ -84,7 +85,7 @@ class BoardPane(TaskPane):
         self._dividers = [Divider(context) for _ in self._columns[1:]]
         self._card_area = CardArea(id="columns")
         self._tabs = BoardTabs(context)
-        self._rule = ChangesRule(context, self._words)
+        self._rule = ChangesRule(context, self._title)
         self._moves = CardMoves(self)
         self._keys = FrameLine(context, self._moves.key_parts, id="board-keys")
         self.row_list = self._columns[0].cards
@@ -104,11 +105,13 @@ class BoardPane(TaskPane):
         yield self.detail
         yield self._keys
 
-    def _words(self) -> str:
+    def _title(self) -> Sequence[Part]:
         """Return what stands in the rule: the list, where there is room, the order, and how many cards are marked."""
         marked, home = sum(len(column.cards.marks) for column in self.columns), self.context.state.current_list
         name = one_line(home.name, _LIST_NAME) if home is not None and not layout.is_compact(self.app.size) else ""
-        return "   ".join(filter(None, (name, sorted_by(self.only.sort), f"{marked:,} marked" if marked else "")))
+        more = "   ".join(filter(None, (sorted_by(self.only.sort), f"{marked:,} marked" if marked else "")))
+        gap = "   " if name and more else ""
+        return [part for part in ((name, "bold"), (f"{gap}{more}", "$muted")) if part[0]]
 
     def _no_match(self) -> str:
         """Return that no card of any column matches the filter; empty if some does."""

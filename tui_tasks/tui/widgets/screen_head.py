@@ -213,14 +213,14 @@ def _size(parts: Sequence[Part]) -> int:
 
 
 class ChangesRule(FrameLine):
-    """A rule across the screen, with a word at its left. On a small screen, which has no line of counts with words,
+    """A rule across the screen, with a title at its left. On a small screen, which has no line of counts with words,
     what has changed is at its right.
     """
 
     def __init__(
         self,
         context: Context,
-        word: Callable[[], str] = lambda: "",
+        title: Callable[[], Sequence[Part]] = lambda: (),
         *,
         id: str | None = None,
         has_changes: bool = True,
@@ -228,12 +228,12 @@ class ChangesRule(FrameLine):
     ) -> None:
         """`has_rows`: see `end_of_rows`."""
         super().__init__(context, self._rule, id=id)
-        self._word = word
+        self._title = title
         self._has_changes = has_changes
         self._has_rows = has_rows
 
     def _rule(self, width: int) -> Sequence[Part]:
-        title: list[Part] = [(word, "$muted")] if (word := self._word()) else []
+        title = self._title()
         if is_compact(self.app.size):
             return rule_parts(self.context, width, title, changed_parts(self.context) if self._has_changes else ())
         if title:
