@@ -136,6 +136,17 @@ async def test_two_who_change_the_same_are_shown_both_texts(app, plan, agent, ke
         assert task(app, plan[1]).name == name
 
 
+async def test_a_task_that_somebody_deletes_while_it_is_edited_is_named_with_who_did_it(app, plan, agent):
+    async with opened(app) as pilot:
+        await pilot.press("e", "end")
+        await write(pilot, " x")
+        agent(DeleteTask(plan[1]))
+        await pilot.press("ctrl+s")
+        gone = "#1 was deleted by claude-1 while you were typing: `: revert` brings it back"
+        await until(pilot, lambda: said(app) == gone)
+        assert app.screen.query_one("#name", WordLine).value == "Inventory GA usage x"
+
+
 async def test_from_a_conflict_one_can_go_back_to_what_one_typed(app, plan, agent):
     async with opened(app) as pilot:
         await pilot.press("e", "end", "ctrl+u")

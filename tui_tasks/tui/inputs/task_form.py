@@ -281,12 +281,15 @@ async def save(context: Context, base: Task, changes: dict[str, Any]) -> bool:
         try:
             await context.link.commit(AtVersion(base.uid, version), EditTask(base.uid, changes))
             return True
+        except NotFound:
+            pass
         except Conflict as conflict:
             if "version" not in conflict.data:
                 raise
         now = task_queries.any_task(context.db, base.uid)
         if now is None or now.deleted:
-            raise NotFound("task", base.uid)
+            by = f" by {agent_text.who(now.updated_by)}" if now is not None else ""
+            raise Conflict(f"#{base.number} was deleted{by} while you were typing: `: revert` brings it back")
         both = [name for name in changes if getattr(now, name) not in (getattr(base, name), changes[name])]
         version = now.version
         if not both:
