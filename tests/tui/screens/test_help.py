@@ -194,3 +194,12 @@ async def test_the_help_lists_what_cannot_be_done_now_behind_what_can_and_cuts_n
         await settle(pilot)
         rows = [line for line in shown(app).splitlines() if "Mark the task" in line or "Mark from" in line]
         assert rows and all("Only" not in row or "can be marked" in row or "Only in the" in row for row in rows)
+
+
+async def test_in_the_list_a_key_of_cards_is_said_to_be_of_the_board(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "question_mark")
+        await write(pilot, "move card")
+        await settle(pilot)
+        rows = [line for line in shown(app).splitlines() if "Move the card" in line]
+        assert len(rows) == 2 and all("Only in the board." in row for row in rows)

@@ -110,6 +110,7 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
 
 # The keys of these stand in one row, which gives no answer.
 _OPTIONS: Final = tuple(f"ask_{number}" for number in range(1, 10))
+_OF_BOARD: Final = ("card_left", "card_right", "column_left", "column_right")
 _NOT_NOW: Final = "Not now: Enter says why"
 _LEGEND: Final = "legend glyph glyphs symbol symbols icon colour colours color colors meaning"
 
@@ -122,6 +123,8 @@ def _here(lookup: ActionLookup) -> str:
 def _place(action: Action) -> str:
     if "app" in action.scopes:
         return "Only with watch --at."
+    if action.id in _OF_BOARD:
+        return "Only in the board."
     place = next(SCOPES[scope] for scope in SCOPES if scope in action.scopes).partition(":")[0]
     return f"Only in the {place.lower()}."
 
