@@ -107,3 +107,8 @@ def test_every_way_is_one_line_of_words_and_counts_all(news: list[News], has_wor
     for way in ways:
         assert "   " not in way and way == way.strip() and cell_len(way) == len(way)
         assert way.isascii() or not ascii_only
+
+
+@pytest.mark.parametrize(("number", "text"), [(1, "1 claim lapsed"), (2, "2 claims lapsed")])
+def test_claims_that_have_lapsed_are_counted_in_the_plural(number, text):
+    assert News("claim lapsed", number).text == text

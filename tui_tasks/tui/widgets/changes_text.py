@@ -82,7 +82,7 @@ class News(NamedTuple):
     def text(self) -> str:
         """`asked #4, #7`, `failed claude-5, #3`; `19 new` where not all are named."""
         if not self.are_all_named:
-            return f"{self.number:,} {self.word}"
+            return f"{self.number:,} {'claims lapsed' if self.word == LAPSED and self.number > 1 else self.word}"
         return f"{self.word} {', '.join(name for name, _ in self.names)}"
 
 
