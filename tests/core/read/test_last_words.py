@@ -6,6 +6,7 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import ADD, add
+from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent
 from tui_tasks.core.operations.sessions import (
@@ -26,6 +27,7 @@ from tui_tasks.hooks import intake
 from tui_tasks.runner.scheduler_service import EVERY, StuckWatch
 
 LIMITS = Thresholds()
+STUCK_ENTRIES = "SELECT new FROM journal WHERE entity = 'stuck' ORDER BY seq"
 
 
 def kinds(store: Store, clock: Clock) -> dict[str, str]:
@@ -228,6 +230,32 @@ def test_each_cause_is_told_once_and_its_end_too(talk, store, clock, path):
             assert watch.look(each, clock()) is None
     assert [event["event"] for event in talk.events()] == ["task.updated", "agent.unstuck"]
     assert last_words.stuck_now(store.db) == []
+
+
+def test_one_that_goes_with_its_task_in_progress_is_recorded_as_gone_once_and_as_back_when_it_is(talk, store, clock):
+    process = Process("boot", "here", 7, 8)
+
+    def look() -> list[str]:
+        clock.forward(16)
+        StuckWatch(Thresholds).look(store, clock())
+        return [journal.values_of(new)["text"] for (new,) in store.db.sql(STUCK_ENTRIES)]
+
+    with store.db.transaction(write=True):
+        for name in ("agent", "idler"):
+            connections.begin(store.db, name, process, clock())
+    uid = add(talk)
+    talk.ok("tasklist:set_task_in_progress", uid=uid)
+    assert look() == []
+    with store.db.transaction(write=True):
+        for name in ("agent", "idler"):
+            connections.end(store.db, name, process, clock())
+    assert look() == look() == ["is gone, #1 is in progress"]
+    assert last_words.stuck_now(store.db) == []
+    store.commit(EditTask(uid, {"status": "pending"}), actor="human", now=clock())
+    assert look() == ["is gone, #1 is in progress"]
+    with store.db.transaction(write=True):
+        connections.begin(store.db, "agent", process, clock())
+    assert look() == look() == ["is gone, #1 is in progress", "is back"]
 
 
 def test_a_look_is_not_taken_again_at_once_whatever_is_committed(talk, store, clock):
