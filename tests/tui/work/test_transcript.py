@@ -12,7 +12,7 @@ from tests.tui.work.test_work_screen import begun
 from tui_tasks.hooks import session_records
 from tui_tasks.hooks.session_records import Source
 from tui_tasks.tui.work import peek_screens
-from tui_tasks.tui.work.peek_screens import Peek, TranscriptScreen
+from tui_tasks.tui.work.peek_screens import LastLines, Peek, TranscriptScreen
 
 RECORDED = Path(__file__).parents[2] / "hooks" / "recorded" / "claude-2.1.330-edits.jsonl"
 
@@ -96,3 +96,12 @@ async def test_an_agent_without_a_record_says_why(plan, make_app):
         await until(pilot, lambda: "the record of robot is not known" in shown(app))
         await settle(pilot, "t")
         assert "The agent runs without a terminal" in said(app)
+
+
+def test_nothing_is_kept_of_what_an_ended_agent_has_shown_and_a_running_one_has_a_terminal(plan, make_app):
+    drawing = LastLines(make_app(plan.path).context)
+    (line,) = drawing.lines(80, 10)
+    assert "It has shown nothing yet: Enter goes to its terminal." in line[0][0]
+    drawing.has_ended = True
+    (line,) = drawing.lines(80, 10)
+    assert line[0][0] == " Nothing is kept of what it has shown."

@@ -21,12 +21,12 @@ from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport
 from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.settings import project
-from tui_tasks.text.times import MINUTE
+from tui_tasks.text.times import MINUTE, SECOND
 from tui_tasks.tui.agents import agent_actions, agent_text
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.asks import answer_keys
@@ -632,6 +632,22 @@ async def test_the_peek_of_an_agent_that_crashes_says_how_it_ended_below_its_las
         await until(pilot, lambda: BOOM in shown(app))
         assert "robot-1   ✗ failed   task/9" in lines(app)[0]
         assert lines(app)[-4:-1] == ["the last", "", f" ✗ {BOOM}"]
+
+
+def test_all_agents_of_a_race_are_at_work_on_its_task(plan):
+    works = [begun(plan, 9, worktree=f"/trees/{name}", branch=f"task/{name}", is_race=True) for name in "ab"]
+    with Store(plan.path) as store:
+        tasks = {one.name: one.task for one in agent_views.everyone(store.db, 0)}
+        assert [tasks[work.agent].uid for work in works] == [plan[9], plan[9]]
+
+
+async def test_works_that_are_new_to_review_are_named_in_the_order_of_their_tasks(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        works = [begun(plan, number) for number in (9, 8)]
+        with Store(plan.path) as store:
+            store.commit(*(WorkReady(work.uid) for work in works), actor="system", now=NOW + SECOND)
+        await until(pilot, lambda: "to review #8, #9" in counts_line(app))
 
 
 async def test_a_race_names_all_its_agents_in_the_list_the_detail_and_where_another_is_started(plan, make_app):

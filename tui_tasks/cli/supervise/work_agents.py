@@ -201,7 +201,7 @@ def _ls(options: argparse.Namespace) -> None:
             print("No agent is at work. `tui-tasks work start TASK` starts one.")
 
 
-_DELETED: Final = "its task is deleted: `tui-tasks undo` can bring it back"
+_DELETED: Final = "its task is deleted: u on the screen, or `tui-tasks undo`, undoes that"
 
 
 def _line(store: Store, work: Work, why: str | None) -> str:

@@ -110,7 +110,9 @@ def what_changed(context: Context, needs: Sequence[Need]) -> list[News]:
     found, left = [], _MAX_NAMED
     for word in _ORDER:
         if number := counts[word] + len(others.get(word, ())):
-            names = [*((name, 1) for name in others.get(word, ())), *_ranges(sorted(tasks.get(word, ())), context)]
+            named = [(name, 1) for name in others.get(word, ()) if isinstance(name, str)]
+            numbers = {*tasks.get(word, ()), *(name for name in others.get(word, ()) if isinstance(name, int))}
+            names = [*named, *_ranges(sorted(numbers), context)]
             found.append(News(word, number, names[:left]))
             left -= len(found[-1].names)
     return [*found, *deleted]
@@ -189,9 +191,11 @@ def _looks(word: str, *, ascii_only: bool) -> Part:
     return looks.mark(ascii_only=ascii_only), looks.color
 
 
-def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
-    """Return by what has happened the new agents, jobs, works and failed checks for which no changed task stands."""
-    found: dict[str, list[str]] = {}
+def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str | int]]:
+    """Return by what has happened the new agents, jobs, works and failed checks for which no changed task stands; of
+    works and checks the number of the task.
+    """
+    found: dict[str, list[str | int]] = {}
     for need in needs:
         of_task = need.kind in (CHECKS, REVIEW)
         seen = context.state.seen
@@ -203,10 +207,11 @@ def _others(context: Context, needs: Iterable[Need]) -> dict[str, list[str]]:
             continue
         word = {ASKS: "asked"}.get(need.kind, need.word)
         place = f"S{job_lines.place(context.db, need.row.id)}" if is_job else agent_text.who(need.agent)
+        name: str | int = safe_ends(place, WHO)
         if of_task and need.task is not None and (task := list_pages.line(context.db, need.task)) is not None:
-            place = f"#{task.number}"
+            name = task.number
         names = found.setdefault(word, [])
-        if (name := safe_ends(place, WHO)) not in names:
+        if name not in names:
             names.append(name)
     return found
 

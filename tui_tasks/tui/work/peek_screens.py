@@ -48,6 +48,7 @@ class LastLines(TextDrawing):
         super().__init__(context)
         self.texts: list[str] = []
         self.failure = ""
+        self.has_ended = False
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, cut to the width."""
@@ -56,7 +57,7 @@ class LastLines(TextDrawing):
         end = [[], *block(f"{mark} {self.failure}", width - 1, "$state-failed")] if self.failure else []
         if not self.texts:
             nothing = f"It has shown nothing yet: {key} goes to its terminal."
-            why = "Nothing is kept of what it has shown." if end else nothing
+            why = "Nothing is kept of what it has shown." if self.failure or self.has_ended else nothing
             return [[(f" {why}", "$muted")], *end]
         texts = self.texts[-max(1, height - len(end)) :]
         return [*([(safe_line(text, max(1, width), ascii_only=ascii_only), "")] for text in texts), *end]
@@ -98,9 +99,7 @@ class Peek(Overlay):
         work, name = self._work(), f" {agent_text.who(self._agent, 40)}"
         if work is None:
             return [(name, "bold")]
-        session = session_queries.find(self.context.db, self._agent)
-        is_gone = session is not None and session.state == session_queries.GONE
-        state, color = "ended" if is_gone and work.state == "working" else work.state, "$muted"
+        state, color = "ended" if self._has_ended and work.state == "working" else work.state, "$muted"
         if state == "failed":
             failed = look(state)
             state, color = f"{failed.mark(ascii_only=self.context.ascii_only)} {state}", failed.color
@@ -112,6 +111,11 @@ class Peek(Overlay):
         from tui_tasks.tui.work import attaching
 
         return attaching.why_not(self.context, self._agent) is None
+
+    @property
+    def _has_ended(self) -> bool:
+        session = session_queries.find(self.context.db, self._agent)
+        return session is not None and session.state == session_queries.GONE
 
     def _work(self) -> Work | None:
         return work_queries.of_agent(self.context.db, self._agent)
@@ -132,9 +136,10 @@ class Peek(Overlay):
         finally:
             self._is_looking = False
         self._head_line.redraw()
-        failure = work.message or "" if work.state == "failed" else ""
-        if (lines, failure) != (self._drawing.texts, self._drawing.failure):
-            self._drawing.texts, self._drawing.failure = lines, failure
+        drawing, failure = self._drawing, work.message or "" if work.state == "failed" else ""
+        has_ended = self._has_ended
+        if (lines, failure, has_ended) != (drawing.texts, drawing.failure, drawing.has_ended):
+            drawing.texts, drawing.failure, drawing.has_ended = lines, failure, has_ended
             self._lines.redraw()
 
     def do_peek_back(self) -> None:

@@ -244,6 +244,11 @@ class _Found:
         last.lapsed.look(db, since)
         self._last = last
         self._tasks = last_words.working(db)
+        # In a race one agent has the claim; the others work on the task as well.
+        for work in (one for works in work_queries.races(db).values() for one in works):
+            is_at_work = work.state in ("starting", "working") and work.agent not in self._tasks
+            if is_at_work and (task := list_pages.line(db, work.task_uid)) is not None:
+                self._tasks[work.agent] = task
         self._stuck = {one.uid: one for one in last_words.stuck_now(db)}
         self._open_asks = ask_queries.open_by_agent(db)
         self._asks: dict[str, Ask] = {name: asks[0] for name, asks in self._open_asks.items()}
