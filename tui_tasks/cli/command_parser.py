@@ -11,7 +11,8 @@ from typing import Final, NamedTuple, NoReturn
 
 from tui_tasks import __version__
 from tui_tasks.cli.command_table import COMMANDS, DAILY, EXAMPLES, SCREEN, Command
-from tui_tasks.cli.options import USAGE, declare_options
+from tui_tasks.cli.options import USAGE, declare_options, exit_unrecognized
+from tui_tasks.core import vocab
 from tui_tasks.text.safe import safe_line
 
 _EPILOG = (
@@ -28,26 +29,22 @@ _OTHER_WORDS: Final = {
     "delete": "rm",
     "remove": "rm",
     "modify": "edit",
-    "open": "pending",
-    "todo": "pending",
-    "waiting": "pending",
-    "started": "in_progress",
-    "active": "in_progress",
-    "complete": "done",
-    "completed": "done",
-    "finished": "done",
-    "deleted": "cancelled",
     "todotxt": "todo.txt",
+    **vocab.STATUSES_ELSEWHERE,
 }
 """Words that other commands, or other programs, have for actions, statuses and formats."""
 _CHOICE: Final = re.compile(r"argument (\S+): invalid choice: '?(.*?)'? \(choose from (.*)\)", re.DOTALL)
 """What argparse says of a word that is none of the choices of an argument."""
+_NO_HELP: Final = re.compile(r"argument -h/--help: ignored explicit argument '(.*)'", re.DOTALL)
+"""What argparse says of a word that begins with -h, such as -home."""
 
 
 class _Parser(argparse.ArgumentParser):
     """Says in one sentence what is wrong, and which word of several is meant."""
 
     def error(self, message: str) -> NoReturn:
+        if (no_help := _NO_HELP.fullmatch(message)) is not None:
+            exit_unrecognized(self, self.prog, [f"-h{no_help[1]}"])
         choice = _CHOICE.fullmatch(message)
         if choice is None:
             self.exit(USAGE, f"{self.prog}: {safe_line(message, 200)}; `{self.prog} --help` lists what it takes\n")

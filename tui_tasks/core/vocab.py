@@ -8,6 +8,13 @@ from typing import Any, Final
 from tui_tasks.core.errors import InvalidArgument
 
 STATUSES: Final = ("pending", "in_progress", "done", "failed", "skipped", "cancelled")
+STATUSES_ELSEWHERE: Final = {
+    **dict.fromkeys(("open", "todo", "waiting"), "pending"),
+    **dict.fromkeys(("started", "active"), "in_progress"),
+    **dict.fromkeys(("complete", "completed", "finished"), "done"),
+    "deleted": "cancelled",
+}
+"""Words of other programs for statuses."""
 # Not finished yet.
 OPEN: Final = ("pending", "in_progress")
 MAY_NEED: Final = (*OPEN, "done")

@@ -360,7 +360,8 @@ def test_a_person_is_asked_before_an_undo_passes_over_what_the_screen_has_change
     answering("n\n")
     task_changes.undo(shell, as_json=False, asks=True)
     told = capsys.readouterr().err
-    assert told.startswith("A person's newer change stays: #1 one: pending -> done (u on the screen undoes it).\n")
+    newer = "Your newer one stays: #1 one: pending -> done (u on the screen undoes it)."
+    assert told.startswith(f"This undoes changes that a shell has made. {newer}\n")
     assert "Undo “#2 two: added”, " in told and names(shell.store) == ["one", "two"]
 
 
@@ -661,7 +662,7 @@ def test_the_shell_takes_back_its_own_changes_alone(shell: Session, clock: Clock
     Talk(shell.store, clock, agent="bob").ok("tasklist:add_task", name="two")
     task_changes.undo(shell, as_json=False)
     assert names(shell.store) == ["two"]
-    with pytest.raises(Refusal, match="no change to undo"):
+    with pytest.raises(Refusal, match="the shell has no change to undo: u on the screen undoes what you did there"):
         task_changes.undo(shell, as_json=False)
 
 

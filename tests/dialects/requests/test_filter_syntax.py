@@ -75,6 +75,7 @@ def test_a_field_that_there_is_not_is_told_with_those_that_there_are(text):
         ("due.before:fri", "due:<fri for due.before:fri"),
         ("TAG:home statu:done", "tag:home for TAG:home, status:done for statu:done"),
         ("overdue -open", "due:late for overdue, status:open for open"),
+        ("/milk/ / //", "milk for /milk/"),
         ("tag:home #home priority:high jwt x:1 http://list:80 + 2+2", ""),
     ],
 )
@@ -84,6 +85,10 @@ def test_words_of_other_programs_have_what_to_type_instead(text, instead):
 
 def test_a_field_of_another_program_is_told_with_its_name_here():
     assert parse("pri:H").problem.startswith("no filter word 'pri:' (type priority:high); use one of status:")
+
+
+def test_a_status_of_another_program_is_told_with_its_name_here():
+    assert parse("status:completed").problem.startswith("no status 'completed' (type status:done); use one of open, ")
 
 
 def test_a_field_is_named_as_it_is_suggested():

@@ -285,7 +285,7 @@ def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
     if not question:
         return True
     if newer:
-        print(f"A person's newer change stays: {newer}.", file=sys.stderr)
+        print(f"This undoes changes that a shell has made. Your newer one stays: {newer}.", file=sys.stderr)
     print(question, "[y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

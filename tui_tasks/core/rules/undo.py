@@ -146,7 +146,8 @@ def _newest_of(tx: Transaction, op: Undo) -> int:
     change = _newest_standing(tx.db, tx.actor, op, entries, tx.current)
     if change is None:
         where = f" in {op.project}" if op.project is not None else ""
-        raise Conflict(f"{_who_has(tx)} no change to undo{where}")
+        instead = ": u on the screen undoes what you did there" if tx.actor == vocab.SHELL else ""
+        raise Conflict(f"{_who_has(tx)} no change to undo{where}{instead}")
     return change
 
 
@@ -241,7 +242,7 @@ def take_back(tx: Transaction, op: TakeBack) -> tuple[int, tuple[tuple[int, str]
 
 
 def _who_has(tx: Transaction) -> str:
-    return "you have" if tx.actor == vocab.HUMAN else f"{tx.actor} has"
+    return {vocab.HUMAN: "you have", vocab.SHELL: "the shell has"}.get(tx.actor, f"{tx.actor} has")
 
 
 class _Parts(NamedTuple):

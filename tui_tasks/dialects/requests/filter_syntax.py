@@ -131,7 +131,7 @@ def _meant(word: str, language: Language) -> str:
     name, colon, value = word.lower().partition(":")
     if not colon or not value or value.startswith("//"):
         field, meant = _meant_alone(word)
-        return meant if field in language.fields else ""
+        return meant if field in ("word", *language.fields) else ""
     name, _, bound = name.partition(".")
     field = _SUGGESTED.get(name, _ELSEWHERE.get(name, name))
     begun = [each for each in _names(language) if each.startswith(field)]
@@ -148,6 +148,8 @@ def _meant_alone(word: str) -> tuple[str, str]:
     """Return the field that a word without one may mean, and how it is typed."""
     if word[:1] == "+" and word[1:2].isalpha():
         return "tag", f"#{word[1:]}"
+    if len(word) > 2 and word[0] == word[-1] == "/":
+        return "word", word[1:-1]
     if word.isdecimal() and word.isascii():
         return "number", f"#{word}"
     if word.lower() in due_dates.LATE:
@@ -237,7 +239,9 @@ def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_en
         return Term(field, begun[0], negated)
     if open_end and begun:
         return ""
-    return f"no {_SUGGESTED.get(field, field)} {value!r}; use one of {', '.join(known)}"
+    meant = vocab.STATUSES_ELSEWHERE.get(word, "") if field == "status" else ""
+    hint = f" (type {field}:{meant})" if meant else ""
+    return f"no {_SUGGESTED.get(field, field)} {value!r}{hint}; use one of {', '.join(known)}"
 
 
 def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language = OF_TASKS) -> list[str]:
