@@ -57,7 +57,7 @@ def test_a_value_that_there_is_not_is_told_as_it_was_written():
     assert parse("status:in-progress").terms == (Term("status", "in_progress"),)
 
 
-@pytest.mark.parametrize("text", ["is:failed", "pr:high", "-is:open", "is:failed x"])
+@pytest.mark.parametrize("text", ["size:failed", "pr:", "-size:open", "size:failed x"])
 def test_a_field_that_there_is_not_is_told_with_those_that_there_are(text):
     parsed = parse(text)
     assert "no filter word" in parsed.problem
@@ -84,11 +84,11 @@ def test_words_of_other_programs_have_what_to_type_instead(text, instead):
 
 
 def test_a_field_of_another_program_is_told_with_its_name_here():
-    assert parse("pri:H").problem.startswith("no filter word 'pri:' (type priority:high); use one of status:")
+    assert parse("pri:H").problem == "no filter word 'pri:'; type priority:high"
 
 
 def test_a_status_of_another_program_is_told_with_its_name_here():
-    assert parse("status:completed").problem.startswith("no status 'completed' (type status:done); use one of open, ")
+    assert parse("status:completed").problem == "no status 'completed'; type status:done"
 
 
 def test_a_field_is_named_as_it_is_suggested():

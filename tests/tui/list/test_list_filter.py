@@ -80,11 +80,12 @@ async def test_the_words_of_quick_add_filter_too(app, plan):
 async def test_a_field_that_there_is_not_is_told_in_full(app):
     async with opened(app, (80, 24)) as pilot:
         await press(app, pilot, "slash")
-        await write(pilot, "is:failed")
+        await write(pilot, "size:1")
         await press(app, pilot)
         words = "status:, agent:, list:, number:, tag:, domain:, priority:, due:, estimate:, links:, sort:"
-        assert said(app) == f"no filter word 'is:' (type status:failed); use one of {words}"
-        await press(app, pilot, *["backspace"] * 9)
+        assert said(app) == f"no filter word 'size:'; use one of {words}"
+        assert lines_with(app, " / size:1").endswith(" no filter word 'size:'")
+        await press(app, pilot, *["backspace"] * 6)
         assert said(app) == ""
 
 

@@ -111,8 +111,8 @@ def _unknown_field(token: str, language: Language) -> str:
     if match is None or NAMES.get(match[1], match[1]) in language.fields:
         return ""
     meant = _meant(token, language)
-    hint = f" (type {meant})" if meant else ""
-    return f"no filter word {match[0]!r}{hint}; use one of {', '.join(f'{name}:' for name in _names(language))}"
+    instead = f"type {meant}" if meant else f"use one of {', '.join(f'{name}:' for name in _names(language))}"
+    return f"no filter word {match[0]!r}; {instead}"
 
 
 def other_syntax(text: str, language: Language = OF_TASKS) -> str:
@@ -240,8 +240,8 @@ def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_en
     if open_end and begun:
         return ""
     meant = vocab.STATUSES_ELSEWHERE.get(word, "") if field == "status" else ""
-    hint = f" (type {field}:{meant})" if meant else ""
-    return f"no {_SUGGESTED.get(field, field)} {value!r}{hint}; use one of {', '.join(known)}"
+    instead = f"type {field}:{meant}" if meant else f"use one of {', '.join(known)}"
+    return f"no {_SUGGESTED.get(field, field)} {value!r}; {instead}"
 
 
 def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language = OF_TASKS) -> list[str]:

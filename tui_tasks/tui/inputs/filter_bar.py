@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -92,8 +93,9 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
         self._count_line = FrameLine(context, right=self._count_or_mistake)
 
     def _count_or_mistake(self, width: int) -> Sequence[Part]:
-        """Return the number of matches, or the mistake in the filter."""
-        return [(f" {safe_line(self._parsed.problem or self._count, width - 2)} ", "$muted")]
+        """Return the number of matches, or what is wrong; the foot says it in full."""
+        mistake = re.split(r"; |(?<='): ", self._parsed.problem, maxsplit=1)[0]
+        return [(f" {safe_line(mistake or self._count, width - 2)} ", "$muted")]
 
     @property
     def text(self) -> str:
@@ -106,7 +108,9 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
             return ""
         if is_searching:
             return "Looking further..."
-        return nothing_matches(self.context, self.text.strip(), other_syntax(self.text, self._language))
+        # The mistake that is told says what to type, too.
+        instead = "" if self._parsed.problem else other_syntax(self.text, self._language)
+        return nothing_matches(self.context, self.text.strip(), instead)
 
     @property
     def names_list(self) -> bool:
