@@ -12,6 +12,7 @@ from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden
 from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.operations import Undo
+from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import (
@@ -68,6 +69,14 @@ def test_no_agent_is_started_on_a_done_task_before_it_is_reopened(store, human, 
         human(start(task))
     human(EditTask(task, {"status": "pending"}))
     assert human(start(task)).state == "starting"
+
+
+def test_a_question_of_a_started_agent_is_about_its_task_while_its_work_goes_on(store, do, human, task):
+    work = human(start(task))
+    assert do(OpenAsk("jose?"), actor=work.agent)[-1].task_uid == task
+    assert do(OpenAsk("jose?"), actor="robin")[-1].task_uid is None
+    human(FailWork(work.uid, "gone"))
+    assert do(OpenAsk("jose?"), actor=work.agent)[-1].task_uid is None
 
 
 def test_a_started_task_is_in_progress_claimed_by_the_session_and_linked_to_its_branch(store, human, task):

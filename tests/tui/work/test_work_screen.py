@@ -400,6 +400,23 @@ async def test_a_task_that_waits_or_is_done_is_refused_before_the_form(plan, mak
         assert len(app.screen_stack) == 1
 
 
+async def test_marked_tasks_that_cannot_start_are_left_out_before_words_are_typed(plan, started, make_app):
+    work = begun(plan, 8)
+    with Store(plan.path) as store:
+        store.commit(WorkReady(work.uid), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        for number in (8, 9):
+            app.context.navigation.go_to(plan[number])
+            await settle(pilot, "v")
+        await settle(pilot, "W")
+        assert "Start an agent on “" in shown(app)
+        assert "1 task left out: the work of robot-1 on #8 waits for review" in shown(app)
+        await settle(pilot, "enter")
+        await until(pilot, lambda: bool(started))
+    assert [uid for uid, _ in started] == [plan[9]]
+
+
 async def test_a_pending_task_whose_agent_failed_says_so_until_another_is_at_work(plan, make_app):
     work = begun(plan, 8)
     app = make_app(plan.path)

@@ -139,7 +139,9 @@ def _refuse_start(tx: Transaction, op: StartWork, task: Task) -> None:
     work_queries.check_open(tx.db, task)
     for other in work_queries.live(tx.db):
         if other.task_uid == task.uid and not op.is_race:
-            raise Conflict(f"{other.agent} is at work on {named(task)}: its work is {other.state}", id=task.uid)
+            if other.state in ("ready", "conflict"):
+                raise Conflict(f"the work of {other.agent} on {named(task)} waits for review", id=task.uid)
+            raise Conflict(f"{other.agent} is at work on {named(task)}", id=task.uid)
         if (other.machine, other.worktree) == (tx.db.machine, op.worktree) and not op.is_shared:
             raise Conflict(f"{other.agent} is at work in {op.worktree}", worktree=op.worktree, agent=other.agent)
 

@@ -136,8 +136,11 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     from tui_tasks.tui.work.work_forms import StartForm
     from tui_tasks.work import program_commands, starting
 
-    tasks = task_queries.live_tasks(context.db, uids)
-    if refused := _why_not_start(context, tasks):
+    marked = task_queries.live_tasks(context.db, uids)
+    others = _others(context, marked)
+    reasons = {task.uid: why for task in marked if (why := _why_not_start(context, task, others))}
+    tasks = [task for task in marked if task.uid not in reasons]
+    if refused := _why_not_here() if tasks else next(iter(reasons.values()), ""):
         context.expect_words(refused)
         context.say(refused)
         return False
@@ -151,11 +154,12 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     if not installed.get(first) and any(installed.values()):
         first = next(iter(offered))
     answer: StartAnswer | None = None
-    problem = starting.settings_problem()
+    left_out = f"{count(len(reasons), 'task')} left out: {'; '.join(reasons.values())}" if reasons else ""
+    problem = " ".join(filter(None, (starting.settings_problem(), left_out)))
     while tasks:
         named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
         title, draft = f"Start an agent on {named}", _draft_of(tasks)
-        form = StartForm(context, title, offered, first, _others(context, tasks), answer, draft=draft, failed=failed)
+        form = StartForm(context, title, offered, first, others, answer, draft=draft, failed=failed)
         answer = await context.ask(form.with_problem(problem))
         if answer is None:
             return False
@@ -172,19 +176,30 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     return not tasks
 
 
-def _why_not_start(context: Context, tasks: Sequence[Task]) -> str:
-    """Return why no agent can be started on tasks, as far as that is known before the form; empty where one may be."""
+def _why_not_start(context: Context, task: Task, others: Sequence[str]) -> str:
+    """Return why no agent can be started on a task, as far as that is known before the form; empty where one may be.
+    `others` are the agents that are at work on the task, if it is the only one.
+    """
+    if others:
+        return ""
+    key = context.keymap.key_of("status")
+    if (work := next(iter(_live_works(context, task)), None)) is not None:
+        who = agent_text.who(work.agent, 30)
+        if work.state in ("starting", "working"):
+            return f"{who} is at work on #{task.number}."
+        return f"the work of {who} on #{task.number} waits for review."
+    if task.claimed_by is not None:
+        return f"{agent_text.who(str(task.claimed_by), 30)} has claimed #{task.number}: set it pending first ({key})."
+    if work_queries.must_reopen(context.db, task):
+        return f"#{task.number} is done: set it pending first ({key})."
+    on = ready_tasks.waiting_on(context.db, task)
+    return waits_for(task, on) if on else ""
+
+
+def _why_not_here() -> str:
+    """Return why no agent can be started in this folder; empty where one may be."""
     from tui_tasks.settings import project  # for those who start agents alone
 
-    key = context.keymap.key_of("status")
-    claimed = next((one for one in tasks if one.claimed_by is not None and not _others(context, [one])), None)
-    if claimed is not None:
-        who = agent_text.who(str(claimed.claimed_by), 30)
-        return f"{who} has claimed #{claimed.number}: set it pending first ({key})."
-    if ended := next((one for one in tasks if work_queries.must_reopen(context.db, one)), None):
-        return f"#{ended.number} is done: set it pending first ({key})."
-    if tasks and not _others(context, tasks) and (on := ready_tasks.waiting_on(context.db, tasks[0])):
-        return waits_for(tasks[0], on)
     if project.work_tree(folder := Path.cwd()) is None:
         place = safe_ends(str(folder), 50)
         return f"No git repository in {place}: run `git init` there, or open this screen in a checkout."
@@ -197,8 +212,12 @@ def _draft_of(tasks: Sequence[Task]) -> str:
 
 def _others(context: Context, tasks: Sequence[Task]) -> Sequence[str]:
     """Return the agents that are at work on the task already, if it is one task; the newest comes last."""
-    works = work_queries.of_task(context.db, tasks[0].uid) if len(tasks) == 1 else []
-    return [agent_text.who(work.agent, 30) for work in works if work.state in LIVE_WORK]
+    works = _live_works(context, tasks[0]) if len(tasks) == 1 else []
+    return [agent_text.who(work.agent, 30) for work in works]
+
+
+def _live_works(context: Context, task: Task) -> list[Work]:
+    return [work for work in work_queries.of_task(context.db, task.uid) if work.state in LIVE_WORK]
 
 
 def _start(context: Context, tasks: Sequence[Task], request: Request) -> _Done:

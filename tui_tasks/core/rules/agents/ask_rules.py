@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from msgspec.structs import asdict
 
 from tui_tasks.core import agent_names
@@ -19,7 +20,7 @@ from tui_tasks.core.operations.asks import (
     OpenAsk,
     SettleAsks,
 )
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import rule
@@ -28,7 +29,7 @@ from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, MAX_OPTION, MA
 from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import AskLimits
 from tui_tasks.core.unjournaled import phone_answers
-from tui_tasks.core.vocab import LIMIT_OPTIONS, SHELL
+from tui_tasks.core.vocab import LIMIT_OPTIONS, LIVE_WORK, SHELL
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -79,6 +80,9 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
     if (reached := reached_limit(tx)) is not None:
         text, limit, count = reached
         raise Conflict(f"{text}, the limit: wait until one is answered or ends", limit=limit, open=count)
+    work = work_queries.of_agent(tx.db, tx.actor) if op.task_uid is None else None
+    if work is not None and work.state in LIVE_WORK and task_queries.live_tasks(tx.db, [work.task_uid]):
+        op = msgspec.structs.replace(op, task_uid=work.task_uid)
     return begin_ask(tx, op)
 
 
