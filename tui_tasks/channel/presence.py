@@ -79,12 +79,15 @@ class Presence:
             for agent, ask in waits:
                 connections.put_wait(self._store.db, agent, ask, now)
 
-    def forget_wait(self, agent: str, ask: str) -> None:
-        """Record that an agent no longer waits for the answer to a question."""
+    def forget_wait(self, agent: str, ask: str, other: str | None) -> None:
+        """Record that an agent no longer waits for the answer to a question, but for that to the `other`, if any."""
         from tui_tasks.core.unjournaled import connections
 
         with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
-            connections.drop_wait(self._store.db, agent, ask)
+            if other is not None:
+                connections.wait_for_other(self._store.db, agent, ask, other)
+            else:
+                connections.drop_wait(self._store.db, agent, ask)
 
     def record_asker(self, ask: str) -> None:
         """Record that this process waits for the answer to a question, within the transaction that opened it."""

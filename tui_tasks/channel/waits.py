@@ -186,8 +186,11 @@ class Waits:
         return served(pending, result, journal.newest(self._store.db))
 
     def _forget_question(self, waiting: Waiting) -> None:
-        if waiting.wait.question is not None and self._presence is not None:
-            self._presence.forget_wait(waiting.pending.agent, waiting.wait.question)
+        agent, question = waiting.pending.agent, waiting.wait.question
+        if question is None or self._presence is None:
+            return
+        asked = (one.wait.question for one in self._waiting if one is not waiting and one.pending.agent == agent)
+        self._presence.forget_wait(agent, question, next(filter(None, asked), None))
 
     def _refused_reply(self, pending: PendingRequest, refusal: Refusal) -> dict[str, Any]:
         return refused(pending, refusal, newest_seq(self._store.db))

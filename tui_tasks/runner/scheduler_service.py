@@ -83,10 +83,13 @@ class StuckWatch:
         stuck = causes(agents, now, self._thresholds())
         # An open question already shows that its agent waits for the human.
         stuck = {name: cause for name, cause in stuck.items() if cause.kind != "human"} | gone
-        notes = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in stuck.items()]
-        notes = [note for note in notes if noted.get(note.agent) != note.cause]
-        over = sorted(noted.keys() - stuck.keys())
-        notes += [NoteStuck(name, None, "is back" if noted[name] == GONE else "") for name in over]
+        # One that was heard between two looks is stuck anew.
+        same = {name: cause.since for name, cause in stuck.items() if noted.get(name) == cause.kind}
+        anew = {name for name, since in same.items() if recorded[name].has_ended(heard_at=since, acted_at=since)}
+        over = sorted((noted.keys() - stuck.keys()) | anew)
+        notes = [NoteStuck(name, None, "is back" if noted[name] == GONE else "") for name in over]
+        new = {name: cause for name, cause in stuck.items() if name in anew or name not in same}
+        notes += [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in new.items()]
         if notes and not store.db.machine:
             store.commit(*notes, actor=SYSTEM, now=now)
         elif notes:

@@ -258,6 +258,19 @@ def test_one_that_goes_with_its_task_in_progress_is_recorded_as_gone_once_and_as
     assert look() == look() == ["is gone, #1 is in progress", "is back"]
 
 
+def test_one_that_was_heard_between_two_looks_is_stuck_since_then(talk, store, clock):
+    watch = StuckWatch(lambda: Thresholds(silent=8))
+    uid = add(talk)
+    talk.ok("tasklist:set_task_in_progress", uid=uid)
+    clock.forward(16)
+    watch.look(store, clock())
+    talk.ok("tasklist:log_task_progress", uid=uid, message="still there")
+    heard = clock()
+    clock.forward(16)
+    watch.look(store, clock())
+    assert [one.since for one in last_words.stuck_now(store.db)] == [heard]
+
+
 def test_a_look_is_not_taken_again_at_once_whatever_is_committed(talk, store, clock):
     watch = StuckWatch(Thresholds)
     talk.ok("tasklist:set_task_in_progress", uid=add(talk))

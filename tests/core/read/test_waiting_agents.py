@@ -15,6 +15,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
+from tui_tasks.runner.scheduler_service import StuckWatch
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.times import DAY
 
@@ -93,6 +94,28 @@ def test_one_that_asks_without_a_ticket_waits_until_it_is_answered(alpha):
     alpha.store.commit(AnswerAsk(ask.uid, "jose"), actor="human", now=alpha.clock())
     alpha.session.settle()
     assert alpha.state == "working"
+
+
+def test_one_that_waits_for_two_answers_waits_on_for_the_other(alpha):
+    alpha.send("ask", question="jose or pyjwt?")
+    alpha.later(1)
+    alpha.send("ask", question="RS256?")
+    older, newer = ask_queries.open_asks(alpha.store.db)
+    for ask, state in ((newer, "waiting"), (older, "working")):
+        alpha.store.commit(AnswerAsk(ask.uid, "yes"), actor="human", now=alpha.clock())
+        alpha.later(250)
+        assert (alpha.state, alpha.cause) == (state, "human" if state == "waiting" else None)
+
+
+@pytest.mark.parametrize("request_", [("ask", {"question": "RS256?"}), ("control:lists", {})])
+def test_a_request_ends_what_is_recorded_about_its_silence(alpha, request_):
+    tool, arguments = request_
+    alpha.later(700)
+    StuckWatch(stuck_agents.Thresholds).look(alpha.store, alpha.clock())
+    assert alpha.state == "stuck"
+    alpha.later(1)
+    alpha.send(tool, **arguments)
+    assert alpha.state == ("waiting" if tool == "ask" else "working")
 
 
 def test_a_wait_with_a_key_by_which_it_can_be_repeated_is_a_wait_too(alpha):

@@ -346,7 +346,7 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
 @pytest.mark.parametrize("cause", ["limit", "agent", "tool", "failure", "flip", "lease", "silent"])
 async def test_every_cause_stands_in_agents_and_above_the_panes_with_the_keys_that_help(plan, make_app, cause):
     with Store(answered(plan).path) as store:
-        store.commit(NoteStuck("claude-1", cause, f"by {cause}", at(20, 3)), actor="system", now=NOW)
+        store.commit(NoteStuck("claude-1", cause, f"by {cause}", NOW), actor="system", now=NOW)
     app = make_app(plan.path)
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)

@@ -188,6 +188,11 @@ def drop_wait(db: Database, agent: str, ask: str | None = None) -> None:
     db.sql(_PUT_WAIT + more, (agent, None, None) if ask is None else (agent, None, None, ask))
 
 
+def wait_for_other(db: Database, agent: str, ask: str, other: str) -> None:
+    """Record that it waits for another question since it waited for that one, within the open write transaction."""
+    db.sql(f"UPDATE activity SET request = ?3 WHERE uid = ?1 AND request = ?2{_NOT_OF_SESSION}", (agent, ask, other))
+
+
 def set_stopped(db: Database, agent: str, process: Process, at: int | None) -> None:
     """Record that the process of an open connection is suspended, or is not, within the open write transaction."""
     db.run(_SET_STOPPED, {**_parameters(agent, process), "at": at})

@@ -303,7 +303,7 @@ class _Found:
     def member(self, name: str, newest: NewestEntries) -> AgentView:
         seen = self._sessions.get(name)
         ask, task = self._asks.get(name), self._tasks.get(name)
-        stuck = self._stuck.get(name)
+        stuck = self._stuck_now(name, newest)
         state = seen.state if seen is not None else self._state_on_channel(name, ask, task)
         failed_work = self._failed.get(name) if state in (GONE, "failed") else None
         between = self._between.get(name, "") if state == GONE else ""
@@ -374,6 +374,12 @@ class _Found:
             return False
         return left.deleted or left.status != "done" or left.agent != name
 
+    def _stuck_now(self, name: str, newest: NewestEntries) -> Stuck | None:
+        """Return why an agent is recorded as stuck, unless it has given a sign since that ends it."""
+        stuck = self._stuck.get(name)
+        heard_at = max(self._last_seen(name), newest.at)
+        return None if stuck is not None and stuck.has_ended(heard_at, newest.acted_at) else stuck
+
     def _goes_on(self, name: str, newest: NewestEntries) -> bool:
         """Return whether an agent works on though it asks."""
         asks, seen = self._open_asks.get(name, ()), self._sessions.get(name)
@@ -396,7 +402,7 @@ class _Found:
     def _since(self, state: str, name: str, newest: NewestEntries) -> int | None:
         """Return since when an agent is in a state, in microseconds; None if that is unknown."""
         seen, ask, task = self._sessions.get(name), self._asks.get(name), self._tasks.get(name)
-        stuck = self._stuck.get(name)
+        stuck = self._stuck_now(name, newest)
         if state == STOPPED:
             return seen.activity.stopped_at if seen is not None else self._stopped.get(name)
         if state == "waiting" and ask is not None:

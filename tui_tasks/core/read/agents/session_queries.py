@@ -115,6 +115,11 @@ class Stuck(msgspec.Struct, frozen=True, gc=False):
     text: str
     since: int | None
 
+    def has_ended(self, heard_at: int, acted_at: int) -> bool:
+        """Return whether a sign of the agent has ended its silence; of one that renewed a lease alone, an act."""
+        signs = {"silent": heard_at, "lease": acted_at}
+        return self.cause in signs and self.since is not None and signs[self.cause] > self.since
+
 
 GONE: Final = "gone"
 STOPPED: Final = "stopped"
