@@ -43,6 +43,8 @@ async def test_work_that_is_ready_stands_in_the_inbox_and_enter_reviews_it(plan,
             await settle(pilot, "tab")
         assert "3 files +41 -7" in shown(app) and '"Drilled."' in shown(app)
         assert "Enter Review" in lines(app)[-1]
+        await settle(pilot, "y")
+        assert said(app) == "No question is under the cursor. Enter: review the work."
         await settle(pilot, "enter")
         assert isinstance(app.screen, ReviewScreen)
 

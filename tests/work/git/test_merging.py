@@ -92,10 +92,17 @@ def test_a_base_that_is_checked_out_nowhere_moves_alone(place: Place) -> None:
 def test_a_dirty_checkout_of_the_base_is_refused_with_what_to_do(place: Place) -> None:
     write(place.root, b_txt="mine\n")
     merge = prepared(place)
-    with pytest.raises(Conflict, match=r"^commit b.txt in \S+ first, where main is checked out; or switch"):
+    ways = "or switch that to another branch"
+    where = r"^commit b.txt in \S+ first, where main is checked out; "
+    with pytest.raises(Conflict, match=f"{where}{ways}, or open a pull request$"):
         merging.carry_out(place.root, merge)
-    assert (place.root / "b.txt").read_text() == "mine\n"
     assert git(place.root, "rev-parse", "main") == merge.old
+    git(place.root, "stash", "-q")
+    merging.carry_out(place.root, merge)
+    write(place.root, b_txt="mine\n")
+    with pytest.raises(Conflict, match=f"{where}{ways}$"):
+        merging.take_back(place.root, merge)
+    assert (place.root / "b.txt").read_text() == "mine\n"
 
 
 def test_a_file_in_the_way_that_is_not_in_git_is_named_and_kept(place: Place) -> None:
@@ -114,12 +121,15 @@ def test_what_has_moved_since_the_review_is_refused(place: Place) -> None:
     with pytest.raises(Moved, match="files have changed"):
         check_reviewed(seen)
     commit(place.tree, "Late")
-    with pytest.raises(Moved, match="look again"):
+    with pytest.raises(Moved, match=r"^1 commit came since you looked \(Late\): look again$"):
         check_reviewed(seen)
     merge = prepared(place)
     commit(place.root, "Elsewhere", c_txt="of the base\n")
     with pytest.raises(Moved, match="main has moved"):
         merging.carry_out(place.root, merge)
+    git(place.tree, "reset", "-q", "--hard", "main")
+    with pytest.raises(Moved, match="^its commits were rewritten since you looked: look again$"):
+        check_reviewed(seen)
 
 
 def test_uncommitted_work_is_refused_until_it_is_committed_with_the_humans_message(place: Place) -> None:

@@ -30,7 +30,7 @@ from tui_tasks.tui.asks.ask_views import AskView, Given
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import DRAFT, Choice, Menu
 from tui_tasks.tui.inputs.editor import LINE_KEYS, TextDialog, TextInput
-from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets import open_needs
@@ -71,7 +71,7 @@ class AskAnswers(Controller):
         if ask is None and action.id == "ask_later" and self._inbox.item is not None:
             return f"{self._context.keymap.key_of('ask_later')} is for questions."
         if ask is None:
-            return "Nothing needs you." if self._inbox.item is None else "No question is under the cursor."
+            return self._why_no_question()
         if action.id in ("ask_before", "ask_after"):
             return None
         if ask.state == "answered":
@@ -84,6 +84,14 @@ class AskAnswers(Controller):
         if action.id == "ask_edit" and not ask.is_permission:
             return "You can edit only the input of a tool."
         return None if action.id == "ask_later" else self._inbox.view_of(ask).why_closed
+
+    def _why_no_question(self) -> str:
+        """Return that no question is here, and what the key that opens a row does to the row that is."""
+        if (item := self._inbox.item) is None:
+            return "Nothing needs you."
+        opens = ACTIONS[self._inbox.sources[item.kind].OPEN]
+        title = opens.title[0].lower() + opens.title[1:]
+        return f"No question is under the cursor. {self._context.keymap.key_of(opens.id)}: {title}."
 
     @override
     def takes_key(self, action: Action) -> bool:

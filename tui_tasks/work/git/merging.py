@@ -21,7 +21,7 @@ from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.text.safe import path_text
 from tui_tasks.work.git import worktrees
 from tui_tasks.work.git.reviewing import Review, merge_trees, tree_at
-from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of, refuse_untracked
+from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of, is_ancestor, refuse_untracked
 
 Method = Literal["squash", "merge", "rebase", "ff"]
 
@@ -111,13 +111,22 @@ def check_reviewed(work_tree: WorkTree, review: Review) -> None:
     """
     now = work_tree.head
     if now != review.head:
-        raise Moved(f"its commit was {review.head[:10]} and is {(now or 'none')[:10]}: look again", head=now)
+        raise Moved(f"{_since(review, now)}: look again", head=now)
     with git_trees.indexed(work_tree) as files:
         if files.tree != review.tree:
             raise Moved("its files have changed since you looked: look again", head=now)
     base = commit_of(review.folder, f"refs/heads/{review.base}")
     if base != review.base_commit:
         raise Moved(f"{review.base} has moved since you looked: look again", base=review.base)
+
+
+def _since(review: Review, now: str | None) -> str:
+    """Return what has become of the commit of a work since it was reviewed."""
+    if now is None or not is_ancestor(review.folder, review.head, now):
+        return "its commits were rewritten since you looked"
+    titles = git.read(review.folder, "log", "--format=%s", "--no-show-signature", f"{review.head}..{now}").splitlines()
+    came = "1 commit" if len(titles) == 1 else f"{len(titles):,} commits"
+    return f"{came} came since you looked ({titles[0]})"
 
 
 def check_committed(review: Review) -> None:
@@ -272,7 +281,7 @@ def carry_out(root: Path, merge: Merge) -> None:
             words = ("update-ref", "--no-deref", "-m", f"tui-tasks: {merge.method}", base.ref, merge.new, merge.old)
             git.run(root, *words)
             return
-        check_clean(base.work_tree, merge.base)
+        check_clean(base.work_tree, merge.base, is_undo=merge.method == "revert")
         try:
             base.work_tree.run(*_FAST_FORWARD, merge.new)
         except GitFailed:
@@ -335,14 +344,15 @@ def take_back(root: Path, merge: Merge) -> None:
         if base.work_tree is None:
             git.run(root, "update-ref", "--no-deref", "-m", "tui-tasks: undo", base.ref, merge.old, merge.new)
             return
-        check_clean(base.work_tree, merge.base)
+        check_clean(base.work_tree, merge.base, is_undo=True)
         # It keeps what it would otherwise overwrite, and refuses then; but it overwrites ignored files.
         refuse_untracked(base.work_tree, merge.new, merge.old)
         base.work_tree.run("reset", "--keep", "--quiet", merge.old)
 
 
-def check_clean(work_tree: WorkTree, base: str) -> None:
-    """Refuse a checkout in which a branch cannot be moved without touching the human's changes.
+def check_clean(work_tree: WorkTree, base: str, *, is_undo: bool = False) -> None:
+    """Refuse a checkout in which a branch cannot be moved without touching the human's changes. `is_undo`: a merge is
+    taken back.
 
     Raises:
         Conflict: it has changes, or is amid an operation; the message says what to do.
@@ -351,14 +361,14 @@ def check_clean(work_tree: WorkTree, base: str) -> None:
     folder = work_tree.folder
     for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"):
         if (work_tree.directory / name).exists():
-            raise Conflict(f"git has not ended {name} in {folder}: end it there, then merge again")
+            raise Conflict(f"git has not ended {name} in {folder}: end it there, then try again")
     words = ("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames")
     changed = [path_text(os.fsdecode(line[3:])) for line in work_tree.run(*words).printed.split(b"\0") if line]
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise Conflict(
             f"commit {changed[0]}{more} in {folder} first, where {base} is checked out; "
-            "or switch that to another branch, or open a pull request",
+            f"or switch that to another branch{'' if is_undo else ', or open a pull request'}",
             files=changed[:50],
             path=str(folder),
         )
