@@ -184,8 +184,8 @@ BAD = {
     "detached": (detached, {}, "is on no branch: switch to one, or name a base (--base, or base:BRANCH)"),
     "base is gone": (lambda repo: None, {"base": "gone"}, "no branch gone: `git branch` lists them"),
     "branch exists": (
-        lambda repo: git(repo, "branch", "task/1-rotate-api-keys"),
-        {},
+        lambda repo: git(repo, "branch", "mine"),
+        {"branch": "mine"},
         "exists already: delete or rename it",
     ),
     "bad branch": (lambda repo: None, {"branch": "--upload-pack=x"}, "git takes no branch called"),
@@ -207,6 +207,13 @@ def test_what_cannot_be_started_says_why_in_one_line_and_leaves_nothing(how, sto
     assert "\n" not in refused.value.message
     assert not worktree(store).exists()
     assert task_queries.task(store.db, task).status == "pending"
+
+
+def test_a_branch_of_the_human_with_the_name_of_a_new_one_is_passed_over(store, repo, configure, starter, task):
+    configure(COMMITS)
+    git(repo, "branch", "task/1-rotate-api-keys")
+    work = starter.start(task, ROBOT).work
+    assert (work.branch, Path(work.worktree).name) == ("task/1-rotate-api-keys-2", "1-rotate-api-keys-2")
 
 
 def test_a_path_that_is_taken_and_a_second_agent_and_one_too_many_are_refused(

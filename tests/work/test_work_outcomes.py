@@ -274,6 +274,16 @@ def test_without_its_launcher_a_program_has_failed_a_moment_after_its_end(store,
     assert work_queries.find(store.db, found.uid).message == "claude-1 has ended without a change"
 
 
+def test_an_agent_that_the_human_stopped_at_a_limit_says_so_and_no_exit_status(store, clock, work):
+    found = work(tokens=1_000)
+    use(store, clock, 1_000)
+    work_outcomes.look_at(store, found, clock.forward(1))
+    store.commit(AnswerAsk(ask_queries.open_asks(store.db)[0].uid, "Stop"), actor="human", now=clock())
+    store.commit(EndSession("claude-1", "its process has ended"), actor="system", now=clock())
+    work_outcomes.look_at(store, work_queries.find(store.db, found.uid), clock.forward(6), status=130)
+    assert work_queries.find(store.db, found.uid).message == "claude-1 was stopped at its limit, without a change"
+
+
 def test_a_program_that_waits_for_a_login_says_so_until_it_has_begun(store, clock, work, monkeypatch):
     found = work()
     states = iter((True, False))

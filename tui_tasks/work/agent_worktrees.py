@@ -30,6 +30,7 @@ from tui_tasks.text.output_lines import telling_line
 from tui_tasks.work.git import merging, worktrees
 
 SETUP_SECONDS: Final = 600.0
+_NAMES: Final = 20  # of a branch, of which the first that is free is taken
 _FULL_BYTES: Final = 1024 * 1024  # with less, git says no more than that it cannot write a file
 _LAST_WORDS: Final = 300
 # The end of what a setup command prints that is searched for an error, in lines.
@@ -63,9 +64,11 @@ def plan(
     *,
     base: str = "",
     branch: str = "",
-    suffix: str = "",
+    nth: int = 1,
 ) -> Place:
     """Return the new worktree of a task. Nothing is made.
+
+    A branch that exists is passed over, unless its name was given: `task/1-keys`, then `task/1-keys-2`.
 
     Args:
         repository: the checkout.
@@ -75,7 +78,7 @@ def plan(
         data: the folder of the database.
         base: the branch on which it begins; empty: that of the settings, else the checkout's.
         branch: the name of the new branch; empty: that of the settings.
-        suffix: appended to path and branch, for a second agent on the task.
+        nth: appended to path and branch from 2 on, for a second agent on the task.
 
     Raises:
         Conflict: HEAD is detached and no base is named, or the branch or the path exists.
@@ -84,13 +87,16 @@ def plan(
     base = base or settings.base or repository.branch or ""
     if not base:
         raise Conflict(f"{repository.root} is on no branch: switch to one, or name a base (--base, or base:BRANCH)")
-    values = {
-        "data": data, "repo": _plain(repository.root.name), "number": number, "slug": work_settings.slug(name) + suffix
-    }  # fmt: skip
+    values = {"data": data, "repo": _plain(repository.root.name), "number": number}
+    slug, given = work_settings.slug(name), branch
+    for at in range(nth, nth + _NAMES):
+        values["slug"] = f"{slug}-{at}" if at > 1 else slug
+        branch = given or work_settings.expand(settings.branch, **values)
+        if given or not _has_branch(repository, branch):
+            break
     path = Path(work_settings.expand(settings.worktree, **values)).expanduser()
     if not path.is_absolute():
         path = repository.root / path
-    branch = branch or work_settings.expand(settings.branch, **values)
     commit = commit_of(repository, base)
     check_branch(repository, branch)
     check_path(path)
@@ -337,11 +343,16 @@ def check_branch(repository: Repository, branch: str) -> None:
         git.read(repository.root, "check-ref-format", "--branch", branch)
     except GitFailed:
         raise InvalidArgument("branch", f"branch: git takes no branch called {branch[:80]!r}") from None
+    if _has_branch(repository, branch):
+        raise Conflict(f"branch {branch} exists already: delete or rename it", branch=branch)
+
+
+def _has_branch(repository: Repository, branch: str) -> bool:
     try:
         git.read(repository.root, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
     except GitFailed:
-        return
-    raise Conflict(f"branch {branch} exists already: delete or rename it", branch=branch)
+        return False
+    return True
 
 
 def check_path(path: Path) -> None:

@@ -224,7 +224,7 @@ class Starter:
             self._data,
             base=request.base,
             branch=request.branch,
-            suffix=f"-{others + 1}" if others else "",
+            nth=others + 1,
         )
 
     def _beside(self, task: Task) -> Place:

@@ -210,6 +210,8 @@ def _after_turn(
             return FailWork(work.uid, "its worktree is gone: `tui-tasks work restore` makes it again, with its commits")
         if status is None and now - (session.ended_at or 0) < _LAUNCHER:
             return None  # its launcher knows how it ended
+        if limit_rules.of(work).is_stopped:
+            return FailWork(work.uid, f"{work.agent} was stopped at its limit, without a change")
         return FailWork(
             work.uid, f"{work.agent} {_how_it_ended(last_lines(store.path, work, _SEARCHED_LINES), status)}"
         )

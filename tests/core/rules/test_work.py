@@ -255,6 +255,22 @@ def test_taking_a_merge_back_gives_the_task_what_it_had_before(store, human, do,
     sound(store)
 
 
+def test_taking_a_discard_back_gives_the_agent_its_claim_again(store, human, add, task):
+    work = human(start(task))
+    human(WorkReady(work.uid))
+    human(DiscardWork(work.uid))
+    assert task_queries.task(store.db, task).claimed_by is None
+    human(RestoreWork(work.uid))
+    now = task_queries.task(store.db, task)
+    assert (now.status, now.agent, now.claimed_by) == ("in_progress", "claude-1", "claude-1")
+    human(DiscardWork(work.uid))
+    human(EditTask(task, {"depends_on": (add("First"),)}))
+    human(RestoreWork(work.uid))
+    now = task_queries.task(store.db, task)
+    assert (now.status, now.claimed_by) == ("in_progress", None)
+    sound(store)
+
+
 def test_taking_a_merge_back_leaves_a_task_done_that_its_agent_had_set_done(store, human, do, task):
     work = human(start(task))
     do(EditTask(task, {"status": "done"}), actor="claude-1")

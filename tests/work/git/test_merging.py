@@ -128,7 +128,7 @@ def test_what_has_moved_since_the_review_is_refused(place: Place) -> None:
     with pytest.raises(Moved, match="main has moved"):
         merging.carry_out(place.root, merge)
     git(place.tree, "reset", "-q", "--hard", "main")
-    with pytest.raises(Moved, match="^its commits were rewritten since you looked: look again$"):
+    with pytest.raises(Moved, match=r"^its commits were rewritten since you looked: look again$"):
         check_reviewed(seen)
 
 

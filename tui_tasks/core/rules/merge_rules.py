@@ -9,6 +9,7 @@ from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.operations.tasks import ClaimTask
 from tui_tasks.core.operations.work import (
     BeginMerge,
     ConflictWork,
@@ -23,8 +24,17 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.inverses import INVERSES, Places
+from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
-from tui_tasks.core.rules.work_rules import be_merged, check_state, give_back, in_state, require_human, set_columns
+from tui_tasks.core.rules.work_rules import (
+    LEASE,
+    be_merged,
+    check_state,
+    give_back,
+    in_state,
+    require_human,
+    set_columns,
+)
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:
@@ -92,7 +102,7 @@ def discard_work(tx: Transaction, op: DiscardWork) -> Work:
 
 @rule(RestoreWork)
 def restore_work(tx: Transaction, op: RestoreWork) -> Work:
-    """Record that a work is back, for review; its task is as it was before the merge, or in progress."""
+    """Record that a work is back, for review; its task is as it was before the merge, or claimed by its agent."""
     require_human(tx)
     known = work_queries.find(tx.db, op.uid)
     goes_on = known.state in vocab.LIVE_WORK and known.merged_at is not None
@@ -112,7 +122,10 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
     if was_merged and task.status == "done":
         _reopen(tx, task, work)
     elif task.status == "pending":
-        change_task(tx, task, "task.updated", {"status": "in_progress", "agent": work.agent})
+        try:
+            claim_task(tx, ClaimTask(work.agent, LEASE, task.uid))
+        except Conflict:  # as where it waits for another task by now
+            change_task(tx, task, "task.updated", {"status": "in_progress", "agent": work.agent})
     return work
 
 
