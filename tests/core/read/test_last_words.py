@@ -249,13 +249,13 @@ def test_one_that_goes_with_its_task_in_progress_is_recorded_as_gone_once_and_as
     with store.db.transaction(write=True):
         for name in ("agent", "idler"):
             connections.end(store.db, name, process, clock())
-    assert look() == look() == ["is gone, #1 is in progress"]
+    assert look() == look() == ["is gone, #1 was in progress"]
     assert last_words.stuck_now(store.db) == []
     store.commit(EditTask(uid, {"status": "pending"}), actor="human", now=clock())
-    assert look() == ["is gone, #1 is in progress"]
+    assert look() == ["is gone, #1 was in progress"]
     with store.db.transaction(write=True):
         connections.begin(store.db, "agent", process, clock())
-    assert look() == look() == ["is gone, #1 is in progress", "is back"]
+    assert look() == look() == ["is gone, #1 was in progress", "is back"]
 
 
 def test_one_that_was_heard_between_two_looks_is_stuck_since_then(talk, store, clock):

@@ -11,8 +11,16 @@ from tests.conftest import Clock
 from tests.core.job_steps import MINUTE, Jobs
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation, TakeBack, Undo
+from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import DecideDue, FinishRun, NamedCheck, RequestChecks, RequestRun
-from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEvent, SessionReport, TurnFailed
+from tui_tasks.core.operations.sessions import (
+    Process,
+    PromptSubmitted,
+    SessionEnded,
+    SessionEvent,
+    SessionReport,
+    TurnFailed,
+)
 from tui_tasks.core.operations.tasks import (
     AddTask,
     ClaimTask,
@@ -25,6 +33,7 @@ from tui_tasks.core.operations.tasks import (
 )
 from tui_tasks.core.operations.work import BeginMerge, FailWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import job_lines, job_queries, statistics, work_queries
+from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest import Digest, digest, needs_you
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
@@ -317,6 +326,21 @@ def test_an_agent_whose_turn_failed_counts_until_it_goes_on(store: Store, clock:
     assert [line.text for line in day.digest().groups["failed"]] == ["overloaded"]
     day.report(PromptSubmitted("again"))
     assert [line.group for line in day.digest().parts["failed"]] == ["ok_again"]
+    day.report(SessionEnded())
+    assert [line.text for line in day.digest().groups["gone"]] == ["its turn failed: overloaded"]
+
+
+def test_an_agent_that_went_with_its_task_has_a_line_until_it_is_back_unless_that_of_the_task_says_so(
+    store: Store, clock: Clock
+) -> None:
+    day = Day(store, clock)
+    day.commit("system", NoteStuck("codex-2", "gone", "is gone, #3 was in progress", clock()))
+    assert [(line.who, line.text) for line in day.digest().groups["gone"]] == [("codex-2", "#3 was in progress")]
+    left = {day.task("Docs"): LeftTask("codex-2", clock())}
+    with_task = digest(store.db, 0, clock(), left)
+    assert [line.kind for line in with_task.lines if line.who == "codex-2"] == ["left"]
+    day.commit("system", NoteStuck("codex-2", None, "is back"))
+    assert day.digest().lines == ()
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(p
         )
     async with opened(make_app(plan.path)) as pilot:
         await press(pilot.app, pilot, "D")
-        assert lines(pilot.app)[0].startswith(" While you were away   since 12:15 ")
+        assert lines(pilot.app)[0].startswith(" Digest   last 8 hours, since 12:15 ")
         assert "test_dst_gap: expected 02:30" in shown(pilot.app)
 
 

@@ -200,7 +200,7 @@ async def test_the_digest_and_the_statistics_do_not_repeat_above_what_their_line
     app = make_app(plan.path)
     async with opened(app, size) as pilot:
         await press(app, pilot, "D")
-        await until(pilot, lambda: "While" in lines(app)[0] and shown(app).count("test_dst_gap") == 1)
+        await until(pilot, lambda: "Digest" in lines(app)[0] and shown(app).count("test_dst_gap") == 1)
         assert not above(app).splitlines()[2:] and not lines(app)[3], "no rule ends rows that are not there"
         await press(app, pilot, "escape", "S")
         await until(pilot, lambda: "Stats" in lines(app)[0] and "#3" in "\n".join(below(app)))
@@ -229,7 +229,7 @@ async def test_the_statistics_keep_above_a_reason_that_their_line_cuts(plan, mak
 
 @pytest.mark.parametrize(
     ("hours", "title"),
-    [(2, " While you were away   since 12:15 "), (30, " While you were away   since you looked at ")],
+    [(2, " Digest   last 8 hours, since 12:15 "), (30, " While you were away   since you looked at ")],
 )
 async def test_the_digest_says_once_what_it_covers(plan, make_app, hours, title):
     with Store(plan.path) as store:

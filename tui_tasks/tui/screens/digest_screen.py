@@ -65,7 +65,9 @@ class DigestScreen(Overlay):
         super().__init__(context)
         looked, least = context.state.seen.looked.at, context.clock.now() - LEAST
         self._since = min(looked, least) if since is None else since
-        self._since_words = "since" if looked >= least else "since you looked at"
+        # Whoever looked within that time was not away.
+        self._was_away = since is not None or looked < least
+        self._since_words = "since you looked at" if self._was_away else "last 8 hours, since"
         if since is not None:
             self._since_words = "since you left at"
         self._digest: Digest | None = None
@@ -96,9 +98,10 @@ class DigestScreen(Overlay):
         self.hint(*map(self.hint_of, ("digest_open", "asks", "back", "help")))
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` While you were away   since 12:15`: the span that it covers."""
+        """` While you were away   since you left at 12:15`: the span that it covers."""
         digest, is_small = self._digest, width < NARROW
-        parts: list[Part] = [(" Away" if is_small else " While you were away", "bold")]
+        name = " Digest" if not self._was_away else " Away" if is_small else " While you were away"
+        parts: list[Part] = [(name, "bold")]
         if digest is None:
             return parts
         covers = f"{self._since_words} {self.context.clock.time_of(self._since)}"
@@ -244,7 +247,8 @@ class DigestScreen(Overlay):
     def _made_again(self) -> DigestScreen:
         """Return a screen that shows the same, with the cursor on the same line."""
         made = DigestScreen(self.context, self._since)
-        made._since_words, made._open, made._came_back_to = self._since_words, self._open, self.window.cursor
+        made._was_away, made._since_words = self._was_away, self._since_words
+        made._open, made._came_back_to = self._open, self.window.cursor
         return made
 
     def _go_to_late(self, line: DigestLine) -> None:

@@ -149,7 +149,9 @@ def gone_agents(db: Database, noted: Mapping[str, Stuck]) -> dict[str, Cause]:
         newest = db.all(_NEWEST_DONE, actor=one.agent, limit=1)
         is_back = any(at > one.closed_at for at, *_ in newest)
         if not is_back and session_queries.find(db, one.agent) is None:
-            text = was.text if was is not None and is_known else f"is gone, #{at_work[one.agent].number} is in progress"
+            text = (
+                was.text if was is not None and is_known else f"is gone, #{at_work[one.agent].number} was in progress"
+            )
             found[one.agent] = Cause("gone", one.closed_at, text)
     return found
 
