@@ -37,6 +37,18 @@ def prose_lines(text: str, *, ascii_only: bool = False) -> list[str]:
     return [unhidden_line(line, is_prose=True, ascii_only=ascii_only) for line in text.split("\n")]
 
 
+def file_lines(text: str, *, ascii_only: bool = False) -> list[str]:
+    """Return the lines of a file's text as `unhidden_lines`; a newline has its sign at the end of the text alone, as
+    each line is to stand behind a mark. An empty text has none.
+    """
+    *complete, last = unhidden_lines(text, ascii_only=ascii_only)
+    newline = NEWLINE[ascii_only]
+    whole = [line.removesuffix(newline) for line in complete]
+    if last:
+        return [*whole, last]
+    return [*whole[:-1], complete[-1]] if complete else []
+
+
 def unhidden_line(text: str, *, is_prose: bool = False, ascii_only: bool = False) -> str:
     """Return a text as one line; see `unhidden_lines`."""
     return "<U+000A>".join(_line(line, is_prose, ascii_only) for line in text.split("\n"))

@@ -3,7 +3,9 @@
 import json
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.sessions import InputRequested
@@ -54,16 +56,47 @@ def test_an_edit_shows_every_key_and_what_cannot_be_seen() -> None:
 def test_edits_in_a_list_are_changes_too() -> None:
     given = {"edits": [{"old_string": "a", "new_string": "b"}, {"oldText": "c\nd", "newText": ""}]}
     assert lines(given)[1:] == [
-        " edits[0].old_string:",
+        " edits[0] text changes:",
         "-a",
-        " edits[0].new_string:",
         "+b",
-        " edits[1].oldText:",
-        "-c\u23ce",
+        " edits[1].oldText becomes newText:",
+        "-c",
         "-d",
-        " edits[1].newText:",
-        "+",
     ]
+
+
+def test_an_edit_is_a_diff_with_what_stays_and_a_newline_at_its_end_is_seen() -> None:
+    before, after = "def key():\n    log()\n    return OLD\n", "def key():\n    return NEW\n    done()\n"
+    given = {"file_path": "a.py", "old_string": before, "new_string": after}
+    assert lines(given)[1:] == [
+        " file_path: a.py",
+        " text changes:",
+        " def key():",
+        "-    log()",
+        "-    return OLD\u23ce",
+        "+    return NEW",
+        "+    done()\u23ce",
+    ]
+    assert lines(given | {"new_string": before.rstrip()})[3:] == [
+        " def key():",
+        "     log()",
+        "-    return OLD\u23ce",
+        "+    return OLD",
+    ]
+
+
+FILES = st.lists(st.sampled_from(["a", "b", "\n", "\u23ce", "- ", "+"]), max_size=6).map("".join)
+
+
+@hypothesis.given(*[st.tuples(FILES, FILES)] * 2)
+def test_two_edits_never_look_the_same(one: tuple[str, str], other: tuple[str, str]) -> None:
+    shown = [lines({"old_string": old, "new_string": new}) for old, new in (one, other)]
+    assert (shown[0] == shown[1]) == (one == other)
+
+
+def test_the_lines_of_a_new_file_have_no_signs_of_newlines_but_at_its_end() -> None:
+    assert lines({"file_path": "a.py", "content": "a\nb\n"})[2:] == [" content:", " a", " b\u23ce"]
+    assert lines({"file_path": "a.py", "content": "a\n\nb"})[2:] == [" content:", " a", " ", " b"]
 
 
 def test_opencodes_edit_is_a_diff_and_no_json() -> None:
@@ -73,14 +106,13 @@ def test_opencodes_edit_is_a_diff_and_no_json() -> None:
         ' patterns: ["o.txt"]',
         " metadata.filepath: /w/o.txt",
         " metadata.diff:",
-        " Index: /w/o.txt\u23ce",
-        " ======\u23ce",
-        " --- /w/o.txt\u23ce",
-        " +++ /w/o.txt\u23ce",
-        " @@ -0,0 +1,1 @@\u23ce",
-        "+hi\u23ce",
+        " Index: /w/o.txt",
+        " ======",
+        " --- /w/o.txt",
+        " +++ /w/o.txt",
+        " @@ -0,0 +1,1 @@",
+        "+hi",
         "--- x\u23ce",
-        " ",
     ]
     assert "\\n" not in request_text(permission(given))
 
@@ -90,9 +122,9 @@ def test_a_patch_that_is_given_as_words_of_a_command_is_a_patch() -> None:
     assert lines(given)[1:] == [
         " command[0]: apply_patch",
         " command[1]:",
-        " *** Begin Patch\u23ce",
-        " *** Add File: x\u23ce",
-        "+a\u23ce",
+        " *** Begin Patch",
+        " *** Add File: x",
+        "+a",
         " *** End Patch",
     ]
 

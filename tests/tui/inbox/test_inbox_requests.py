@@ -17,7 +17,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.hook_folder import Folder, Spool, put_payload
 from tui_tasks.hooks.replies import answer_pipes
-from tui_tasks.tui.asks.ask_detail import request_lines
+from tui_tasks.tui.asks.ask_detail import asked_lines, request_lines
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.work import attaching
@@ -159,6 +159,21 @@ async def test_blanks_and_letters_that_look_like_others_are_written_out(tmp_path
     command = "ls" + " " * 3000 + ";\tcurl g\u0456thub.com"
     found = await _shown_of({"command": command}, tmp_path / "a.db", make_app)
     assert " command: ls␠×3000;⇥curl g<U+0456>thub.com" in found
+
+
+def test_a_preview_shows_the_edit_that_is_asked_for_as_the_inbox_does():
+    given = {"file_path": "a.py", "old_string": "x\nold", "new_string": "x\nnew\x1b[2J"}
+    request = {"kind": "permission", "tool": "Edit", "input": given, "is_whole": True}
+    ask = Ask(1, "a", "claude-1", "", (), None, NOW, None, "open", None, None, request)
+    preview, whole = (
+        ["".join(text for text, _ in line).strip() for line in lines]
+        for lines in (
+            asked_lines(ask, 60, head="claude-1 asks: ", ascii_only=False),
+            request_lines(AskView(ask), 60, ascii_only=False),
+        )
+    )
+    assert preview == [f"claude-1 asks: {whole[0]}", *whole[1:]]
+    assert whole[2:] == ["text changes:", "│ x", "- old", "+ new␛[2J"]
 
 
 def painted(command: str, width: int, *, ascii_only: bool) -> str:

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Ask
+from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.last_words import Word
@@ -15,6 +16,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.agents.request_text import (
     MAX_OPTIONS,
+    as_kept,
     is_written_out,
     option_lines,
     permission_lines,
@@ -58,8 +60,7 @@ def request_lines(view: AskView, width: int, *, ascii_only: bool) -> list[Drawn]
     """
     asked = view.asked
     if view.is_permission:
-        lines_ = permission_lines(asked, ascii_only=ascii_only)
-        return [line for mark, text in lines_ for line in unhidden_block(text, width, mark, ascii_only=ascii_only)]
+        return _permission_lines(asked, width, "", head="", ascii_only=ascii_only)
     if view.ask.request is None:
         return asked_lines(view.ask, width, ascii_only=ascii_only)
     if view.question is None or view.ask.state != "open":
@@ -74,14 +75,23 @@ def request_lines(view: AskView, width: int, *, ascii_only: bool) -> list[Drawn]
 
 
 def asked_lines(ask: Ask, width: int, style: str = "", *, head: str = "", ascii_only: bool) -> list[Drawn]:
-    """Return the lines of an agent's question behind `head`; of one that is too long to be answered by a key, its
-    beginning and its end.
+    """Return the lines of what an agent asks, as kept, behind `head`; of a question that is too long to be answered by
+    a key, its beginning and its end.
     """
+    if ask.is_permission:
+        return _permission_lines(as_kept(ask), width, style, head=head, ascii_only=ascii_only)
     text = head + ask.question.strip()
     if is_written_out(ask):
         blocks = (unhidden_block(line, width, ascii_only=ascii_only, style=style) for line in text.split("\n"))
         return [*chain.from_iterable(blocks)]
     return [*unhidden_prose(text, width, style, TEXT_CHARS, ascii_only=ascii_only, has_newlines=False).lines]
+
+
+def _permission_lines(asked: InputRequested, width: int, style: str, *, head: str, ascii_only: bool) -> list[Drawn]:
+    (mark, first), *others = permission_lines(asked, ascii_only=ascii_only)
+    lines = ((mark, head + first), *others)
+    blocks = (unhidden_block(text, width, mark, ascii_only=ascii_only, style=style) for mark, text in lines)
+    return [*chain.from_iterable(blocks)]
 
 
 class AskDetail(TextDrawing):

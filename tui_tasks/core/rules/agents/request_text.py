@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.sessions import InputRequested
-from tui_tasks.core.unhidden_text import prose_lines, unhidden_line, unhidden_lines
+from tui_tasks.core.unhidden_text import file_lines, prose_lines, unhidden_line, unhidden_lines
 from tui_tasks.core.vocab import SHELL
 
 MAX_TEXT: Final = 100_000
@@ -29,6 +30,10 @@ DENY: Final = "Deny"
 _OLD: Final = frozenset({"old_string", "old_str", "oldString", "oldText"})
 _NEW: Final = frozenset({"new_string", "new_str", "newString", "newText"})
 _PATCHES: Final = ("diff", "patch")
+# The names of the text of a file.
+_CONTENTS: Final = frozenset({"content", "contents", "file_text", "new_source"})
+# Lines of the old text times lines of the new one: a comparison of more takes too long.
+_MOST_COMPARED: Final = 100_000
 _PATCH: Final = re.compile(r"\*\*\* Begin Patch|Index: |diff --git |--- |@@ ")
 # No line of a value and no mark of a screen looks like such a name.
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_$@][A-Za-z0-9_$@/-]*")
@@ -261,22 +266,72 @@ def permission_lines(asked: InputRequested, *, ascii_only: bool = False) -> list
     """Return the lines of a permission for a screen, each as its sign and the rest; see `unhidden_lines`.
 
     The sign is `-` of what is removed and `+` of what is added, empty of a head or of a value's name, with the value if
-    that is one line, and a space of other lines of a value. So no line of a value looks like a name.
+    that is one line, and a space of other lines of a value. So no line of a value looks like a name. A text and the one
+    that replaces it are one diff, whose head has a space as no name has.
     """
     head, *note = _head(asked, ascii_only=ascii_only)
     lines = [("", head), *((" ", line) for text in note for line in unhidden_lines(text, ascii_only=ascii_only))]
-    for name, text in _values("", asked.input):
-        last = re.split(r"[.\[]", name)[-1]
+    values = list(_values("", asked.input))
+    replaced = _replaced([name for name, _ in values])
+    new = dict(values)
+    for name, text in values:
+        last = _last_of(name)
         rows = unhidden_lines(text, ascii_only=ascii_only)
-        if last in _OLD or last in _NEW:
+        if name in replaced:
+            old_lines, new_lines = (file_lines(one, ascii_only=ascii_only) for one in (text, new[replaced[name]]))
+            lines += [("", _change_head(name, replaced[name])), *_diff_lines(old_lines, new_lines)]
+        elif name in replaced.values():
+            continue
+        elif last in _OLD or last in _NEW:
             lines += [("", f"{name}:"), *(("-" if last in _OLD else "+", line) for line in rows)]
         elif len(rows) > 1 and (last in _PATCHES or _PATCH.match(text)):
-            lines += [("", f"{name}:"), *_patch_lines(rows)]
+            lines += [("", f"{name}:"), *_patch_lines(file_lines(text, ascii_only=ascii_only))]
+        elif len(rows) > 1 and last in _CONTENTS:
+            lines += [("", f"{name}:"), *((" ", line) for line in file_lines(text, ascii_only=ascii_only))]
         elif name and len(rows) == 1:
             lines.append(("", f"{name}: {rows[0]}"))
         else:
             lines += [*([("", f"{name}:")] if name else []), *((" ", line) for line in rows)]
     return lines
+
+
+def _last_of(name: str) -> str:
+    return re.split(r"[.\[]", name)[-1]
+
+
+def _replaced(names: Sequence[str]) -> Mapping[str, str]:
+    """Return the names of texts that are replaced, each with the name of the only text that replaces it."""
+    pairs: dict[str, tuple[list[str], list[str]]] = {}
+    for name in names:
+        if (is_new := (last := _last_of(name)) in _NEW) or last in _OLD:
+            pairs.setdefault(name.removesuffix(last), ([], []))[is_new].append(name)
+    return {old[0]: new[0] for old, new in pairs.values() if len(old) == len(new) == 1}
+
+
+def _change_head(old: str, new: str) -> str:
+    """Return the head of a diff, which tells the names where they are not the usual ones."""
+    last, place = (_last_of(old), _last_of(new)), old.removesuffix(_last_of(old))
+    if last == ("old_string", "new_string"):
+        return f"{place.removesuffix('.')} text changes:".lstrip()
+    return f"{place}{last[0]} becomes {last[1]}:"
+
+
+def _diff_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the lines of a diff with all that stays, each as its sign and the rest."""
+    most = min(len(old), len(new))
+    before = next((at for at in range(most) if old[at] != new[at]), most)
+    after = next((at for at in range(most - before) if old[-1 - at] != new[-1 - at]), most - before)
+    removed, added = old[before : len(old) - after], new[before : len(new) - after]
+    lines = [(" ", line) for line in old[:before]]
+    if len(removed) * len(added) > _MOST_COMPARED:
+        lines += [*(("-", line) for line in removed), *(("+", line) for line in added)]
+    else:
+        for what, start, end, at, to in SequenceMatcher(None, removed, added, autojunk=False).get_opcodes():
+            if what == "equal":
+                lines += ((" ", line) for line in removed[start:end])
+            else:
+                lines += [*(("-", line) for line in removed[start:end]), *(("+", line) for line in added[at:to])]
+    return [*lines, *((" ", line) for line in old[len(old) - after :])]
 
 
 def _patch_lines(text: Sequence[str]) -> Iterator[tuple[str, str]]:
