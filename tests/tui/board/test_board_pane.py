@@ -33,7 +33,7 @@ async def at_card(pilot, uid: str) -> None:
     assert board_of(pilot.app).target() == uid
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
 async def test_the_rule_above_the_columns_names_the_list_as_boldly_as_the_list_does(make_app, plan, size):
     async with opened(make_app(plan.path, pane="board"), size) as pilot:
         assert any(line.startswith("─ Plan ──") for line in lines(pilot.app))

@@ -62,7 +62,7 @@ async def test_the_form_has_a_row_for_when_it_is_due_and_for_the_estimate(app, p
         await pilot.press("shift+tab")
         await write(pilot, "whenever")
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "due takes a date" in said(app))
+        await until(pilot, lambda: "due takes today" in said(app))
         await pilot.press(*["backspace"] * 8)
         await write(pilot, "2d")
         await press(app, pilot, "ctrl+s")

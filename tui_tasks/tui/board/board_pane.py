@@ -40,6 +40,7 @@ from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, Paint
 
 # In cells: the longest name of the list in the rule.
 _LIST_NAME = 40
+_SHORT_LIST_NAME = 20
 
 
 class CardArea(ResilientMessages, Horizontal, Focusable, PaintWhenVisible, NoRelayout, can_focus=True):
@@ -108,8 +109,10 @@ class BoardPane(TaskPane):
     def _title(self) -> Sequence[Part]:
         """Return what stands in the rule: the list, where there is room, the order, and how many cards are marked."""
         marked, home = sum(len(column.cards.marks) for column in self.columns), self.context.state.current_list
-        name = one_line(home.name, _LIST_NAME) if home is not None and not layout.is_compact(self.app.size) else ""
         more = "   ".join(filter(None, (sorted_by(self.only.sort), f"{marked:,} marked" if marked else "")))
+        is_small = layout.is_compact(self.app.size)
+        cells = (0 if more else _SHORT_LIST_NAME) if is_small else _LIST_NAME
+        name = one_line(home.name, cells) if home is not None and cells else ""
         gap = "   " if name and more else ""
         return [part for part in ((name, "bold"), (f"{gap}{more}", "$muted")) if part[0]]
 

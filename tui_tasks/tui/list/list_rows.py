@@ -199,8 +199,8 @@ class ListLines:
     def _rule(self, width: int) -> Sequence[Part]:
         """`─ Plan   9 tasks ──── 2/9 done ▰▰▰▱▱▱ ─`, with a tee where the divider to the detail meets it."""
         context, home = self._context, self._context.state.current_list
-        if layout.is_compact(self._size()):
-            return rule_parts(context, width)
+        if home is not None and layout.is_compact(self._size()):
+            return rule_parts(context, width, [(one_line(home.name, width - _AROUND), "bold")])
         if home is None or not home.total:
             return end_of_rows(context, width)
         side = side_width(home, self._size())
