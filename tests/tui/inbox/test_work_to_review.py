@@ -62,7 +62,9 @@ async def test_a_task_with_a_failed_check_and_work_to_review_has_one_row_from_wh
         assert app.screen.item.row.uid == plan[8] and "Its work waits for review" in shown(app)
         await settle(pilot, "s", "p")
         assert "waits for review: x there discards it" in said(app)
-        await settle(pilot, "escape", "enter")
+        await settle(pilot, "enter")
+        assert said(app).endswith("What you typed was dropped."), "Enter may end words typed after the refusal"
+        await settle(pilot, "enter")
         assert isinstance(app.screen, ReviewScreen)
 
 

@@ -170,13 +170,12 @@ async def test_the_row_that_enter_chooses_has_a_sign_and_no_move_leaves_the_menu
         await settle(pilot, "down")
         assert " > i  ◐ in progress" in shown(app)
         await settle(pilot, "up", "up", "up")
-        assert " > p  ○ pending" in shown(app)
-        await settle(pilot, "enter")
-        assert said(app) == "It is pending already."
+        assert " > p  ○ pending   It is pending already." in shown(app)
         await settle(pilot, *["down"] * 9)
         assert " > c  – cancelled" in shown(app)
-        await settle(pilot, "escape")
-        assert len(app.screen_stack) == 1
+        await settle(pilot, *["up"] * 9, "enter")
+        assert said(app) == "It is pending already."
+        assert len(app.screen_stack) == 1, "a choice closes the menu, also one that cannot be made"
 
 
 async def test_enter_in_the_menu_of_orders_sorts_by_the_lit_row(app):

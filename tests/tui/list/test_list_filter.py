@@ -360,15 +360,30 @@ async def test_a_list_stays_where_the_human_thinks_better_of_deleting_it(app, pl
         assert len(order(app)) == 9
 
 
-async def test_the_list_of_a_dialect_says_why_it_stays(plan, make_app):
+async def test_the_list_of_a_dialect_says_why_it_stays_and_what_is_typed_then_presses_no_keys(plan, make_app, agent):
     app = make_app(plan.path, list_name="todo")
+    agent(AddTask("kept", task_queries.find_list(app.link.db, "todo").uid))
+    why = "The tools of agents know this list by its name."
     async with opened(app) as pilot:
-        await pilot.press(*named("change"))
         for key in ("r", "d"):
-            await pilot.press(key)
+            await pilot.press(*named("change"))
             await pilot.pause()
-            assert "The tools of agents know this list by its name." in said(app)
-        await press(app, pilot, "escape")
+            assert shown(app).count(why) == 2, "the menu shows what cannot be done, with its reason"
+            await settle(pilot, key, *"adsi")
+            assert said(app) == f"{why} What you typed was dropped."
+            assert app.state.current_list.name == "todo" and not app.state.current_list.archived
+            await settle(pilot, "escape")
+        assert task_queries.in_progress(app.link.db, app.state.list_id) is None
+
+
+async def test_a_list_with_open_tasks_is_archived_only_after_a_question_that_names_who_is_at_work(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press(*named("change"), "a")
+        await pilot.pause()
+        assert "Archive Plan with 5 open tasks (claude-1 at work)?" in shown(app)
+        await settle(pilot, "n", *"iv")
+        assert said(app) == "Plan is not archived. What you typed was dropped."
+        assert app.state.current_list.name == "Plan"
 
 
 async def test_a_list_that_another_screen_deletes_gives_way_here_too(app, plan):
@@ -384,7 +399,7 @@ async def test_an_archived_list_is_out_of_the_way_and_shown_by_the_palette_on_an
     agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "task").uid))
     async with opened(app) as pilot:
         await pilot.press(*named("change"), "a")
-        await press(app, pilot)
+        await press(app, pilot, "y")
         assert app.state.current_list.name == "task"
         assert "Plan is archived" in said(app)
         assert "other list" not in shown(app)

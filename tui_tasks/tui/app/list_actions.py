@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import override
 
 from tui_tasks.core.operations.tasks import ArchiveList, DeleteList, EnsureList, RenameList, SetListReview, SetListRule
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.vocab import DIALECT_LISTS
 from tui_tasks.text.safe import is_blank, safe_line
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 
 _NO_NAME: Final = "a list needs a name"
+# The question before a list is archived reads so many tasks for the names of the agents at work.
+_MOST_NAMED: Final = 4
 
 
 class ProjectActions(Controller):
@@ -130,7 +133,15 @@ class ListActions(Controller):
             await self._delete(home)
 
     async def _archive(self, home: TaskList) -> None:
+        from tui_tasks.tui.inputs.dialogs import confirm
+
         context, name = self._context, safe_line(home.name, 40)
+        question = "" if home.archived else self._open_in(home)
+        if question and not await confirm(context, f"Archive {name} with {question}?", "yes"):
+            stays = f"{name} is not archived."
+            context.say(stays)
+            context.expect_words(stays)
+            return
         await context.link.commit(ArchiveList(home.uid, not home.archived))
         if home.archived:
             context.say(f"{name} is no longer archived.")
@@ -139,6 +150,14 @@ class ListActions(Controller):
         context.navigation.show_list(other or next((each.id for each in context.state.shelf), home.id))
         palette, undo = map(context.keymap.key_of, ("palette", "undo"))
         context.say(f"{name} is archived; the palette ({palette}) shows it. {undo} undoes it.")
+
+    def _open_in(self, home: TaskList) -> str:
+        """Return how many tasks of a list are open, and which agents are at work on it; empty: none are open."""
+        is_open = home.pending + home.in_progress
+        at_work = task_queries.tasks_of_status(self._context.db, home.id, "in_progress", _MOST_NAMED)
+        names = list(dict.fromkeys(safe_line(task.agent, 20) for task in at_work if task.agent))
+        by = f" ({', '.join(names)} at work)" if names else ""
+        return f"{count(is_open, 'open task')}{by}" if is_open else ""
 
     async def _rename(self, home: TaskList) -> None:
         from tui_tasks.tui.inputs.dialogs import LineDialog

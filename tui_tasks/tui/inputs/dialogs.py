@@ -136,7 +136,7 @@ _MOVES: Final = {
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """One choice of a menu; `why_not` is shown, and keeps it from being chosen."""
+    """One choice of a menu; `why_not` is shown beside it, and is all that its key says."""
 
     key: str
     word: str
@@ -177,7 +177,8 @@ class Menu(Dialog[str | None]):
 
     @staticmethod
     def _shown(choice: Choice, *, is_lit: bool) -> Content:
-        word = plain(choice.word, "$muted" if choice.why_not else choice.style)
+        text = f"{choice.word}   {choice.why_not}" if choice.why_not else choice.word
+        word = plain(text, "$muted" if choice.why_not else choice.style)
         return Content.assemble(
             plain(" > " if is_lit else "   ", "$primary bold"), plain(choice.key, "$key bold"), "  ", word
         )
@@ -194,7 +195,6 @@ class Menu(Dialog[str | None]):
         chosen = next((choice for choice in self._choices if choice.key in (event.character, event.key)), None)
         if chosen is not None:
             self._choose(chosen)
-            self.context.expect_rest(_word_of(chosen))
         elif event.key == "enter" and self._lit < 0:
             self.context.say("Press the key of a choice, or go to one by ↑↓ first.")
         elif event.key == "enter":
@@ -225,10 +225,13 @@ class Menu(Dialog[str | None]):
             self.dismiss(None)
 
     def _choose(self, choice: Choice) -> None:
+        """Close the menu; the letters of what was chosen, or words after a refusal, press no keys of the pane."""
+        self.dismiss(None if choice.why_not else choice.key)
         if choice.why_not:
             self.context.say(choice.why_not)
+            self.context.expect_words(choice.why_not)
         else:
-            self.dismiss(choice.key)
+            self.context.expect_rest(_word_of(choice))
 
     def action_leave(self) -> None:
         """Leave without a choice."""
