@@ -15,7 +15,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise.screen_program import quitting_lines
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.sessions import InputRequested, RecordReport, SessionReport
-from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import DiscardWork, FailWork, ReportWork, RunWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
@@ -106,6 +106,16 @@ def test_work_is_merged_as_it_was_reviewed_and_taken_back(run: Run, database: Pa
     assert "merged" not in run("show 1")[1]
     assert git(place.root, "log", "-1", "--format=%s") == "First"
     assert git(place.tree, "rev-parse", "HEAD") == head
+
+
+def test_work_on_a_deleted_task_is_listed_shown_and_discarded(run: Run, database: Path) -> None:
+    with Store(str(database)) as store:
+        store.commit(DeleteTask(work_queries.live(store.db)[0].task_uid), actor="human", now=START)
+    assert run("work ls")[1].endswith("  its task is deleted: `tui-tasks work discard 1` ends it\n")
+    assert run("work show 1")[1].startswith("#1  Rotate keys\nready  claude-1  ")
+    assert run("work review 1")[0] == 1
+    assert run("work discard 1")[:2] == (0, "discarded; its branch and files stay\n")
+    assert state(database) == "discarded"
 
 
 def test_two_files_whose_names_differ_look_different_in_a_review(run: Run, place: Place) -> None:

@@ -146,6 +146,9 @@ async def test_the_work_of_a_deleted_task_leaves_review_inbox_and_counts_until_t
         await settle(pilot, "d")
         asked = "Delete “Old cookie banner”? the work of robot-1 waits for your review."
         assert asked in " ".join(shown(app).split())
+        await settle(pilot, "y")
+        stays = "The work of robot-1 stays: `tui-tasks work discard 9` ends it."
+        await until(pilot, lambda: said(app) == f"Deleted “Old cookie banner”. {stays} u brings it back.")
 
 
 async def test_a_review_that_opens_as_its_task_is_deleted_says_so(plan, place, make_app):

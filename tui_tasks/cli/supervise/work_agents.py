@@ -23,6 +23,7 @@ from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read import work_counts, work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.unhidden_text import unhidden_line
@@ -55,13 +56,16 @@ def declare_base(command: argparse.ArgumentParser) -> None:
     command.add_argument("--base", default="", help="compare with this branch")
 
 
-def work_of(session: Session, reference: str, agent: str = "") -> tuple[Task, Work]:
+def work_of(session: Session, reference: str, agent: str = "", *, deleted: bool = False) -> tuple[Task, Work]:
     """Return a task and the work on it: that of an agent, or the newest that is not over, else that was merged.
+
+    `deleted`: also of a deleted task, as its agent goes on.
 
     Raises:
         NotFound: there is no such task, or no agent was started on it.
     """
-    task = find_task(session, reference)
+    task = _deleted_task(session.store, reference) if deleted else None
+    task = task or find_task(session, reference)
     works = work_queries.of_task(session.store.db, task.uid)
     if not works:
         raise NotFound("work", f"on #{task.number}; `tui-tasks work start {task.number}` starts an agent on it")
@@ -70,6 +74,15 @@ def work_of(session: Session, reference: str, agent: str = "") -> tuple[Task, Wo
     if agent:
         return task, of_agent[-1]
     return task, max(works, key=lambda work: (work.state in LIVE_WORK, work.state == "merged", work.id))
+
+
+def _deleted_task(store: Store, reference: str) -> Task | None:
+    """Return the deleted task with a number, if there is work on it."""
+    number = number_of(reference)
+    task = task_queries.task_of_number(store.db, number) if number is not None else None
+    if task is None or task_queries.status(store.db, task.uid) is not None:
+        return None
+    return task if work_queries.of_task(store.db, task.uid) else None
 
 
 def work_json(store: Store, work: Work) -> dict[str, Any]:
@@ -201,9 +214,6 @@ def _ls(options: argparse.Namespace) -> None:
             print("No agent is at work. `tui-tasks work start TASK` starts one.")
 
 
-_DELETED: Final = "its task is deleted: u on the screen, or `tui-tasks undo`, undoes that"
-
-
 def _line(store: Store, work: Work, why: str | None) -> str:
     task = task_queries.any_task(store.db, work.task_uid)
     title = titled(task.number, safe_line(task.name, 40)) if task is not None else work.task_uid
@@ -215,13 +225,9 @@ def _line(store: Store, work: Work, why: str | None) -> str:
         work_counts.counts_text(store.db, work.uid),
         work.branch or work.worktree,
     ]
-    is_deleted = task is not None and task_queries.status(store.db, task.uid) is None
-    last = (
-        why
-        or (_DELETED if is_deleted and work.state in LIVE_WORK else work.message)
-        or _limit_or_conflicts(store, work)
-        or ""
-    )
+    if task is not None and work.state in LIVE_WORK and task_queries.status(store.db, task.uid) is None:
+        why = f"its task is deleted: `tui-tasks work discard {task.number}` ends it"
+    last = why or work.message or _limit_or_conflicts(store, work) or ""
     return "  ".join([*(safe_line(word, 60) for word in words if word), *([safe_ends(last, 60)] if last else [])])
 
 
@@ -236,7 +242,7 @@ def _show(options: argparse.Namespace) -> None:
 
     with open_store(options) as store:
         refresh(store)
-        task, work = work_of(session_of(options, store, TOOLS), options.task)
+        task, work = work_of(session_of(options, store, TOOLS), options.task, deleted=True)
         elsewhere = work_queries.is_elsewhere(store.db, work)
         lines = last_lines(store.path, work, _LINES) if elsewhere is None else [elsewhere]
         if options.json:

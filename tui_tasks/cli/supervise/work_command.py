@@ -27,6 +27,7 @@ from tui_tasks.cli.supervise.work_agents import (
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.command_tools import SHELL as TOOLS
@@ -238,11 +239,13 @@ def _sent_text(sent: Sent) -> str:
 
 def _discard(options: argparse.Namespace) -> None:
     with open_store(options) as store:
-        task, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
+        task, work = work_of(session_of(options, store, TOOLS), options.task, options.by, deleted=True)
         person_rights.confirm(options, store, [f"Discard the work of {work.agent} on", *quoted(task.name)])
         person_rights.record(options, store)
         acceptance_of(options, store).discard(work)
         message = f"discarded; `tui-tasks work restore {task.number}` brings it back"
+        if task_queries.status(store.db, task.uid) is None:
+            message = "discarded; its branch and files stay"
         print_changed(options, store, work, message)
 
 

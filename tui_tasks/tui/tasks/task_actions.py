@@ -218,7 +218,8 @@ class TaskActions(Controller):
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
         freed = f" {waiting}." if len(tasks) == 1 and not why and (waiting := self._waiting_for(tasks[0])) else ""
-        context.say(f"Deleted {named}.{freed} {context.keymap.key_of('undo')} brings {them} back.")
+        on = _goes_on(context.db, tasks)
+        context.say(f"Deleted {named}.{freed}{on} {context.keymap.key_of('undo')} brings {them} back.")
 
     def _why_ask(self, task: Task) -> list[str]:
         """Return why the human is asked before a task is deleted; empty: it is deleted at once."""
@@ -380,6 +381,17 @@ def _agent_at_work(db: Database, task: Task) -> str:
     if works:
         return next((work.agent for work in works if work.state not in ("ready", "conflict")), "")
     return "" if task.status != "in_progress" or task.who in RESERVED_AGENTS else task.who
+
+
+def _goes_on(db: Database, tasks: Sequence[Task]) -> str:
+    """Return ` bob goes on: …` of the first deleted task that an agent was started on; empty: of none."""
+    for task in tasks:
+        for work in work_queries.of_task(db, task.uid):
+            if work.state in LIVE_WORK:
+                who = agent_text.who(work.agent, 30)
+                what = f"The work of {who} stays" if work.state in ("ready", "conflict") else f"{who} goes on"
+                return f" {what}: `tui-tasks work discard {task.number}` ends it."
+    return ""
 
 
 def _works_of(works: Sequence[Work]) -> str:
