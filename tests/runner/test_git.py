@@ -215,7 +215,9 @@ CALLERS: dict[str, Callable[[Path], object]] = {
         reviewing.file_diff(folder, "HEAD", git_trees.tree_of(folder), change)
         for change in reviewing.changes(folder, "HEAD", git_trees.tree_of(folder))
     ],
-    "what may be committed": lambda folder: opened(folder, lambda there: merging.check_clean(there, "work")),
+    "what may be committed": lambda folder: opened(
+        folder, lambda there: merging.check_clean(there, "work", "HEAD", "HEAD")
+    ),
     "who commits": lambda folder: merging.identity(git.settings(folder)),
     "a merge that was cut off": lambda folder: cut_off(folder, undo=False),
     "an undo that was cut off": lambda folder: cut_off(folder, undo=True),

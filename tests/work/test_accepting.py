@@ -370,6 +370,7 @@ def test_a_base_that_is_checked_out_with_changes_is_refused_and_the_work_stays_r
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
     (repo / "a.txt").write_text("mine\n")
+    git(repo, "add", "a.txt")
     with pytest.raises(Conflict, match=r"^commit a.txt in \S+ first, where main is checked out; or switch"):
         acceptance.accept(work, acceptance.review(work))
     found = work_queries.find(store.db, work.uid)
@@ -391,6 +392,8 @@ def test_a_name_in_the_way_that_is_not_utf_8_is_written_in_escapes(
         (worktree(store) / name).write_text("theirs\n")
         commit(worktree(store), "Add it")
     (repo / name).write_text("mine\n")
+    if is_tracked:
+        git(repo, "add", "-u")
     with pytest.raises(Conflict, match=rf"^{says} b\\xe9\.txt ") as refused:
         acceptance.accept(work, acceptance.review(work))
     assert refused.value.data["files"] == [r"b\xe9.txt"]

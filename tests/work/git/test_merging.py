@@ -89,20 +89,40 @@ def test_a_base_that_is_checked_out_nowhere_moves_alone(place: Place) -> None:
     assert git(place.root, "status", "--porcelain", "--branch") == "## other"
 
 
-def test_a_dirty_checkout_of_the_base_is_refused_with_what_to_do(place: Place) -> None:
-    write(place.root, b_txt="mine\n")
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_a_change_in_the_checkout_of_the_base_is_refused_where_it_is_staged_or_in_a_merged_file(
+    place: Place, is_staged: bool
+) -> None:
+    name = "b.txt" if is_staged else "a.txt"
     merge = prepared(place)
-    ways = "or switch that to another branch"
-    where = r"^commit b.txt in \S+ first, where main is checked out; "
-    with pytest.raises(Conflict, match=f"{where}{ways}, or open a pull request$"):
+    where = rf"^commit {name} in \S+ first, where main is checked out; or switch that to another branch"
+
+    def change() -> None:
+        (place.root / name).write_text("mine\n")
+        if is_staged:
+            git(place.root, "add", name)
+
+    change()
+    with pytest.raises(Conflict, match=f"{where}, or open a pull request$"):
         merging.carry_out(place.root, merge)
     assert git(place.root, "rev-parse", "main") == merge.old
-    git(place.root, "stash", "-q")
+    git(place.root, "reset", "-q", "--hard")
     merging.carry_out(place.root, merge)
-    write(place.root, b_txt="mine\n")
-    with pytest.raises(Conflict, match=f"{where}{ways}$"):
+    change()
+    with pytest.raises(Conflict, match=f"{where}$"):
         merging.take_back(place.root, merge)
-    assert (place.root / "b.txt").read_text() == "mine\n"
+    assert (place.root / name).read_text() == "mine\n"
+
+
+def test_a_change_in_a_file_that_no_merge_touches_stays_as_it_is(place: Place) -> None:
+    write(place.root, b_txt="mine\n")
+    merge = prepared(place)
+    merging.carry_out(place.root, merge)
+    assert git(place.root, "rev-parse", "main") == merge.new
+    assert git(place.root, "status", "--porcelain") == " M b.txt"
+    merging.take_back(place.root, merge)
+    assert git(place.root, "rev-parse", "main") == merge.old
+    assert git(place.root, "status", "--porcelain") == " M b.txt"
 
 
 def test_a_file_in_the_way_that_is_not_in_git_is_named_and_kept(place: Place) -> None:

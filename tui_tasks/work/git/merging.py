@@ -281,7 +281,7 @@ def carry_out(root: Path, merge: Merge) -> None:
             words = ("update-ref", "--no-deref", "-m", f"tui-tasks: {merge.method}", base.ref, merge.new, merge.old)
             git.run(root, *words)
             return
-        check_clean(base.work_tree, merge.base, is_undo=merge.method == "revert")
+        check_clean(base.work_tree, merge.base, merge.old, merge.new, is_undo=merge.method == "revert")
         try:
             base.work_tree.run(*_FAST_FORWARD, merge.new)
         except GitFailed:
@@ -344,18 +344,18 @@ def take_back(root: Path, merge: Merge) -> None:
         if base.work_tree is None:
             git.run(root, "update-ref", "--no-deref", "-m", "tui-tasks: undo", base.ref, merge.old, merge.new)
             return
-        check_clean(base.work_tree, merge.base, is_undo=True)
+        check_clean(base.work_tree, merge.base, merge.new, merge.old, is_undo=True)
         # It keeps what it would otherwise overwrite, and refuses then; but it overwrites ignored files.
         refuse_untracked(base.work_tree, merge.new, merge.old)
         base.work_tree.run("reset", "--keep", "--quiet", merge.old)
 
 
-def check_clean(work_tree: WorkTree, base: str, *, is_undo: bool = False) -> None:
-    """Refuse a checkout in which a branch cannot be moved without touching the human's changes. `is_undo`: a merge is
-    taken back.
+def check_clean(work_tree: WorkTree, base: str, now: str, then: str, *, is_undo: bool = False) -> None:
+    """Refuse a checkout in which a branch cannot be moved from one commit to another without touching the human's
+    changes: they are staged, or in files that differ. `is_undo`: a merge is taken back.
 
     Raises:
-        Conflict: it has changes, or is amid an operation; the message says what to do.
+        Conflict: it has such changes, or is amid an operation; the message says what to do.
         GitFailed: git failed.
     """
     folder = work_tree.folder
@@ -363,7 +363,10 @@ def check_clean(work_tree: WorkTree, base: str, *, is_undo: bool = False) -> Non
         if (work_tree.directory / name).exists():
             raise Conflict(f"git has not ended {name} in {folder}: end it there, then try again")
     words = ("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames")
-    changed = [path_text(os.fsdecode(line[3:])) for line in work_tree.run(*words).printed.split(b"\0") if line]
+    lines = [os.fsdecode(line) for line in work_tree.run(*words).printed.split(b"\0") if line]
+    differ = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", now, then)
+    moved = [os.fsdecode(path) for path in git.run(folder, *differ).printed.split(b"\0") if path] if lines else []
+    changed = [path_text(line[3:]) for line in lines if line[0] != " " or _is_among(line[3:], moved)]
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise Conflict(
@@ -372,6 +375,11 @@ def check_clean(work_tree: WorkTree, base: str, *, is_undo: bool = False) -> Non
             files=changed[:50],
             path=str(folder),
         )
+
+
+def _is_among(path: str, moved: Iterable[str]) -> bool:
+    """Return whether a path is one of those that move, or a folder of one, or below one."""
+    return any(path == one or path.startswith(f"{one}/") or one.startswith(f"{path}/") for one in moved)
 
 
 def _checkout(root: Path, base: str) -> str | None:
