@@ -53,7 +53,7 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
         found = await heads(app, pilot)
         ((agents, counts),) = {(head[1], head[2]) for place, head in zip(PLACES, found, strict=True) if place != "D"}
         words = "questions" if size[0] >= 100 else "asks"
-        assert re.match(f"(─ | )[?] 2 {words} +✗ 2 failed +▲ S1 slow +◷ 1 late", counts)
+        assert re.match(f"(─ | )[?] 2 {words} +✗ 2 failed +▲ 0 stuck, S1 slow +◷ 1 late", counts)
         assert all(head[3].startswith(" • since 19:58") for head in found[:6])
         digest = found[PLACES.index("D")]
         assert digest[1] == agents and re.match(f"─ [?] 2 {words} .*─$", digest[2]), "it counts its rows"
@@ -163,7 +163,7 @@ async def test_counts_have_the_same_words_at_each_width_and_what_has_changed_as_
     async with opened(make_app(plan.path), (width, 24)) as pilot:
         counts = re.sub(" +", " ", counts_line(pilot.app))
         asks = "questions" if width >= 100 else "asks"
-        assert counts == f" ? 2 {asks} ✗ 2 failed ▲ S1 slow ◷ 1 late • {changed}"
+        assert counts == f" ? 2 {asks} ✗ 2 failed ▲ 0 stuck, S1 slow ◷ 1 late • {changed}"
 
 
 async def test_at_each_width_the_counts_are_a_rule_and_all_that_has_changed_is_named_in_the_row_below(
@@ -173,10 +173,10 @@ async def test_at_each_width_the_counts_are_a_rule_and_all_that_has_changed_is_n
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), EditTask(plan[6], {"status": "done"}))
     words = "since 19:58: failed #3 · asked #4, #7 · done #6 · started #5 · new #10, #11 · logged #8"
     marks = "since 19:58 ✗ #3  ? #4, #7  ✓ #6  ◐ #5  new #10, #11  log #8"
-    counts = "─ ? 2 asks  ✗ 2 failed  ▲ S1 slow  ◷ 1 late ─"
+    counts = "─ ? 2 asks  ✗ 2 failed  ▲ 0 stuck, S1 slow  ◷ 1 late ─"
     shown = {
-        (120, 40): ["─ ? 2 questions   ✗ 2 failed   ▲ S1 slow   ◷ 1 late ─", f" • {words}"],
-        (100, 24): ["─ ? 2 questions   ✗ 2 failed   ▲ S1 slow   ◷ 1 late ─", f" • {words}"],
+        (120, 40): ["─ ? 2 questions   ✗ 2 failed   ▲ 0 stuck, S1 slow   ◷ 1 late ─", f" • {words}"],
+        (100, 24): ["─ ? 2 questions   ✗ 2 failed   ▲ 0 stuck, S1 slow   ◷ 1 late ─", f" • {words}"],
         (80, 24): [counts, f" • {marks}"],
         (80, 16): [counts, f" • {marks}"],
     }

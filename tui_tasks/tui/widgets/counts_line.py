@@ -207,10 +207,10 @@ class Counts:
         return replace(shown, text=_PUT_AWAY, narrow="") if state.failed or state.failing else shown
 
     def _stuck(self, found: Sequence[Need], slow: Sequence[RunningJob]) -> Count:
-        """Return how many agents are stuck, gone or quiet, and which job is slow: `1 stuck, S1 slow`."""
+        """Return how many agents are stuck, gone or quiet, and which job is slow: `0 stuck, S1 slow`."""
         numbers, looks = tally(found), look("stuck")
         mark = self._mark(looks, looks.color if numbers or slow else "$muted")
-        words = [trouble_text(numbers)] if numbers or not slow else []
+        words = [trouble_text(numbers)]
         if slow:
             words.append(f"S{slow[0].number} slow" if len(slow) == 1 else f"{len(slow):,} slow")
         act = self._act("agents") if numbers or not slow else lambda: self._show_job(slow[0].name)
