@@ -266,6 +266,8 @@ def test_a_headless_session_that_its_service_fails_ends_failed_with_the_reason(c
     seen = claude.seen()
     assert (seen.state, seen.session.last_message) == ("failed", "API Error: 529 overloaded")
     assert seen.session.ended_at is not None
+    claude.fires("UserPromptSubmit", prompt="again")
+    assert claude.seen().session.last_message is None, "it is no word of the next turn"
 
 
 def test_a_headless_session_fails_where_nothing_that_is_said_is_kept(claude: Program) -> None:

@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -51,6 +52,7 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.runner import processes
 from tui_tasks.runner.scheduler_service import StuckWatch
 from tui_tasks.settings.config import Config
+from tui_tasks.text.times import DAY
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_order import AgentOrder, Filled, columns
 from tui_tasks.tui.agents.agent_rows import AgentsRows
@@ -490,6 +492,15 @@ async def test_an_idle_agent_does_not_read_as_at_work(plan, make_app):
         row = row_of(app, "claude-1")
         assert "idle" in row
         assert "last: in progress #5" in row
+
+
+def test_one_that_is_gone_and_holds_no_task_does_not_read_as_at_work(plan):
+    by_agent(plan, "robin", EditTask(plan[7], {"status": "in_progress", "agent": "robin"}), now=at(20, 14))
+    by_agent(plan, "human", EditTask(plan[7], {"status": "pending", "agent": None}), now=at(20, 15))
+    with Store(plan.path) as store:
+        (member,) = (one for one in agent_views.everyone(store.db, NOW - DAY) if one.name == "robin")
+        context = SimpleNamespace(clock=SimpleNamespace(now=lambda: NOW), db=store.db)
+        assert agent_text.matter(member, context, "gone")[0] == "last: in progress #7"
 
 
 @pytest.mark.parametrize("width", [80, 120])

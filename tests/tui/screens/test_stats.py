@@ -225,11 +225,12 @@ def test_questions_about_tasks_of_other_lists_are_not_counted(plan):
         (home,) = store.commit(CreatePlan("Other"), actor="human", now=NOW)
         (task,) = store.commit(AddTask("Elsewhere", home.uid), actor="human", now=NOW)
         store.commit(OpenAsk("Where?", (), task.uid), OpenAsk("And?"), actor="claude-1", now=NOW)
+        store.commit(OpenAsk("About none?"), actor="idler", now=NOW)
         own, other = (
             [wait.task_uid for wait in statistics.waits(store.db, task_queries.list_by_uid(store.db, uid).id, 0)]
             for uid in (plan.list_uid, home.uid)
         )
-    assert sorted(own, key=str) == sorted([None, plan[4], plan[7]], key=str)
+    assert sorted(own, key=str) == sorted([None, plan[4], plan[5], plan[7]], key=str)
     assert sorted(other, key=str) == sorted([None, task.uid], key=str)
 
 

@@ -15,7 +15,9 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, slot
 from tui_tasks.core.job_snapshots import is_late
-from tui_tasks.core.read import job_lines, job_queries
+from tui_tasks.core.read import ask_queries, job_lines, job_queries
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.agent_tables import AskRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import JournalRow, TaskRow
@@ -90,7 +92,7 @@ _EVENTS = Statement(
 )
 _ASKS = Statement(
     lambda: (
-        AskRow.select(AskRow.task_uid, AskRow.opened_at, AskRow.answered_at, AskRow.state)
+        AskRow.select(AskRow.uid, AskRow.task_uid, AskRow.opened_at, AskRow.answered_at, AskRow.state)
         .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == AskRow.task_uid))
         .where(AskRow.task_uid.is_null() | (TaskRow.list_id == slot("list")))
         .order_by(AskRow.id.desc())
@@ -148,12 +150,24 @@ def _event(
     return TaskEvent(at, task, before, after, before == after, actor == HUMAN, begun_at, now.finished_at)
 
 
-def waits(db: Database, list_id: int, since: int) -> list[AskWait]:
+def waits(db: Database, list_id: int, since: int, about: dict[str, TaskLine | None] | None = None) -> list[AskWait]:
     """Return the questions about tasks of a list, or about none: those asked since an instant, and all that are open;
-    the newest first.
+    the newest first. `about` keeps, for the next call, the task of each question that names none.
     """
-    every = [AskWait(*row) for row in db.all(_ASKS, list=list_id)]
-    return [wait for wait in every if wait.opened_at >= since or wait.state == "open"]
+    tasks: dict[str, TaskLine | None] = about if about is not None else {}
+    found = []
+    for uid, task_uid, *times, state in db.all(_ASKS, list=list_id):
+        if times[0] < since and state != "open":
+            continue
+        if task_uid is None:
+            if uid not in tasks:
+                task_uid = ask_queries.task_of(db, ask_queries.ask(db, uid))
+                tasks[uid] = list_pages.line(db, task_uid) if task_uid is not None else None
+            if (task := tasks[uid]) is not None and task.list_id != list_id:
+                continue
+            task_uid = task.uid if task is not None else None
+        found.append(AskWait(task_uid, *times, state))
+    return found
 
 
 def runs(db: Database, since: int) -> list[tuple[int, str | None]]:

@@ -185,7 +185,9 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
         return "not reported yet: its terminal may ask something", "$state-needs-you"
     if member.word is not None and member.word.kind == "asked" and last == latest_words(member.word, context):
         return last, "$muted"
-    if state == "idle" and last and (session is None or not session.last_message):
+    # A status alone would read as that of an agent that is gone.
+    is_past = state == "idle" or (state in ENDED and member.word is not None and member.word.kind == "status")
+    if is_past and last and (session is None or not session.last_message):
         return f"last: {last}{_on_task(member.word, context)}", "$muted"
     return last, "$muted"
 

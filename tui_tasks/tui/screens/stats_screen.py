@@ -17,6 +17,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.read import check_queries, statistics
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
@@ -103,6 +104,8 @@ class Stats(Overlay):
         self._lines = TextLines(context, self._drawing, id="stats")
         self._head = ScreenHead(context, self._title, id="stats", kinds=self._kinds_above)
         self._tally: statistics.Tally | None = None
+        # The task of each question that names none.
+        self._about: dict[str, TaskLine | None] = {}
         self._list_id = 0
         self._seq = 0
         self._since = 0
@@ -207,7 +210,7 @@ class Stats(Overlay):
     def _figures(self) -> Figures:
         assert self._tally is not None
         assert self.context.clock.zone is not None
-        waits = statistics.waits(self.context.db, self._list_id, self._since)
+        waits = statistics.waits(self.context.db, self._list_id, self._since, self._about)
         now = self.context.clock.now()
         longest = statistics.longest_wait(waits, now)
         about = list_pages.line(self.context.db, longest[1].task_uid or "") if longest is not None else None

@@ -187,6 +187,9 @@ class ReportHandler:
         words = _cut(event.text)
         details = {"last_prompt": words, "task": self._task_of(event, words), "ended_at": None, "ended_by": None}
         self._activity.turn = event.turn
+        if self._session.state == "failed":
+            # Why the turn before has failed is no word of the agent.
+            details["last_message"] = None
         self._emit("session.prompted", state="working", waiting_for=None, **details)
 
     def _task_of(self, event: PromptSubmitted, words: str) -> str | None:
