@@ -266,8 +266,6 @@ def test_a_headless_session_that_its_service_fails_ends_failed_with_the_reason(c
     seen = claude.seen()
     assert (seen.state, seen.session.last_message) == ("failed", "API Error: 529 overloaded")
     assert seen.session.ended_at is not None
-    claude.fires("UserPromptSubmit", prompt="again")
-    assert claude.seen().session.last_message is None, "it is no word of the next turn"
 
 
 def test_a_headless_session_fails_where_nothing_that_is_said_is_kept(claude: Program) -> None:
@@ -285,6 +283,16 @@ def test_a_headless_session_whose_failure_a_hook_has_told_ends_failed_too(claude
     claude.fires("StopFailure", error="unknown", last_assistant_message="API Error: 400 bad")
     claude.fires("SessionEnd", reason="other")
     assert claude.state()[0] == "failed"
+
+
+def test_why_a_turn_has_failed_is_no_word_of_the_next(claude: Program) -> None:
+    claude.fires("UserPromptSubmit", prompt="go")
+    claude.writes(api_error("API Error: 429"))
+    claude.fires("StopFailure", error="rate_limit", last_assistant_message="API Error: 429")
+    assert (claude.state()[0], claude.seen().session.last_message) == ("failed", "API Error: 429")
+    claude.fires("UserPromptSubmit", prompt="go on")
+    claude.looks()
+    assert (claude.state()[0], claude.seen().session.last_message) == ("working", None)
 
 
 @pytest.mark.parametrize("after", ["PreToolUse", "UserPromptSubmit", "Stop"])

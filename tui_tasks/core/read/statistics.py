@@ -156,8 +156,8 @@ def waits(db: Database, list_id: int, since: int, about: dict[str, TaskLine | No
     """
     tasks: dict[str, TaskLine | None] = about if about is not None else {}
     found = []
-    for uid, task_uid, *times, state in db.all(_ASKS, list=list_id):
-        if times[0] < since and state != "open":
+    for uid, task_uid, opened_at, answered_at, state in db.all(_ASKS, list=list_id):
+        if opened_at < since and state != "open":
             continue
         if task_uid is None:
             if uid not in tasks:
@@ -166,7 +166,7 @@ def waits(db: Database, list_id: int, since: int, about: dict[str, TaskLine | No
             if (task := tasks[uid]) is not None and task.list_id != list_id:
                 continue
             task_uid = task.uid if task is not None else None
-        found.append(AskWait(task_uid, *times, state))
+        found.append(AskWait(task_uid, opened_at, answered_at, state))
     return found
 
 
