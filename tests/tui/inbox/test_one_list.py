@@ -180,6 +180,23 @@ async def test_enter_on_a_failed_task_shows_it_in_its_list(plan, make_app):
         assert not isinstance(app.screen, Inbox) and app.pane.target() == plan[3]
 
 
+async def test_on_a_failed_task_a_key_writes_to_its_agent_and_the_one_for_questions_names_the_key_that_hides(
+    plan, make_app
+):
+    answer_all(plan)
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await settle(pilot, "a", "z")
+        assert said(app) == "z is for questions: . hides this row."
+        await settle(pilot, "m")
+        assert "Message to claude-2" in shown(app)
+        await settle(pilot, "escape")
+        by_agent(plan, "human", EditTask(plan[3], {"status": "pending"}), EditTask(plan[8], {"status": "failed"}))
+        await until(pilot, lambda: "#8" in app.screen.listed.rows[0].number)
+        await settle(pilot, "m")
+        assert said(app) == "No agent is under the cursor." and "m Message" not in lines(app)[-1]
+
+
 async def test_a_failed_job_is_a_row_that_runs_it_again_and_shows_its_runs(plan, make_app):
     answer_all(plan)
     by_agent(plan, "claude-2", EditTask(plan[3], {"status": "done"}))

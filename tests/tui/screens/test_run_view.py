@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent
 from tui_tasks.core.read import job_queries
@@ -98,11 +98,15 @@ async def test_what_the_agent_of_a_run_has_used_stands_with_its_output(jobs, mak
         await until(pilot, lambda: "12 turns  34k $0.42" in shown(app))
 
 
-async def test_a_run_is_ended_from_its_output(jobs, make_app):
+@pytest.mark.parametrize(("keys", "what"), [("enter", "The run"), ("", "The run of S1 Server status")])
+async def test_a_run_is_ended_from_its_output_and_from_its_job_and_its_end_is_said(jobs, make_app, keys, what):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "g", "enter", "x", "y")
+        await settle(pilot, "g", *filter(None, [keys]), "x", "y")
         assert job_queries.run(app.link.db, jobs.running).stop_reason == "stopped by human"
+        assert said(app) == f"{what} is being ended."
+        by_agent(jobs.plan, "system", EndRun(jobs.running, "interrupted"), now=NOW + 1_000_000)
+        await until(pilot, lambda: said(app) == f"{what} has ended.")
 
 
 async def test_thousands_of_runs_are_gone_through_by_pages(jobs, make_app, monkeypatch):

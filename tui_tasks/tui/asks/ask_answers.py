@@ -69,7 +69,8 @@ class AskAnswers(Controller):
         if ask is None and back:
             return f"No question here takes a number. {back}"
         if ask is None and action.id == "ask_later" and self._inbox.item is not None:
-            return f"{self._context.keymap.key_of('ask_later')} is for questions."
+            hides = f": {self._context.keymap.key_of('hide')} hides this row" if self._inbox.can_hide else ""
+            return f"{self._context.keymap.key_of('ask_later')} is for questions{hides}."
         if ask is None:
             return self._why_no_question()
         if action.id in ("ask_before", "ask_after"):

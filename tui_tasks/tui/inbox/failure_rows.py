@@ -193,7 +193,7 @@ class FailedTasks(RowSource[TaskLine]):
     KINDS = (FAILED, LATE)
     ONE = "failed or late task"
     OPEN = "wanted_open"
-    FOOT = ("wanted_status", "wanted_start", "wanted_open", "hide")
+    FOOT = ("wanted_status", "wanted_start", "agent_message", "wanted_open", "hide")
 
     @override
     def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
@@ -206,6 +206,12 @@ class FailedTasks(RowSource[TaskLine]):
                 why = self._reason(row) if need.kind == FAILED else self._was_due(str(need.row))
                 title = f"{row.name}{': ' * bool(why)}{why}"
                 yield InboxItem(need, self.KIND, row, state, title, f"#{row.number}", row.who, brief=why)
+
+    @override
+    def foot(self, row: TaskLine | None) -> Sequence[str]:
+        """Leave out to write where no agent has worked on the task."""
+        has_agent = row is not None and bool(row.who) and row.who not in vocab.RESERVED_AGENTS
+        return [name for name in self.FOOT if has_agent or name != "agent_message"]
 
     def _reason(self, row: TaskLine) -> str:
         return task_records.end_reason(self.context.db, row)

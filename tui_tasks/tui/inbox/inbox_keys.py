@@ -20,7 +20,7 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.tasks.mark_actions import mark_one, mark_range
-from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, HELD
+from tui_tasks.tui.widgets.open_needs import FAILED, HELD
 from tui_tasks.tui.work import attaching
 
 if TYPE_CHECKING:
@@ -104,25 +104,20 @@ class RowActions(Controller):
         marks everything as seen on other rows.
         """
         if action.id == "hide":
-            return self._can_be_hidden
+            return self._inbox.can_hide
         return action.id != "inbox_part" or len(set(map(kind_of, self._inbox.listed.rows))) > 1
 
     @override
     def why_not(self, action: Action) -> str | None:
         """Only some rows can be hidden, and only held tasks marked."""
         item, rows = self._inbox.item, self._inbox.listed.rows
-        if action.id == "hide" and not self._can_be_hidden:
+        if action.id == "hide" and not self._inbox.can_hide:
             return "Only agents and failures can be hidden."
         if action.id == "review_mark" and (item is None or item.kind != HeldTasks.KIND):
             return "Only held tasks can be marked."
         if action.id == "review_mark_all" and all(kind_of(line) != HELD for line in rows):
             return "Only held tasks can be marked, and none is here."
         return super().why_not(action)
-
-    @property
-    def _can_be_hidden(self) -> bool:
-        item = self._inbox.item
-        return item is not None and item.need.kind in CAN_BE_HIDDEN and not item.need.is_rest
 
     async def do_hide(self) -> None:
         """Hide the row until it needs the human again."""

@@ -18,6 +18,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from typing_extensions import override
 
+from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import StateChanges
@@ -42,6 +43,7 @@ from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
+from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import attaching
@@ -192,6 +194,12 @@ class Inbox(Overlay):
         return line if isinstance(line, InboxItem) else None
 
     @property
+    def can_hide(self) -> bool:
+        """Whether the row under the cursor can be hidden: an agent, or a failure."""
+        item = self.item
+        return item is not None and item.need.kind in CAN_BE_HIDDEN and not item.need.is_rest
+
+    @property
     def filter(self) -> str:
         """The words that hide other rows."""
         return self._lines.filter
@@ -325,7 +333,7 @@ class Inbox(Overlay):
         """Return the agent of the row under the cursor."""
         line = self.listed.get(self.window.cursor)
         if isinstance(line, InboxItem):
-            return line.who or None
+            return line.who if line.who not in ("", *vocab.RESERVED_AGENTS) else None
         return line.agent if line is not None else None
 
     def changed(self, changes: StateChanges) -> None:

@@ -35,6 +35,27 @@ _FOOT: Final = ("run_output", "run_follow", "run_stop", "run_copy", "back", "hel
 POLL: Final = 0.25
 
 
+class Ending:
+    """Says that a run is being ended and, once, that it has ended."""
+
+    def __init__(self, context: Context, uid: str, what: str) -> None:
+        """`what` names the run, for people."""
+        self._context = context
+        self._uid = uid
+        self._what = what
+        self._is_over = False
+        self.look()
+        if not self._is_over:
+            context.say(f"{what} is being ended.")
+
+    def look(self) -> None:
+        """Say that it has ended, if it has since the last look."""
+        run = job_queries.any_run(self._context.db, self._uid)
+        if not self._is_over and (run is None or run.state == "final"):
+            self._is_over = True
+            self._context.say(f"{self._what} has ended.")
+
+
 class RunView(Overlay):
     """The screen: runs above or at the side, below them the output of the run under the cursor; one of both on a small
     one.
@@ -71,6 +92,7 @@ class RunView(Overlay):
         self._title = ""
         self._when = ""
         self._shown: RunLine | None = None
+        self._ending: Ending | None = None
 
     def compose(self) -> ComposeResult:
         """Compose head, runs and output."""
@@ -139,6 +161,8 @@ class RunView(Overlay):
             self.window.reload()
         else:
             self.window.change({entry.uid for entry in changes.entries if entry.entity == "run"})
+        if self._ending is not None:
+            self._ending.look()
         self._show()
 
     def on_virtual_list_moved(self) -> None:
@@ -251,7 +275,7 @@ class RunView(Overlay):
         run = self.run
         if run is not None and await confirm(self.context, "End this run?", "end it"):
             await self.context.link.commit(StopRun(run.uid))
-            self.context.say("It is being ended." if run.dedicated else "It was ended.")
+            self._ending = Ending(self.context, run.uid, "The run")
 
     def do_run_copy(self) -> None:
         """Copy the output."""

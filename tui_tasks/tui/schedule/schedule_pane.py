@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -35,6 +35,9 @@ from tui_tasks.tui.schedule.timeline import Timeline
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.screen_bases import Pane
 from tui_tasks.tui.widgets.screen_head import ChangesRule
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.schedule.run_view import Ending
 
 OF_JOBS: Final = Language(("who",), {})
 # Up to so many changed jobs are read one by one; for more, all jobs are read.
@@ -146,6 +149,8 @@ class SchedulePane(Pane):
         before = self.row_list.cursor
         self.row_list.change(self._read(touched if touched is None or len(touched) <= _FEW else None))
         self._job_actions.landing.note(before, self.row_list.cursor, changes)
+        if self._job_actions.ending is not None:
+            self._job_actions.ending.look()
         self._show()
 
     @override
@@ -280,6 +285,7 @@ class JobActions(Controller):
         self._number = number
         self._select = select
         self.landing = Landing(context)
+        self.ending: Ending | None = None
 
     async def _is_meant(self, line: JobLine, verb: str) -> bool:
         """Return whether a key is for a job; asked where the cursor came to it by itself."""
@@ -373,7 +379,9 @@ class JobActions(Controller):
             return
         if await confirm(context, f"End the run of {self._named(line)}?", "end it"):
             await context.link.commit(StopRun(line.running.uid))
-            context.say(f"The run of {self._named(line)} is being ended.")
+            from tui_tasks.tui.schedule.run_view import Ending  # for those who end one
+
+            self.ending = Ending(context, line.running.uid, f"The run of {self._named(line)}")
 
     async def do_job_new(self) -> None:
         """Create a job."""
