@@ -21,7 +21,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import agent_terminals, agent_worktrees, auto_lists, starting, work_outcomes
+from tui_tasks.work import agent_terminals, agent_worktrees, auto_lists, interrupted_steps, starting, work_outcomes
 from tui_tasks.work.agent_terminals import last_lines
 from tui_tasks.work.auto_lists import parse_auto
 from tui_tasks.work.git import reviewing, worktrees
@@ -75,6 +75,26 @@ def test_an_agent_that_ends_without_a_change_has_failed_and_gives_the_task_back(
     work = starter.start(task, ROBOT).work
     assert (work.state, work.message) == ("failed", "robot-1 has ended without a change")
     assert task_queries.task(store.db, task).status == "pending"
+
+
+def test_after_an_agent_that_has_left_nothing_the_next_takes_its_worktree_and_branch(
+    store, clock, repo, configure, starter, task
+):
+    (repo / ".env").write_text("KEY=1\n")
+    (repo / ".git" / "info" / "exclude").write_text(".env\n*.log\n")
+    configure("true", 'copy = [".env"]')
+    first = starter.start(task, ROBOT).work
+    second = starter.start(task, ROBOT).work
+    assert (second.worktree, second.branch) == (first.worktree, first.branch)
+    configure("echo x > out.log", 'copy = [".env"]')
+    assert starter.start(task, ROBOT).work.worktree == first.worktree
+    configure(COMMITS)
+    last = starter.start(task, ROBOT).work
+    assert (last.branch, last.state) == ("task/1-rotate-api-keys-4", "ready")
+    assert (Path(first.worktree) / "out.log").exists()
+    interrupted_steps.clean(store, (), clock())
+    assert not Path(first.worktree).exists() and Path(last.worktree).exists()
+    assert git(repo, "branch", "--format=%(refname:short)").splitlines() == ["main", last.branch]
 
 
 def test_an_agent_beside_another_that_has_ended_is_ready_only_with_a_commit_of_its_own(store, configure, starter, task):

@@ -5,8 +5,9 @@ All files of a worktree are kept.
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,9 +25,15 @@ from tui_tasks.default_paths import data_folder
 from tui_tasks.runner import git, git_trees, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
+from tui_tasks.work import agent_worktrees
 from tui_tasks.work.agent_terminals import Terminals
+from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.git import removed_worktrees, worktrees
 from tui_tasks.work.git.removed_worktrees import Kept
+
+# Of one look at a worktree.
+_SECONDS: Final = 30.0
+_MAX_BYTES: Final = 1024 * 1024
 
 WORKTREE: Final = "worktree"
 """The key of `kept` under which is what brings a worktree back."""
@@ -65,12 +72,36 @@ def _put_away(store: Store, work: Work, clock: Callable[[], int]) -> None:
         return
     with worktrees.opened(root, folder) as work_tree, git_trees.indexed(work_tree) as files:
         trash = Path(data_folder(store.path)) / "trash" / work.uid
-        # The branch of work that was not merged stays.
-        gone = work.branch if work.state == "merged" else None
+        # The branch of work that was not merged stays, unless its agent failed before it committed anything.
+        is_empty = work.state == "failed" and work_tree.head == work.base_commit
+        gone = work.branch if work.state == "merged" or is_empty else None
         kept = removed_worktrees.put_away(files, work.uid, trash, remove_branch=gone)
         held: dict[str, Any] = {**(work.kept or {}), WORKTREE: msgspec.to_builtins(kept)}
         store.commit(SetWork(work.uid, {"kept": held}), actor=SYSTEM, now=clock())
         removed_worktrees.remove(root, kept, files)
+
+
+def remove_unchanged(store: Store, task_uid: str, copied: Collection[str]) -> None:
+    """Remove the worktree and the branch of each failed agent of a task that has left nothing in them, so that the next
+    one takes their names. `copied`: the ignored files that a start copies into a worktree.
+    """
+    for work in work_queries.of_task(store.db, task_uid):
+        is_over = work.state == "failed" and work.makes_worktree and work.machine == store.db.machine
+        if is_over and not is_shared(store, work) and _is_unchanged(work, copied):
+            place = Place(Path(work.worktree), work.branch, work.base, work.base_commit or "", is_new=True)
+            agent_worktrees.remove(Path(work.repository), place)
+
+
+def _is_unchanged(work: Work, copied: Collection[str]) -> bool:
+    words = ("status", "--porcelain", "-z", "--ignored")
+    try:
+        with worktrees.opened(Path(work.repository), Path(work.worktree)) as work_tree:
+            if (work_tree.head, work_tree.branch) != (work.base_commit, work.branch):
+                return False
+            entries = os.fsdecode(work_tree.read(*words, timeout=_SECONDS, max_bytes=_MAX_BYTES)).split("\0")[:-1]
+    except (Conflict, GitFailed, OSError):
+        return False
+    return all(entry.startswith("!! ") and entry[3:].rstrip("/") in copied for entry in entries)
 
 
 def kept_worktree(work: Work) -> Kept | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -69,6 +69,7 @@ def orphans(store: Store) -> Iterator[str]:
     """Yield a line about each thing that has lost its other half: worktrees, work, branches, terminals."""
     works = work_queries.of_machine(store.db, store.db.machine)
     known = {os.path.realpath(work.worktree) for work in works}
+    newest = _newest(works)
     for work in works:
         if work.state in ("starting", "working", "ready", "conflict") and not Path(work.worktree).is_dir():
             yield f"work of {work.agent}: its worktree {work.worktree} is gone; discard it"
@@ -76,7 +77,7 @@ def orphans(store: Store) -> Iterator[str]:
         if intent is not None and merge_steps.is_cut_off(intent):
             what = {"merge": "merge", "undo": "undo", "clean": "clean-up"}[intent.step]
             yield f"work of {work.agent}: its {what} was interrupted; `tui-tasks work ls` continues it"
-        elif work.state in ("merged", "failed") and work.makes_worktree and Path(work.worktree).is_dir():
+        elif work.state in ("merged", "failed") and work.uid in newest and Path(work.worktree).is_dir():
             yield f"worktree {work.worktree}: its work is {work.state}; `tui-tasks work clean` removes it"
     data = Path(data_folder(store.path))
     for folder in sorted((*data.glob("worktrees/*/*"), *data.glob("proofs/*"))):
@@ -103,17 +104,25 @@ def clean(store: Store, uids: Collection[str], now: int) -> list[str]:
     done = recover(store, now)
     terminals = Terminals(store.path)
     names = set(terminals.names())
-    for work in work_queries.of_machine(store.db, store.db.machine):
+    works = work_queries.of_machine(store.db, store.db.machine)
+    newest = _newest(works)
+    for work in works:
         if work.state not in ("merged", "discarded", "failed") or (uids and work.task_uid not in uids):
             continue
         if work.terminal in names and work.terminal is not None:
             terminals.end(work.terminal)
             done.append(f"closed the terminal of {work.agent}")
-        if work.makes_worktree and Path(work.worktree).is_dir() and not clean_up.is_shared(store, work):
+        is_left = work.uid in newest and Path(work.worktree).is_dir()
+        if is_left and not clean_up.is_shared(store, work):
             notes = clean_up.clean_up(store, work, clock=lambda: now)
             done += notes or [f"removed {work.worktree}"]
         _remove_files(Path(data_folder(store.path)) / "work", work.uid)
     return done
+
+
+def _newest(works: Sequence[Work]) -> set[str]:
+    """Return the newest work of each worktree that was made: it has what is there."""
+    return set({work.worktree: work.uid for work in works if work.makes_worktree}.values())
 
 
 def _remove_files(folder: Path, uid: str) -> None:

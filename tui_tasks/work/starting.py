@@ -30,7 +30,7 @@ from tui_tasks.runner import processes
 from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
-from tui_tasks.work import agent_terminals, agent_worktrees, program_commands
+from tui_tasks.work import agent_terminals, agent_worktrees, clean_up, program_commands
 from tui_tasks.work.agent_terminals import Terminals, is_there
 from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.git import worktrees
@@ -215,6 +215,7 @@ class Starter:
             return self._beside(task)
         if request.here:
             return agent_worktrees.checkout(repository, request.base)
+        clean_up.remove_unchanged(self._store, task.uid, settings.copy)
         others = _count_places(work_queries.of_task(self._store.db, task.uid))
         return agent_worktrees.plan(
             repository,

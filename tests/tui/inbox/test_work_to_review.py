@@ -90,6 +90,18 @@ async def test_files_that_are_read_after_the_inbox_was_left_draw_nothing(plan, r
         come[0]()
 
 
+async def test_a_task_that_is_set_done_before_its_work_is_merged_says_so(plan, make_app):
+    work = begun(plan, 8)
+    with Store(plan.path) as store:
+        store.commit(WorkReady(work.uid, "Drilled."), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "s", "d")
+        waits = "The work on #8 is not merged: it waits for your review."
+        await until(pilot, lambda: said(app) == f"“Backup restore drill”: done. {waits} u undoes it.")
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_now_line_counts_work_to_review(plan, ready, make_app, size):
     app = make_app(plan.path)

@@ -144,11 +144,14 @@ class TaskActions(Controller):
         named = count(len(tasks), "task") if len(tasks) > 1 else self._named(tasks)
         with keeps:
             await self._context.link.commit(*operations)
-        undo = f"{self._context.keymap.key_of('undo')} undoes it."
+        notes = [f"{early}."] if early else []
+        if status == "done" and (waits := [one for one in tasks if one.uid in self._context.state.reviewable]):
+            notes.append(f"The work on #{waits[0].number} is not merged: it waits for your review.")
         if len(tasks) > 1 or not is_seen:
-            self._context.say(f"{named}: {LOOKS[status].word}.{early and f' {early}.'} {undo}")
-        elif early:
-            self._context.say(f"{early}.")
+            undo = f"{self._context.keymap.key_of('undo')} undoes it."
+            notes = [f"{named}: {LOOKS[status].word}.", *notes, undo]
+        if notes:
+            self._context.say(" ".join(notes))
         return True
 
     # Checks
