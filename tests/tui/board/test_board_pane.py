@@ -130,7 +130,46 @@ async def test_a_click_finds_a_card_whatever_the_heights_of_those_above_it(plan,
             assert board_of(app).target() == plan[place], name
 
 
-async def test_cards_have_the_same_height_where_not_all_fit_and_the_cursor_stays_on_screen(plan, make_app):
+async def test_cards_of_one_line_stand_below_each_other_where_not_all_fit_with_the_cursor_on_screen(plan, make_app):
+    by_agent(plan, "human", *(AddTask(f"Task {number}", plan.list_uid) for number in range(200)))
+    by_agent(plan, "human", *(AddTask(f"Tagged {number}", plan.list_uid, tags=("slow",)) for number in range(5)))
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        pending, *_ = board_of(app).columns
+        cards, drawing = pending.cards, pending.cards._card_drawing
+
+        def is_whole():
+            heights = [len(drawn.lines) for drawn in cards._painter._drawn]
+            return sum(heights) <= cards.size.height and cards.cursor in cards.keys_on_screen
+
+        board_of(app).go_to(cards.rows_held[30].uid)
+        await settle(pilot)
+        assert len(cards.keys_on_screen) == cards.size.height and is_whole()
+        for keys in (["G"], ["k"] * 45, ["j"] * 45, ["g"], ["pagedown"], ["pageup"]):
+            for key in keys:
+                await pilot.press(key)
+                await pilot.pause()
+                assert is_whole(), key
+        await settle(pilot, "G")
+        assert {len(drawn.lines) for drawn in cards._painter._drawn} == {1, 2}
+        assert sum(len(drawn.lines) for drawn in cards._painter._drawn) >= cards.size.height - 1
+        assert len(drawing._contents) == len(cards.keys_on_screen), "cards that are not on screen cost nothing"
+
+
+async def test_a_column_without_cards_is_as_wide_as_its_head(plan, make_app):
+    others = [plan[number] for number in (1, 2, 3, 4, 5, 7, 9)]
+    by_agent(plan, "human", *(DeleteTask(uid) for uid in others))
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        pending, *empty = board_of(app).columns
+        heads = ("◐ In progress 0", "? Needs you 0", "✓ Done 0", "✗ Failed 0")
+        assert [column.size.width for column in empty] == [len(f" {head} ") for head in heads]
+        assert pending.size.width == 120 - 4 - sum(column.size.width for column in empty)
+
+
+async def test_the_scroll_mark_of_a_column_says_on_which_side_more_cards_are(plan, make_app):
     by_agent(plan, "human", *(AddTask(f"Task {number} that waits", plan.list_uid) for number in range(40)))
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(80, 24)) as pilot:

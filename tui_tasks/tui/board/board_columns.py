@@ -31,9 +31,9 @@ class ColumnSpec:
     sets: str | None
     """The status that a card gets by being moved here; None where cards cannot be moved."""
     lines: int
-    """How many lines a card has where not all cards fit, without the empty line of `gap`."""
+    """How many lines a card has at most where not all cards fit."""
     gap: bool = False
-    """Whether an empty line follows each card."""
+    """Whether an empty line follows each card where all fit with it."""
     state: str = ""
     """The state (`text.glyphs.look`) whose glyph and colour the head has; empty: it has the number of each state."""
     counts: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class ColumnSpec:
     apart: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """What has a number of its own in the head, each with the state whose glyph it has."""
     share: int = 10
-    """How wide it is, in proportion to the others."""
+    """How wide it is, in proportion to the others with cards."""
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -63,8 +63,6 @@ def _each(parts: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((part, (part,)) for part in parts)
 
 
-EMPTY_SHARE: Final = 8
-"""The share of a column without cards."""
 _OVER: Final = ("skipped", "cancelled")
 _ACTIVE: Final = (NEEDS_YOU, "in_progress")
 _FAILED_OTHERWISE: Final = ("failed", (FAILED_OTHERWISE,))

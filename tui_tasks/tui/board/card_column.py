@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.geometry import Size
 from textual.message import Message
 from typing_extensions import override
 
@@ -18,7 +19,7 @@ from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, sign
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND
-from tui_tasks.tui.board.board_columns import EMPTY_SHARE, WIDE, CardsOfColumn, ColumnSpec
+from tui_tasks.tui.board.board_columns import WIDE, CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, lines_of
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
-# The lines of a card at least.
+# The lines that a card may have at least.
 _LEAST: Final = 2
+# How often at most the cards on screen are chosen anew, until those chosen fit.
+_FITTINGS: Final = 8
 # In the order in which a head has them.
 _PROOFS: Final = ("passed", "unproven", "stale", "running", "failed")
 
@@ -56,10 +59,12 @@ class CardDrawing(RowDrawing[Card]):
         self._lines: list[list[Part]] = []
         # What cards show, each with its row and when it is out of date, in seconds of the monotonic clock.
         self._contents: dict[str, tuple[Card, float, CardContent]] = {}
+        # Of cards that do not all fit: for which width and content each has how many lines.
+        self._heights: dict[str, tuple[int, int, int]] = {}
 
     def forget(self) -> None:
         """Drop the content of all cards, as something that all show has changed."""
-        self._contents = {}
+        self._contents, self._heights = {}, {}
 
     def heights(self, rows: Sequence[Card], width: int, height: int) -> tuple[list[int], int] | None:
         """Return how many lines each card has, and the empty lines after each, so that all fit into a height; None if
@@ -78,6 +83,31 @@ class CardDrawing(RowDrawing[Card]):
         if self._fitted is None or self._fitted[0] != asked:
             self._fitted = asked, self._fit(rows, width, height)
         return self._fitted[1]
+
+    def height_of(self, row: Card, width: int) -> int:
+        """Return how many lines a card has in a column whose cards do not all fit."""
+        content = self._content(row)
+        held = self._heights.get(row.uid)
+        if held is None or held[:2] != (width, id(content)):
+            held = self._heights[row.uid] = (width, id(content), len(self._laid_out(row, width, self.spec.lines)))
+        return held[2]
+
+    def heights_until(self, rows: Sequence[Card], width: int, height: int) -> list[int]:
+        """Return the heights of the first cards, as many as fit into a height."""
+        tall: list[int] = []
+        for row in rows:
+            lines = self.height_of(row, width)
+            height -= lines
+            if height < 0:
+                break
+            tall.append(lines)
+        return tall
+
+    def keep(self, rows: Sequence[Card]) -> None:
+        """Drop what is known of other cards."""
+        uids = {row.uid for row in rows}
+        self._contents = {uid: held for uid, held in self._contents.items() if uid in uids}
+        self._heights = {uid: held for uid, held in self._heights.items() if uid in uids}
 
     def _fit(self, rows: Sequence[Card], width: int, height: int) -> tuple[list[int], int] | None:
         self._most = {}
@@ -154,7 +184,8 @@ class CardDrawing(RowDrawing[Card]):
         """Draw, in the current column, that it is empty, or how to add the first task."""
         home = self.context.state.current_list
         if home is None or home.total or self.context.link.read_only:
-            return [("   nothing here", "$muted")] if line == 0 else ()
+            text = "   nothing here"
+            return [(text if len(text) <= width else "   empty", "$muted")] if line == 0 else ()
         emptied, key = self._emptied.short(), self.context.keymap.key_of("take_back")
         words: dict[int, list[Part]] = {
             0: [(f"   {emptied or 'No tasks yet'}.", "")],
@@ -224,16 +255,37 @@ class CardRows(VirtualList[Card]):
 
     @override
     def row_heights(self) -> Sequence[int] | None:
-        """Each card is as tall as its text where all cards fit on screen."""
+        """Each card is as tall as its text, at most `lines` of its column where not all cards fit on screen."""
         cache, size = self._cache, self.size
         rows = cache.rows if cache.has_first and cache.has_last and not cache.is_cut else ()
         heights = self._card_drawing.heights(rows, size.width, size.height) if rows else None
-        tall, gap = heights or (None, self.spec.gap)
-        self._painter.gap = gap
-        capacity = len(rows) if tall is not None else self._capacity(size.height)
-        if capacity != cache.height:
-            self._cursor.resize(capacity)
+        if heights is None:
+            return self._heights_on_screen(size)
+        tall, self._painter.gap = heights
+        if len(rows) != cache.height:
+            self._cursor.resize(len(rows))
         return tall
+
+    def _heights_on_screen(self, size: Size) -> Sequence[int]:
+        """Have as many cards on screen as fit from the first one, with the cursor if it was; return their heights."""
+        cache, drawing = self._cache, self._card_drawing
+        self._painter.gap = 0
+        if not cache.rows:
+            self._cursor.resize(self._capacity(size.height))
+            return []
+        tall: list[int] = []
+        # The screen moves when a card above the cursor is taller, so that others are on screen, of other heights.
+        for _ in range(_FITTINGS):
+            tall = drawing.heights_until(cache.rows[cache.top :], size.width, size.height)
+            if cache.top + len(tall) == len(cache.rows):
+                left = size.height - sum(tall)
+                tall += drawing.heights_until(cache.rows[: cache.top][::-1], size.width, left)
+            capacity = max(len(tall), 1)
+            if capacity == cache.height:
+                break
+            self._cursor.resize(capacity)
+        drawing.keep(cache.on_screen)
+        return [drawing.height_of(row, size.width) for row in cache.on_screen]
 
 
 class ColumnHead(FrameLine):
@@ -290,6 +342,11 @@ class ColumnHead(FrameLine):
                 parts.append((text, color))
         return parts
 
+    @property
+    def needs(self) -> int:
+        """How many cells it needs, with an empty one after it."""
+        return sum(cell_len(text) for text, _ in self._parts_of_spec(self.app.size.width)) + 1
+
     def _proofs(self, number: str) -> list[Part]:
         """Return how many cards that are done each state of their checks has; empty where not all are at hand."""
         cards = self._cards.all_cards("done", number)
@@ -319,7 +376,7 @@ class Column(Vertical, NoRelayout):
 
     def __init__(self, context: Context, count: Callable[[Sequence[str]], str], no_match: Callable[[], str]) -> None:
         super().__init__()
-        self._share = ""
+        self._width = ""
         drawing = CardDrawing(context)
         drawing.no_match = no_match
         self.cards = CardRows(context, drawing)
@@ -340,12 +397,12 @@ class Column(Vertical, NoRelayout):
         self.cards.set_spec(spec)
         self.cards.show(source)
 
-    def set_share(self, *, is_empty: bool) -> None:
-        """Set the width: with cards, what its cards need; without, little."""
-        share = f"{EMPTY_SHARE if is_empty else self.spec.share}fr"
-        if share != self._share:
-            self._share = share
-            self.styles.width = share
+    def set_width(self, *, is_empty: bool) -> None:
+        """Set the width: with cards, its share of what remains; without, that of its head."""
+        wanted = str(self.head.needs) if is_empty else f"{self.spec.share}fr"
+        if wanted != self._width:
+            self._width = wanted
+            self.styles.width = wanted
 
     def refilter(self, source: CardsOfColumn) -> None:
         """Show more or fewer of the same cards; marks stay."""
