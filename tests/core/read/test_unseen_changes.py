@@ -53,6 +53,12 @@ def test_a_lapsed_claim_says_why_its_task_is_pending_again_until_the_next_status
     assert noted(("a", "task.updated", "pending")).words == {"a": "reopened"}
 
 
+def test_a_question_that_waits_no_more_is_neither_asked_nor_an_edit() -> None:
+    unseen = noted(("a", "ask.withdrawn", None), ("b", "ask.opened", None), ("b", "ask.timeout", None))
+    assert unseen.words == {"a": "question closed", "b": "question closed"}
+    agree(unseen)
+
+
 def test_what_was_seen_or_deleted_has_no_word_and_begins_anew() -> None:
     unseen = noted(("a", "task.updated", "failed"), ("b", "task.updated", "done"), ("b", "task.deleted", None))
     agree(unseen)

@@ -438,10 +438,12 @@ async def test_a_question_that_takes_several_options_sends_those_that_were_chose
         app = make_app(db)
         async with app.run_test(size=(120, 40)) as pilot:
             await settle(pilot, "a")
+            assert "chosen" not in shown(app)
             await press(app, pilot, "y", LATE)
             assert "Choose by number first" in said(app)
             for key in ("1", "2", "3", "2"):
                 await press(app, pilot, key, LATE)
+            await settle(pilot, "escape", "a")
             assert ask_queries.open_asks(store.db)
             assert "send 2 chosen" in shown(app)
             await press(app, pilot, "y", LATE)

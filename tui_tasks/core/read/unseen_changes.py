@@ -22,8 +22,10 @@ _OF_STATUSES: Final = {
     "cancelled": "cancelled",
 }
 LAPSED: Final = "claim lapsed"
+CLOSED: Final = "question closed"
 _OF_KINDS: Final = {
     "ask.opened": "asked",
+    **dict.fromkeys(("ask.answered", "ask.timeout", "ask.withdrawn"), CLOSED),
     "check.finished": "checked",
     "claim.lapsed": LAPSED,
     "task.created": "new",
@@ -36,7 +38,7 @@ _OF_GIT: Final = "work.updated"
 FAILED_WORDS: Final = ("failed", "agent failed", "check failed")
 WORDS: Final = (
     *(*FAILED_WORDS, "stuck", "gone", "quiet", "asked", "to review"),
-    *("done", "started", LAPSED, "reopened", "skipped", "cancelled", "checked", "new", "logged", "edited"),
+    *("done", "started", LAPSED, "reopened", "skipped", "cancelled", CLOSED, "checked", "new", "logged", "edited"),
 )
 """What has happened to a task or its agent, in words, the most important first. Of a task the last of its statuses
 counts more than what is noted of it; a claim that has lapsed says why the task is pending again.
@@ -99,6 +101,7 @@ class UnseenChanges:
         if uid in self.new:
             self.counts[self.new[uid], before] -= 1
         says_less = word in _RANKS and (before not in _RANKS or _RANKS[before] < _RANKS[word])
+        says_less &= (before, word) != ("asked", CLOSED)
         self.new[uid], self.words[uid] = home, before if says_less else word
         self.counts[home, self.words[uid]] += 1
 

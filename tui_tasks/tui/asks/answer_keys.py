@@ -37,7 +37,7 @@ def answer_keys(view: AskView) -> Sequence[str]:
     if view.why_closed is not None:
         return ()
     if view.takes_several:
-        return ["ask_approve"]
+        return ["ask_approve"] if view.picked else []
     choices = (("ask_approve", view.approving), ("ask_deny", view.denying))
     return [key for key, answer in choices if answer is not None]
 

@@ -331,7 +331,7 @@ class UnsentAnswers:
         self.given: dict[str, tuple[Given, ...]] = {
             uid: tuple((choice, text) for choice, text in given) for uid, given in kept.get("given", {}).items()
         }
-        self.picked: dict[str, frozenset[int]] = {}
+        self.picked: dict[str, frozenset[int]] = {uid: frozenset(at) for uid, at in kept.get("picked", {}).items()}
         self.edited: dict[str, dict[str, Any]] = {}
 
     def pick(self, uid: str, option: int) -> None:
@@ -355,4 +355,5 @@ class UnsentAnswers:
             "later": sorted(self.later & open_uids),
             "drafts": {uid: draft for uid, draft in self.drafts.items() if uid in open_uids},
             "given": {uid: given for uid, given in self.given.items() if uid in open_uids and given},
+            "picked": {uid: sorted(picked) for uid, picked in self.picked.items() if uid in open_uids and picked},
         }

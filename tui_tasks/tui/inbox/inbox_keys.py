@@ -65,8 +65,8 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     opens = [hint("ask_open", "Task")] if agent_text.live_task(inbox.context.db, task) is not None else []
     last = [*map(hint, (*before, "ask_later")), *opens, hint("back")]
     if view.takes_several:
-        send = hint("ask_approve", f"Send {len(view.picked)} chosen")
-        return *pick, send, hint("ask_reply"), *last
+        send = [hint("ask_approve", f"Send {len(view.picked)} chosen")] if view.picked else []
+        return *pick, *send, hint("ask_reply"), *last
     can_edit = view.is_permission and (view.ask.request or {}).get("program") == "claude"
     more = [*(["ask_always"] if view.always else []), *(["ask_edit"] if can_edit else [])]
     # The options of a permission have the same answers.

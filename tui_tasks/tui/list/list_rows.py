@@ -120,6 +120,8 @@ class TaskRows(RowDrawing[TaskLine]):
             since = context.state.failing_checks[row.uid]
         elif state in ("left", "quiet"):
             since = context.state.left[row.uid].at
+        elif ask is None and (stuck := context.state.stuck.get(row.uid)) is not None:
+            since = stuck.since or since
         self.lasts(age_lasts(since, context.clock.now()))
         if (still_lasts := standstill_lasts(context, row.uid)) is not None:
             self.lasts(still_lasts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import FAILED_WORDS, LAPSED, MAX_NEW, WORDS
+from tui_tasks.core.read.unseen_changes import CLOSED, FAILED_WORDS, LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.snapshots import verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look
 from tui_tasks.text.safe import safe_ends
@@ -46,7 +46,7 @@ _STATES: Final = {
 # What a question of its agent is named beside.
 _BEGINNINGS: Final = ("new", "started")
 # What stands for the words without a mark.
-_SHORT: Final = {"checked": "check", "logged": "log", "edited": "edit"}
+_SHORT: Final = {"checked": "check", "logged": "log", "edited": "edit", CLOSED: "closed"}
 
 
 def changed_words(context: Context, *, is_long: bool) -> str:

@@ -56,10 +56,11 @@ class LeftTask(msgspec.Struct, frozen=True, gc=False):
 
 
 class StuckTask(msgspec.Struct, frozen=True, gc=False):
-    """A task in progress whose agent is there and does not go on: the agent, and why."""
+    """A task in progress whose agent is there and does not go on: the agent, why, and since when if that is known."""
 
     agent: str
     why: str
+    since: int | None = None
 
 
 class LapsedClaim(msgspec.Struct, frozen=True, gc=False):
@@ -164,17 +165,19 @@ def _lapsed(member: AgentView, claim: LapsedClaim, *, is_quiet: bool) -> LeftTas
 
 def of_stuck_agents(db: Database, members: Iterable[AgentView]) -> dict[str, StuckTask]:
     """Return the tasks in progress whose agent is stuck, or whose agent's process is suspended, by uid."""
-    why = {member.name: _why_stuck(member) for member in members if member.task is not None and not member.paused}
-    stuck = {name: text for name, text in why.items() if text}
-    return {uid: StuckTask(agent, stuck[agent]) for uid, agent in _tasks_of(db, stuck.keys()).items()}
+    at_work = {member.name: member for member in members if member.task is not None and not member.paused}
+    stuck = {name: found for name, one in at_work.items() if (found := _stuck(one)) is not None}
+    return {uid: stuck[agent] for uid, agent in _tasks_of(db, stuck.keys()).items()}
 
 
-def _why_stuck(member: AgentView) -> str:
-    """Return why an agent that is there does not go on; empty where it does, or waits for the human."""
+def _stuck(member: AgentView) -> StuckTask | None:
+    """Return why and since when an agent that is there does not go on; None where it does, or waits for the human."""
     if member.state == STOPPED:
-        return "suspended"
-    is_stuck = member.is_there and member.stuck is not None and member.stuck.cause not in (None, "human")
-    return member.stuck.text if is_stuck and member.stuck is not None else ""
+        return StuckTask(member.name, "suspended", member.since)
+    stuck = member.stuck
+    if not member.is_there or stuck is None or stuck.cause in (None, "human") or not stuck.text:
+        return None
+    return StuckTask(member.name, stuck.text, stuck.since)
 
 
 def _tasks_of(db: Database, agents: Collection[str]) -> dict[str, str]:
