@@ -153,6 +153,23 @@ def test_a_merge_that_others_have_built_on_is_reverted_and_can_be_merged_again(
     assert (repo / "b.txt").exists() and (repo / "c.txt").exists()
 
 
+@pytest.mark.parametrize("led", ["HEAD", "its branch"])
+def test_an_undo_by_revert_moves_no_branch_to_which_an_agent_has_led_its_worktree(
+    store, repo, configure, starter, task, acceptance, led
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.accept(work, acceptance.review(work), method="merge", go_on=True)
+    (repo / "c.txt").write_text("c\n")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "Build on it")
+    name = "HEAD" if led == "HEAD" else f"refs/heads/{work.branch}"
+    git(worktree(store), "symbolic-ref", name, "refs/heads/main")
+    acceptance.take_back(work, is_revert=True)
+    assert titles(repo)[0] == "Revert the work of robot-1"
+    assert not (repo / "b.txt").exists() and git(repo, "status", "--short") == ""
+
+
 def test_work_that_moved_since_the_review_is_not_merged(store, repo, configure, starter, task, acceptance):
     configure(COMMITS)
     work = starter.start(task, ROBOT).work

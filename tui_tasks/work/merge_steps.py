@@ -160,7 +160,7 @@ def _go_on(work: Work, merge: Merge) -> list[str]:
         git.run(folder, "update-ref", "--no-deref", f"{REFS}/merged/{work.uid}/{merge.head[:16]}", merge.head)
         with worktrees.opened(Path(work.repository), folder) as work_tree:
             if work_tree.head == merge.head:
-                work_tree.run("reset", "--keep", "--quiet", merge.new)
+                worktrees.put_on(work_tree, work.branch, merge.new)
         if worktrees.commit_of(folder, "HEAD") == merge.new:
             return []
     except (Conflict, GitFailed) as error:
@@ -262,12 +262,13 @@ def _go_beyond(work: Work, revert: Merge) -> None:
     """
     folder = Path(work.worktree)
     with worktrees.opened(Path(work.repository), folder) as work_tree:
-        if work_tree.head is None or not worktrees.is_ancestor(folder, work_tree.head, revert.new):
+        head = work_tree.head
+        if head is None or work.branch == revert.base or not worktrees.is_ancestor(folder, head, revert.new):
             return
         title = f"Bring back the work of {work.agent}\n\nThis reverts {revert.new}.\n"
         tree, who = reviewing.tree_at(folder, revert.old), merging.identity(work_tree.settings)
         again = merging.commit_tree(folder, tree, [revert.new], title, who)
-        work_tree.run("reset", "--keep", "--quiet", again)
+        worktrees.put_on(work_tree, work.branch, again)
 
 
 def discarded_by_merge(db: Database, work: Work) -> list[Work]:

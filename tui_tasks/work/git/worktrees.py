@@ -160,6 +160,21 @@ def opened(root: Path, folder: Path, filters: Collection[str] = ()) -> Iterator[
         yield work_tree
 
 
+def put_on(work_tree: WorkTree, branch: str | None, commit: str) -> None:
+    """Put a worktree and its own branch, or its HEAD where it is on none, on another commit; changes that are not
+    committed stay. No other branch moves, wherever an agent has led HEAD or the branch.
+
+    Raises:
+        Conflict: HEAD is on another branch.
+        GitFailed: git failed, as where a file with changes is in the way.
+    """
+    if work_tree.head is None or work_tree.branch != branch:
+        raise Conflict(f"{work_tree.folder} is not on {branch or 'a commit without a branch'}")
+    work_tree.run("read-tree", "-m", "-u", work_tree.head, commit)
+    ref = f"refs/heads/{branch}" if branch else "HEAD"
+    git.run(work_tree.folder, "update-ref", "--no-deref", ref, commit, work_tree.head)
+
+
 def _is_common(root: Path, common: Path) -> bool:
     """Return whether a folder is the one that all worktrees of a repository share."""
     if os.path.realpath(root / ".git") == os.path.realpath(common):
