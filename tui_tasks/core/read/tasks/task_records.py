@@ -167,14 +167,22 @@ _WRITTEN_AT = Statement(
 
 
 def had_version(db: Database, task: Task, version: int, at: int) -> bool:
-    """Return whether a version of a task that was written at an instant is one of this database.
+    """Return whether a version of a task that was written at an instant is, or was, one of this database."""
+    if (version, at) == (task.version, task.updated_at):
+        return True
+    return any(row[0] == at for row in db.all(_WRITTEN_AT, task=task.uid, version=version))
 
-    A version that the journal lacks counts as one: it is compacted, or an import went past it.
-    """
-    if version >= task.version:
-        return (version, at) == (task.version, task.updated_at)
-    written = [row[0] for row in db.all(_WRITTEN_AT, task=task.uid, version=version)]
-    return not written or at in written
+
+_MADE = Statement(
+    lambda: J.select(J.seq).where(
+        (J.task == slot("task")) & (J.uid == slot("task")) & (J.kind == SQL("'task.created'"))
+    )
+)
+
+
+def is_compacted(db: Database, uid: str) -> bool:
+    """Return whether the journal lacks the first entries of a task."""
+    return db.one(_MADE, task=uid) is None
 
 
 _OLD_AND_NEW = Statement(lambda: J.select(J.old, J.new).where((J.task == slot("task")) & (J.uid == slot("task"))))
