@@ -29,6 +29,7 @@ REDACTED: Final = "[redacted]"
 MAX_TITLE: Final = 80
 # What a secret's own characters are: none that a shell takes for more than a letter, so that no code is redacted.
 _SECRET: Final = r"""[^\s"'`$;|&<>()\\,]"""
+_QUOTED: Final = r""" "[^"\n]{0,1000}"|'[^'\n]{0,1000}' """.strip()
 # Keys and tokens by their prefix, passwords in addresses and of curl's user, values assigned to names of secrets. Of a
 # pattern with a group, the group is the secret. No match reaches past the next `curl`: each character is read once.
 PATTERNS: Final = (
@@ -39,8 +40,8 @@ PATTERNS: Final = (
     r"(?i)(?<=bearer )[A-Za-z0-9_.~+/-]{16,}=*",
     r"(?i)(?<=authorization: basic )[A-Za-z0-9+/]{8,}=*",
     rf"(?i)(?<=://)[^/\s:@]{{1,200}}:((?:(?![/:@]){_SECRET}){{1,200}})(?=@)",
-    r"\bcurl\b(?:(?!\bcurl\b)[^\n;|&])*?\s(?:-[uU]|--(?:proxy-)?user)[\s=]?\s{0,3}[\"']?[^\s:\"']{0,200}"
-    rf":({_SECRET}{{1,200}})",
+    rf"\bcurl\b(?:(?!\bcurl\b)(?:{_QUOTED}|\\\n|[^\n;|&\"']))*?"
+    rf"\s(?:-[a-zA-Z]{{0,20}}[uU]|--(?:proxy-)?user)[\s=]{{0,4}}[\"']?[^\s:\"']{{0,200}}[\"']?:[\"']?({_SECRET}{{1,200}})",
     r"(?i)\b[a-z0-9_]{0,40}(?:api_?key|secret|token|passw(?:or)?d)[a-z0-9_]{0,20}"
     rf"(?:\s{{0,3}}[=:]\s{{0,3}}|\"\s{{0,3}}:\s{{0,3}})[\"']?({_SECRET}{{8,}})",
 )
