@@ -318,7 +318,7 @@ SECRETS = (
     "-----BEGIN PRIVATE KEY-----\nabc\ndef\n-----END PRIVATE KEY-----",
     "Authorization: Basic dXNlcjpwYXNzd29yZDEyMw==",
     "curl -s -u me:hunter2hunter2",
-    'curl "https://x?a=1&b=2" -sSLu me:hunter2hunter2',
+    'curl "x?a=1&b" -sSLu me:hunter2hunter2',
     "ACME-12345678",
 )
 
