@@ -710,6 +710,7 @@ async def test_esc_from_the_log_of_an_agent_leads_back_to_its_line_once_its_entr
         cursor = app.screen.window.cursor
         await settle(pilot, "enter")
         assert app.pane.NAME == "log" and said(app) == "No terminal; showing its log."
+        assert app.pane.filter_bar.text.startswith("agent:")
         await settle(pilot, "k")
         assert "q Quit" not in lines(app)[-1] and "Esc Back" in lines(app)[-1]
         await settle(pilot, "enter", "escape")
@@ -719,6 +720,6 @@ async def test_esc_from_the_log_of_an_agent_leads_back_to_its_line_once_its_entr
         await settle(pilot, "enter", "q")
         assert isinstance(app.screen, AgentsScreen)
         await settle(pilot, "escape", "3")
-        assert "who:" not in shown(app)
+        assert "agent:" not in shown(app)
         await settle(pilot, "escape")
         assert app.navigation.pane_name == "log" and len(app.screen_stack) == 1

@@ -258,6 +258,17 @@ async def test_an_empty_schedule_says_what_to_do(plan, make_app):
         assert "Nothing is scheduled." in shown(app)
 
 
+async def test_the_rule_names_the_job_of_the_detail_below_it_while_the_cursor_goes_on(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "g")
+        was = app.pane._title_of_job(120)
+        app.pane.row_list.move_to(jobs[3])
+        assert app.pane._title_of_job(120) == was, "the detail is that of the first job still"
+        await settle(pilot)
+        assert app.pane._title_of_job(120) != was
+
+
 async def test_a_refresh_moves_nothing(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
@@ -360,6 +371,7 @@ async def test_the_filter_of_the_jobs_names_the_one_field_that_jobs_have(jobs, m
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "g", "slash", *"status:failed")
         assert "use one of agent:" in shown(app)
+        assert "agent:" in lines(app)[-1] and "who:" not in lines(app)[-1]
 
 
 async def test_r_runs_a_scheduled_job_though_it_has_its_times(jobs, make_app):

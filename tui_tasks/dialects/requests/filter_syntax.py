@@ -111,7 +111,7 @@ def _unknown_field(token: str, language: Language) -> str:
     if match is None or NAMES.get(match[1], match[1]) in language.fields:
         return ""
     meant = _meant(token, language)
-    instead = f"type {meant}" if meant else f"use one of {', '.join(f'{name}:' for name in _names(language))}"
+    instead = f"type {meant}" if meant else f"use one of {', '.join(f'{name}:' for name in names(language))}"
     return f"no filter word {match[0]!r}; {instead}"
 
 
@@ -134,7 +134,7 @@ def _meant(word: str, language: Language) -> str:
         return meant if field in ("word", *language.fields) else ""
     name, _, bound = name.partition(".")
     field = _SUGGESTED.get(name, _ELSEWHERE.get(name, name))
-    begun = [each for each in _names(language) if each.startswith(field)]
+    begun = [each for each in names(language) if each.startswith(field)]
     if field not in begun and len(begun) == 1 and len(field) > 2:
         field = begun[0]
     if NAMES.get(field, field) not in language.fields:
@@ -157,7 +157,8 @@ def _meant_alone(word: str) -> tuple[str, str]:
     return ("status", f"status:{word.lower()}") if word.lower() in STATUSES else ("", "")
 
 
-def _names(language: Language) -> list[str]:
+def names(language: Language) -> list[str]:
+    """Return the fields that a filter may name, as people are told."""
     return [_SUGGESTED.get(field, field) for field in language.fields]
 
 
@@ -255,7 +256,7 @@ def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language
     if SIGNS.get(body[:1]) in language.fields:
         field, value, head = SIGNS[body[0]], body[1:], f"{minus}{body[0]}"
     elif not colon:
-        named = [each for each in _names(language) if each.startswith(body)]
+        named = [each for each in names(language) if each.startswith(body)]
         return [f"{minus}{each}:" for each in named or language.fields if each.startswith(body)]
     field = NAMES.get(field, field)
     values: Sequence[str] = language.values.get(field) or known.get(field, ())

@@ -202,7 +202,7 @@ class Navigation:
         """Show the log of one agent only, from which Back leads to the screen that `back` makes."""
         before = self.pane_name
         self.close_overlays()
-        self._open_in_turn(self._filter_pane("log", f"who:{quoted(who)}"))
+        self._open_in_turn(self._filter_pane("log", f"agent:{quoted(who)}"))
         self._open_in_turn(self._lay_way_back(before, back))
 
     def show_entry(self, seq: int, back: Callable[[], Overlay]) -> None:

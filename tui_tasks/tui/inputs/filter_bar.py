@@ -15,6 +15,7 @@ from tui_tasks.dialects.requests.filter_syntax import (
     Parsed,
     candidates,
     complete,
+    names,
     other_syntax,
     parse,
 )
@@ -221,7 +222,7 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
         """Show the keys, and the words that a filter can begin with: `who` in place of `agent` where that is typed."""
         # Only filters of tasks can be saved.
         is_of_tasks = self._language is OF_TASKS
-        words = _WORDS if is_of_tasks else self._language.fields
+        words = _WORDS if is_of_tasks else tuple(names(self._language))
         words = tuple("who" if word == "agent" and "who:" in self.text else word for word in words)
         keys = (*_KEYS, _SAVE) if is_of_tasks else _KEYS
         self.context.hint(*keys, *(("", f"{word}:", "") for word in words))

@@ -398,7 +398,7 @@ _TABLE: Final = (
     _w("tasks", "take_back", "", "Revert the last deletion in this list, by anybody", "Revert", word="revert"),
     # The log.
     _a("log", "log_open", "enter", "Open the entry; again: its task", "Open", needs="entry", verb="open"),
-    _a("log", "log_filter", "slash", "Filter as you type: who:, kind:, list: and words", "Filter", verb="filter"),
+    _a("log", "log_filter", "slash", "Filter as you type: agent:, kind:, list: and words", "Filter", verb="filter"),
     _a("log", "log_follow", "f", "Follow: keep the newest entry on screen", "Follow", verb="follow"),
     _a("log", "log_copy", "Y", "Copy the entry", "Copy", needs="entry", verb="copy"),
     _w(

@@ -86,6 +86,7 @@ class SchedulePane(Pane):
         self._job_actions = JobActions(context, lambda: self.line, self._drawing.number, self.row_list.move_to)
         self.controllers = (RowMoves(lambda: self.row_list), self._job_actions)
         self._all: Sequence[JobLine] = ()
+        self._shown: JobLine | None = None
         self._filter = Parsed()
 
     def compose(self) -> ComposeResult:
@@ -187,12 +188,14 @@ class SchedulePane(Pane):
 
     def _title_of_job(self, width: int) -> Sequence[Part]:
         """Return the rule above the detail, with number and name of the job if there is room."""
-        line = None if layout.is_compact(self.app.size) else self.line
+        # Not that under the cursor, which may have moved since the detail was drawn.
+        line = None if layout.is_compact(self.app.size) else self._shown
         title = f"S{self._drawing.number(line.job.uid)} {line.job.name}" if line is not None else ""
         return titled_rule(self.context, title, width, "bold")
 
     def _show(self) -> None:
         line, number = self.line, self._drawing.number
+        self._shown = line
         of_line = number(line.job.uid) if line is not None else 0
         is_titled = line is not None and not layout.is_compact(self.app.size)
         self._detail_title.redraw()
