@@ -12,14 +12,15 @@ import pytest
 
 from tests.conftest import Clock
 from tests.tui.driving import named, opened, press, said, shown, until
+from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
-from tui_tasks.core.operations.work import BeginMerge, MergeWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.operations.work import BeginMerge, CountWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.schema.task_links import checked
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed, read
 from tui_tasks.tui.tasks import git_links
 from tui_tasks.tui.tasks.git_links import LinkLog
-from tui_tasks.tui.tasks.links import why_missing
+from tui_tasks.tui.tasks.links import merged_into
 
 BRANCH = checked("branch", "phone")
 PULL_REQUEST = checked("pull_request", "https://example.org/pull/7")
@@ -58,17 +59,17 @@ def test_git_tells_the_size_of_a_branch_and_of_a_commit(repository: Path) -> Non
         git_links.facts(Path("/"), BRANCH)
 
 
-def test_a_branch_that_is_gone_as_its_work_was_merged_says_so(store: Store, clock: Clock) -> None:
+def test_a_branch_of_merged_work_was_merged_and_no_other_was(store: Store, clock: Clock) -> None:
     (home,) = store.commit(EnsureList("work", "task"), actor="human", now=clock())
     (task,) = store.commit(AddTask("Ring twice", home.uid), actor="human", now=clock())
     start = StartWork(task.uid, "robot", "/repo", "/trees/1", branch="phone", base="main")
     (work,) = store.commit(start, actor="human", now=clock())
     store.commit(RunWork(work.uid), WorkReady(work.uid), actor="system", now=clock())
-    assert why_missing(store.db, task.uid, BRANCH) == ""
+    assert merged_into(store.db, task.uid, BRANCH) == ""
     store.commit(BeginMerge(work.uid, {}), actor="human", now=clock())
     store.commit(MergeWork(work.uid, "1ef7c66261aa"), actor="human", now=clock())
-    assert why_missing(store.db, task.uid, BRANCH) == "merged into main and removed"
-    assert why_missing(store.db, task.uid, checked("branch", "other")) == ""
+    assert merged_into(store.db, task.uid, BRANCH) == "merged into main"
+    assert merged_into(store.db, task.uid, checked("branch", "other")) == ""
 
 
 def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:
@@ -116,6 +117,30 @@ async def test_the_detail_shows_links_with_what_git_knows(app, agent, plan, repo
         await until(pilot, lambda: "pull request https://example.org/pull/7" in shown(app))
         await until(pilot, lambda: "branch phone  1 commit since main" in shown(app))
         await until(pilot, lambda: "branch other  not in web" in shown(app))
+
+
+async def test_the_branch_of_a_work_is_read_again_with_its_counts_and_says_where_it_was_merged(
+    app, plan, repository, tmp_path
+):
+    start = StartWork(plan[1], "robot", str(repository), str(tmp_path / "gone"), branch="one", base="main")
+    git(repository, "branch", "-f", "one", "main")
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[1], {"status": "pending"}), actor="human", now=NOW)
+        (work,) = store.commit(start, actor="human", now=NOW)
+    async with opened(app) as pilot:
+        await press(app, pilot, "enter")
+        await until(pilot, lambda: "branch one  at " in shown(app))
+        git(repository, "branch", "-f", "one", "phone")
+        with Store(plan.path) as store:
+            store.commit(RunWork(work.uid), CountWork(work.uid, {"ahead": 1}), actor="system", now=NOW)
+        await until(pilot, lambda: "branch one  1 commit since main" in shown(app))
+        with Store(plan.path) as store:
+            store.commit(BeginMerge(work.uid, {}), MergeWork(work.uid, "1ef7c66261aa"), actor="human", now=NOW)
+        await until(pilot, lambda: "branch one  merged into main" in shown(app))
+        git(repository, "branch", "-D", "one")
+        with Store(plan.path) as store:
+            store.commit(EditTask(plan[1], {"name": "Inventory"}), actor="human", now=NOW)
+        await until(pilot, lambda: "branch one  merged into main and removed" in shown(app))
 
 
 async def test_a_branch_is_opened_as_its_log_and_y_copies_the_switch(app, agent, plan, repository, monkeypatch):

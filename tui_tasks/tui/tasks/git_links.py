@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Static
 
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.schema.task_links import COMMIT, Link
 from tui_tasks.core.snapshots import Task
@@ -52,6 +53,15 @@ def folder_of(context: Context, task: Task) -> Path | None:
         return here if project.of_folder(here) == name else None
     except (OSError, project.ProjectRefused):
         return None
+
+
+def repository_of(context: Context, task: Task) -> Path | None:
+    """Return a folder whose git knows the branches of a task: the repository of its newest work here, as worktrees come
+    and go, else the same folder.
+    """
+    works = [one for one in work_queries.of_task(context.db, task.uid) if one.machine == context.db.machine]
+    folder = Path(works[-1].repository) if works else None
+    return folder if folder is not None and folder.is_dir() else folder_of(context, task)
 
 
 def facts(folder: Path, link: Link) -> str:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from typing_extensions import override
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import work_queries
+from tui_tasks.core.read import work_counts, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.task_links import BRANCH, FILE, OF_GIT, PULL_REQUEST, Link
 from tui_tasks.core.snapshots import Task
@@ -39,12 +39,12 @@ class LinkLines:
         self._context = context
         self._widget = widget
         self._redraw = redraw
-        self._task: tuple[str, int] | None = None
+        self._task: tuple[str, object] | None = None
         self._facts: dict[str, str] = {}
 
     def read(self, task: Task | None) -> None:
-        """Look the links of a task up, unless that was done for this version of the task."""
-        at = (task.uid, task.version) if task is not None else None
+        """Look the links of a task up, unless that was done for this version of the task and these counts of work."""
+        at = (task.uid, self._version(task)) if task is not None else None
         if at == self._task:
             return
         if self._task is None or at is None or at[0] != self._task[0]:
@@ -53,19 +53,26 @@ class LinkLines:
         links = [link for link in task.links if link["kind"] in OF_GIT][:_MAX_ASKED] if task else []
         if not links or task is None:
             return
-        from tui_tasks.tui.tasks.git_links import folder_of
+        from tui_tasks.tui.tasks.git_links import repository_of
 
-        folder = folder_of(self._context, task)
+        folder = repository_of(self._context, task)
         if folder is not None:
             self._widget.run_worker(self._ask(folder, links, at), exclusive=True, group="links", exit_on_error=False)
 
-    async def _ask(self, folder: Path, links: list[Link], at: tuple[str, int] | None) -> None:
+    def _version(self, task: Task) -> object:
+        db = self._context.db
+        works = work_queries.of_task(db, task.uid) if self._context.state.has_work else []
+        return task.version, [(work.state, work_counts.counts(db, work.uid)) for work in works]
+
+    async def _ask(self, folder: Path, links: list[Link], at: tuple[str, object] | None) -> None:
         await asyncio.sleep(_PAUSE)
         for link in links:
             fact = await asyncio.to_thread(_asked, folder, link)
             if at is None or at != self._task:
                 return
-            self._facts[_key(link)] = fact or why_missing(self._context.db, at[0], link) or f"not in {folder.name}"
+            merged = merged_into(self._context.db, at[0], link)
+            known = f"{merged}{'' if fact else ' and removed'}" if merged else fact
+            self._facts[_key(link)] = known or f"not in {folder.name}"
             self._redraw()
 
     def lines(self, task: Task, room: int) -> list[Drawn]:
@@ -96,11 +103,11 @@ def _asked(folder: Path, link: Link) -> str:
         return ""
 
 
-def why_missing(db: Database, task_uid: str, link: Link) -> str:
-    """Return where a branch was merged that is there no more, as its work was; empty for any other link."""
+def merged_into(db: Database, task_uid: str, link: Link) -> str:
+    """Return where a branch was merged, as its work was and is over; empty for any other link."""
     works = work_queries.of_task(db, task_uid) if link["kind"] == BRANCH else []
-    merged = [one for one in works if one.branch == link["target"] and work_queries.stands(one, "work.merged")]
-    return f"merged into {merged[-1].base} and removed" if merged else ""
+    merged = [one for one in works if one.branch == link["target"] and one.state == "merged"]
+    return f"merged into {merged[-1].base}" if merged else ""
 
 
 class LinkActions(Controller):
@@ -141,9 +148,10 @@ class LinkActions(Controller):
             await self._browse(link["target"])
             return
 
-        from tui_tasks.tui.tasks.git_links import folder_of
+        from tui_tasks.tui.tasks.git_links import folder_of, repository_of
 
-        folder = folder_of(self._context, task)
+        find = folder_of if link["kind"] == FILE else repository_of
+        folder = find(self._context, task)
         if folder is None:
             self._context.say("Its folder is not known: open this screen there.")
         elif link["kind"] == FILE:
@@ -160,10 +168,8 @@ class LinkActions(Controller):
         try:
             text = await asyncio.to_thread(link_text, folder, link)
         except GitFailed as failed:
-            merged = why_missing(self._context.db, task.uid, link)
-            self._context.say(
-                f"The branch {safe_line(link['target'], 60)} was {safe_line(merged, 80)}." if merged else str(failed)
-            )
+            merged, name = merged_into(self._context.db, task.uid, link), safe_line(link["target"], 60)
+            self._context.say(f"The branch {name} was {safe_line(merged, 80)} and removed." if merged else str(failed))
             return
         target = link["target"]
         copied = f"git switch {shlex.quote(target)}" if link["kind"] == BRANCH else f"git show {target}"
