@@ -17,6 +17,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.hook_folder import Folder, Spool, put_payload
 from tui_tasks.hooks.replies import answer_pipes
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_detail import asked_lines, request_lines
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs import editor
@@ -174,6 +175,16 @@ def test_a_preview_shows_the_edit_that_is_asked_for_as_the_inbox_does():
     )
     assert preview == [f"claude-1 asks: {whole[0]}", *whole[1:]]
     assert whole[2:] == ["text changes:", "│ x", "- old", "+ new␛[2J"]
+
+
+def test_several_questions_of_a_program_are_one_line_with_their_number():
+    questions = [
+        {"question": "Which db?", "options": [{"label": "sqlite"}, {"label": "postgres"}]},
+        {"question": "Table name?\nIn the test as well."},
+    ]
+    request = {"kind": "question", "questions": questions, "is_whole": True}
+    ask = Ask(1, "a", "claude-1", "1. Which db?\n  - sqlite", (), None, NOW, None, "open", None, None, request)
+    assert ask_text.request_line(ask) == "2 questions: Which db? · Table name? · In the test as well."
 
 
 def painted(command: str, width: int, *, ascii_only: bool) -> str:

@@ -487,6 +487,15 @@ async def test_agents_that_others_have_just_moved_are_written_to_after_another_e
         assert ask_queries.newest(app.link.db, other, 1)[0].message.text == "stop"
 
 
+async def test_an_agent_to_which_the_human_has_moved_at_once_is_the_one_that_is_meant(plan, make_app, seconds):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        for key in "jP":
+            await press_at(app, pilot, key, seconds[0] + EARLY)
+        assert app.screen.query_one("#answer").has_focus and "came under the cursor" not in shown(app)
+
+
 async def test_an_agent_stays_under_the_cursor_when_it_leaves_or_no_longer_matches(plan, make_app):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(120, 40)) as pilot:

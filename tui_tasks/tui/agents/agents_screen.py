@@ -306,6 +306,8 @@ class AgentsScreen(Overlay):
         """Return whether the human could know which agent is under the cursor when the key was pressed: it stood there,
         or no line had moved, so that moves of the cursor have led where they seemed to.
         """
+        if not self._row_moves and self._rows_stand.was_there(0):
+            return True
         return self._agent_stands.has_stood(self.agent_here()) or self._rows_stand.has_stood(self._row_moves)
 
     def _task_here(self) -> TaskLine | None:

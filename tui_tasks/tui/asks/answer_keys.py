@@ -287,6 +287,10 @@ class Reading:
         since = self._read_since if to_end else self._since
         return version == self._version and since is not None and self.is_long_since(since)
 
+    def was_there(self, version: object) -> bool:
+        """Return whether it was on screen when the key was pressed."""
+        return version == self._version and self._context.pressed.at >= self._since
+
     def is_long_since(self, at: float) -> bool:
         """Return whether what came to the screen then could be read when the key was pressed."""
         return self._context.pressed.at - at >= READ_SECONDS

@@ -128,10 +128,13 @@ def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
     It is written out as where the human decides about it, at most the beginning that a line shows.
     """
     # Imported here, since few screens begin with a question.
-    from tui_tasks.core.rules.agents.request_text import is_written_out
+    from tui_tasks.core.rules.agents.request_text import as_kept, is_written_out, question_text
 
     request = ask.request or {}
     if request.get("kind") != "permission" or not request.get("tool"):
+        if len(questions := [text for one in as_kept(ask).questions if (text := question_text(one))]) > 1:
+            lines = "\n".join(questions)[:LINE_CHARS].split("\n")
+            return f"{len(questions)} questions: {_joined(lines)}"
         # Cut after the blanks before it, which may be more than a line shows.
         beginning = ask.question.strip()[:LINE_CHARS]
         if is_written_out(ask):
