@@ -6,6 +6,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from tests.tui.driving import SIZES, below, by_agent, lines, named, said, settle, shown, until
 from tests.tui.evening import day
@@ -128,6 +129,16 @@ def test_a_job_is_even_that_has_as_many_runs_in_each_hour_to_come():
 def test_a_day_is_named_once_in_a_list_of_dates():
     times = [day(22, 8), day(22, 9), day(23, 8), int(datetime(2028, 1, 1, tzinfo=ZONE).timestamp()) * 1_000_000]
     assert job_text.dates(times, ZONE, NOW) == "Sun 22 Nov 08:00, 09:00, Mon 23 Nov 08:00, Sat 1 Jan 2028 00:00"
+
+
+async def test_a_run_by_hand_is_called_so_and_has_no_length_in_its_first_second(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "g")
+        line = app.pane.line
+        line = replace(line, running=replace(line.running, trigger="manual", started_at=NOW - 457_000), usual=None)
+        assert job_text.story(line, NOW, str) == ("running, by hand", "running")
+        assert job_text.went(line.running, NOW) == "running"
 
 
 async def test_a_run_that_was_interrupted_is_no_failure_in_a_row(jobs, make_app):
@@ -443,6 +454,7 @@ async def test_x_ends_what_runs_once_it_was_asked(jobs, make_app):
         assert job_queries.run(app.link.db, jobs.running).stop_reason is None
         await settle(pilot, "x", "y")
         assert job_queries.run(app.link.db, jobs.running).stop_reason == "stopped by human"
+        await until(pilot, lambda: "is being ended: stopped by you" in shown(app))
         await settle(pilot, "j", "x")
         assert "does not run" in shown(app)
 

@@ -69,10 +69,15 @@ class RunLine(msgspec.Struct, frozen=True, gc=False):
     def why(self) -> str:
         """Return what is known of why it failed or was not run: the reason, otherwise a line of its result."""
         if self.reason or self.outcome == "success":
-            return self.reason or ""
+            return for_people(self.reason or "")
         from tui_tasks.text.output_lines import telling_line  # the first paint goes without
 
         return telling_line(self.tail or "")
+
+
+def for_people(reason: str) -> str:
+    """Return the reason of a run as people read it, who are `you` themselves."""
+    return "stopped by you" if reason == f"stopped by {vocab.HUMAN}" else reason
 
 
 class JobLine(msgspec.Struct, frozen=True, gc=False):

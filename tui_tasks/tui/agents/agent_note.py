@@ -164,7 +164,9 @@ class AgentNote(TextDrawing):
         newest_first = [(agent_text.failure(one, self.context), one.at) for one in reversed(self._failed)]
         for said, same in groupby(newest_first, lambda one: one[0]):
             when, *before = (self.context.clock.time_of(at) for _, at in same)
-            also = f"  also {', '.join(before)}" if before else ""
+            times_of = ((at, len(list(each))) for at, each in groupby(before))
+            also = ", ".join(f"{number} times at {at}" if number > 1 else at for at, number in times_of)
+            also = f"  also {also}" if also else ""
             cut = safe_line(said, max(8, width - len(when) - len(also) - 4))
             lines.append([(f" {when}  ", "$muted"), (cut, "$state-failed"), (also, "$muted")])
         return lines[:most]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.job_snapshots import ON_TIME, Job, is_late
+from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.job_lines import JobLine, RunLine, slow_from
 from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import ScheduleError, describe
@@ -91,10 +92,15 @@ def went(run: RunLine, now: int) -> str:
     """Return how a run went: `ok in 41s`, `failed after 3s`, `running for 2m`, `missed`."""
     word = run_look(run).word
     if run.started_at is not None and run.ended_at is None:
-        return f"{word} for {duration(now - run.started_at, 1)}"
+        return f"{word}{_for(run.started_at, now, 1)}"
     if run.took is None:
         return word
     return f"{word} {'in' if run.outcome == 'success' else 'after'} {duration(run.took, 1)}"
+
+
+def _for(since: int, now: int, most: int = 2) -> str:
+    """Return ` for 41s`, of at most so many units; empty in the first second."""
+    return f" for {duration(now - since, most)}" if now - since >= SECOND else ""
 
 
 def used(run: RunLine) -> str:
@@ -263,16 +269,22 @@ def story(line: JobLine, now: int, why: Callable[[], str]) -> tuple[str, str]:
 
 
 def _running(run: RunLine, now: int, usually: str) -> str:
-    since = f" for {duration(now - run.started_at)}{usually}" if run.started_at is not None else ""
+    since = f"{_for(run.started_at, now)}{usually}" if run.started_at is not None else ""
     if run.stop_reason:
-        return f"is being ended: {run.stop_reason}"
+        return f"is being ended: {job_lines.for_people(run.stop_reason)}"
     if not run.dedicated:
         asked = f"its agent was asked {ago(run.started_at or now, now)}"
         if run.deadline is None:
             return asked
         left = run.deadline - now
         return f"{asked} and has {duration(left, 1)} to answer" if left > 0 else f"{asked} and has not answered in time"
-    return f"running{since}, {run.trigger}" + (f", by {agent_text.who(run.agent)}" if run.agent is not None else "")
+    by = f", by {agent_text.who(run.agent)}" if run.agent is not None else ""
+    return f"running{since}, {trigger(run)}{by}"
+
+
+def trigger(run: RunLine) -> str:
+    """Return what has started a run: `by hand`, or its times in a word."""
+    return "by hand" if run.trigger == "manual" else run.trigger
 
 
 def who_runs(job: Job) -> str:

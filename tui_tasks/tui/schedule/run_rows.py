@@ -84,7 +84,7 @@ class RunRows(RowDrawing[RunLine]):
             self.lasts(age_lasts(row.started_at, now))
         words = [job_text.went(row, now)]
         if row.trigger == "manual":
-            words.append("by hand")
+            words.append(job_text.trigger(row))
         if row.attempt > 1:
             words.append(f"attempt {row.attempt}")
         if row.exit_code and not (row.reason or "").startswith("exit"):
