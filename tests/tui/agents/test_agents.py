@@ -306,6 +306,9 @@ async def test_the_note_tells_what_has_become_of_a_message(plan, make_app, state
         await settle(pilot, "A")
         (line,) = (line for line in shown(app).split("\n") if "you: hello [b]there" in line)
         assert line.rstrip().endswith(state)
+        if state == "it spoke since":
+            (said,) = (each for each in shown(app).split("\n") if each.startswith(" 20:15") and "yes?" in each)
+            assert shown(app).index(said) < shown(app).index(line), "the newest comes first"
 
 
 async def test_an_agent_of_single_calls_is_at_work_between_them_and_gone_after_a_silence(plan, make_app):

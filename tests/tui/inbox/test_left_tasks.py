@@ -9,11 +9,11 @@ from typing import cast
 import pytest
 
 from tests.tui.driving import SIZES, by_agent, counts_line, lines, said, settle, shown, until
-from tests.tui.plan import NOW
+from tests.tui.plan import MINUTE, NOW
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import ClaimTask, EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import agent_views
 from tui_tasks.core.read.agents.agent_states import LeftTask
@@ -61,9 +61,13 @@ async def test_a_task_whose_agent_is_gone_stands_in_the_inbox_once_and_a_key_giv
 
 
 async def test_m_writes_to_the_agent_that_left_and_enter_shows_its_task(plan, left, make_app):
+    by_agent(plan, "human", EditTask(left, {"status": "pending"}), now=NOW - 9 * MINUTE)
+    by_agent(plan, "claude-1", ClaimTask("claude-1", 20 * MINUTE, left), now=NOW - 9 * MINUTE)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "a", "tab", "m", *"back?", "enter")
+        await settle(pilot, "a", "tab")
+        assert "claude-1 is gone: left now, the task changed 9m ago, its claim ends in 11m" in shown(app)
+        await settle(pilot, "m", *"back?", "enter")
         assert "claude-1" in said(app)
         assert app.link.db.sql("SELECT agent, text FROM human_message").fetchall() == [("claude-1", "back?")]
         await settle(pilot, "enter")

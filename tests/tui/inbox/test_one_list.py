@@ -152,7 +152,7 @@ async def test_an_agent_that_is_gone_with_a_lapsed_claim_stands_above_in_the_inb
         await press(app, pilot, "a")
         (row,) = in_list(app)
         assert re.search(r"▲ #8  Backup restore drill: alpha is gone, its claim lapsed +alpha +6m", row)
-        await until(pilot, lambda: "\n alpha is gone, changed " in shown(app))
+        await until(pilot, lambda: "\n alpha is gone: left " in shown(app))
         assert "Give back" not in lines(app)[-1]
         await settle(pilot, "s")
         assert said(app).startswith("Nothing to give back: #8 ") and app.screen_stack[-1] is app.screen

@@ -81,7 +81,7 @@ class AgentNote(TextDrawing):
         return len(self._trouble(self._member, width)) + len(self._ask(self._view, width))
 
     def lines(self, width: int, height: int) -> list[Drawn]:
-        """Return the lines: what it works on, its question, its task, messages to it, then its words, newest first."""
+        """Return the lines: what it works on, its question, its task, messages to it and its words, newest first."""
         member, room = self._member, self._room()
         self._whole = self._drawn = None
         if member is None:
@@ -95,7 +95,7 @@ class AgentNote(TextDrawing):
         lines[len(trouble) : len(trouble)] = self._failures(width, max(0, room - len(lines) - len(asked)))
         if self._view is not None:
             lines += self._fitted(self._view, asked, width, room - len(lines))
-        news = [*self._messages(width), *self._said(width)]
+        news = self._news(width)
         about = self._description(width)
         # Parts stand apart where all of them have room.
         parts = [part for part in (lines, about, news) if part]
@@ -117,9 +117,16 @@ class AgentNote(TextDrawing):
         head: Drawn = [(f" {safe_line(f'#{task.number} {task.name}', max(8, width - 2))}", "bold")]
         return [head, *block(text, max(8, width - 2), "$muted")[:_DESCRIPTION]]
 
-    def _said(self, width: int) -> list[Drawn]:
-        """Return what it said and did, newest first."""
-        lines: list[Drawn] = []
+    def _news(self, width: int) -> list[Drawn]:
+        """Return the messages that wait, then what it said and did and was told, newest first."""
+        waiting = [sent for sent in self._sent if sent.state == "waiting"]
+        told = [(sent.message.sent_at, self._message(sent, width)) for sent in self._sent if sent not in waiting]
+        by_time = sorted((*told, *self._said(width)), key=lambda line: -line[0])
+        return [*(self._message(sent, width) for sent in waiting), *(line for _, line in by_time)]
+
+    def _said(self, width: int) -> list[tuple[int, Drawn]]:
+        """Return what it said and did, newest first, each with its instant."""
+        lines: list[tuple[int, Drawn]] = []
         for word in self._spoken():
             when = f" {self.context.clock.time_of(word.at)}  "
             mark = f"{sign(_SIGNS[word.kind], ascii_only=self.context.ascii_only)} " if word.kind in _SIGNS else ""
@@ -131,7 +138,7 @@ class AgentNote(TextDrawing):
                 # The time beside it is that of the question, not of its answer.
                 mark = "? asked, " if agent_text.is_closed(word, self.context) else "? "
             said = safe_line(mark + job + words, max(8, width - len(when + about) - 1))
-            lines.append([(when + about, "$muted"), (said, "")])
+            lines.append((word.at, [(when + about, "$muted"), (said, "")]))
         return lines
 
     def _spoken(self) -> Iterator[Word]:
@@ -263,6 +270,6 @@ class AgentNote(TextDrawing):
                 keys[view.options.index(answer)] = self.context.keymap.key_of(action)
         return keys
 
-    def _messages(self, width: int) -> list[Drawn]:
-        """Return recent messages to it, newest last, each with whether it was delivered."""
-        return [agent_text.sent_line(sent, self.context, width) for sent in reversed(self._sent)]
+    def _message(self, sent: Sent, width: int) -> Drawn:
+        """Return a message to it, with whether it was delivered."""
+        return agent_text.sent_line(sent, self.context, width)

@@ -23,6 +23,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import give_back, why_not_given_back
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
@@ -76,9 +77,15 @@ class LeftTasks(RowSource[TaskLine]):
         """Return its name, its agent, what that said last, and the description."""
         task = task_queries.task_or_deleted(self.context.db, row.uid)
         agent = self._agent(row)
-        who = f"{agent_text.who(agent, 40)} is gone, changed {self.ago(row.updated_at)}"
+        left = self.context.state.without_agent(row.uid)
+        facts = [f"left {self.ago(left.at)}"] if left is not None and left.is_gone else []
+        facts.append(f"the task changed {self.ago(row.updated_at)}")
+        claim, now = task_records.last_of_task(self.context.db, row.uid), self.context.clock.now()
+        if claim is not None and claim.state == "active" and claim.expires_at > now:
+            self.lasts(age_lasts(claim.expires_at, now))
+            facts.append(f"its claim ends {age(claim.expires_at, now)}")
         lines = [] if is_named else block(f"#{row.number} {row.name}", room, "bold")
-        lines += block(who, room, "$state-overdue")
+        lines += block(f"{agent_text.who(agent, 40)} is gone: {', '.join(facts)}", room, "$state-overdue")
         if said := task_records.last_said(self.context.db, row.uid, agent):
             lines += block(f'"{said}"', room)
         return lines + ([[], *block(task.description, room)] if task.description else [])
