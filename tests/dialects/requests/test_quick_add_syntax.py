@@ -39,6 +39,9 @@ NOW = datetime(2026, 1, 28, 12, tzinfo=UTC)
         ("x !4", Draft("x", priority=4)),
         ("x !²", Draft("x", problem="no priority '²'; use one of urgent, high, medium, low")),
         ("#a #a #b t", Draft("t", ("a", "b"))),
+        ("#a#b #c,#d #c# t", Draft("t", ("a", "b", "c", "d", "c#"))),
+        ('#"a#b" @"x,@y" t', Draft("t", ("a#b",), agent="x,@y")),
+        ("t @bob,@amy", Draft("t", problem="@bob,@amy: a task has one agent")),
         ('#"two words" @"my agent" #"5" t', Draft("t", ("two words", "5"), agent="my agent")),
     ],
 )

@@ -262,6 +262,15 @@ async def test_a_card_moves_to_the_next_column_and_the_cursor_with_it(plan, make
         await until(pilot, lambda: status(app, plan[8]) == "in_progress")
 
 
+async def test_cards_that_cannot_all_be_in_progress_are_refused_without_naming_one_that_is_pending(plan, make_app):
+    by_agent(plan, "human", SetListRule(plan.list_uid, True), *(AddTask(f"T{n}", plan.list_uid) for n in range(2)))
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[8])
+        await settle(pilot, "j", "v", "j", "v", "L")
+        assert said(app) == "This list takes one task in progress at a time for each agent, not 2 tasks."
+
+
 async def test_a_card_that_failed_asks_why_and_the_answer_is_in_its_log(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:

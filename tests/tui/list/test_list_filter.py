@@ -106,7 +106,9 @@ async def test_a_filter_is_kept_as_a_view_that_the_palette_shows(app, plan):
         await pilot.press("ctrl+s")
         await pilot.pause()
         await write(pilot, "hers")
-        await press(app, pilot, "enter", "escape", "escape")
+        await press(app, pilot, "enter")
+        assert app.focused is app.pane.row_list, "a saved view is typed to its end"
+        await press(app, pilot, "escape")
         assert len(app.pane.row_list.keys_on_screen) == 9
         await pilot.press("colon")
         await write(pilot, "view hers")
@@ -265,7 +267,7 @@ async def test_a_new_list_is_made_and_lines(app):
         await write(pilot, "Garden")
         await press(app, pilot, "enter")
         assert app.state.current_list.name == "Garden"
-        assert "No tasks yet." in shown(app)
+        assert "─ Garden ──" in shown(app) and "No tasks yet." in shown(app)
 
 
 async def test_a_new_list_is_found_by_its_name(app):

@@ -19,6 +19,8 @@ _FIELD: Final = f"(?:{'|'.join(FIELDS)}):"
 _WORD: Final = rf'[#@]"[^"\n]*"(?=\s|$)|(?i:{_FIELD}"[^"\n]*"|due:[^\s"]+\s+\d{{1,2}}:\d\d)(?=\s|$)|\S+'
 # `-#tag` takes a tag off where a task is edited.
 _REMOVED: Final = r'(?<!\S)-#(?:"([^"\n]+)"|([^\s"]\S*))(?!\S)'
+# Where the next tag begins in `a#b` and `a,#b`.
+_NEXT_TAG: Final = r"(?<=\w),?#(?=\w)"
 # The bullet of a list item in notes: "- ", "* ", "3. ", "- [ ] ".
 _BULLET: Final = r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?"
 _SIGNS: Final = "#!@"
@@ -89,7 +91,9 @@ def parse(text: str, now: datetime) -> Draft:
         elif sign in "#@" and rest and is_blank(rest):
             problem = f"the name after {sign} has nothing that can be seen"
         elif sign == "#" and rest and (quoted or not rest.isdigit()):
-            tags.append(rest)
+            tags += [rest] if quoted else re.split(_NEXT_TAG, rest)
+        elif sign == "@" and ",@" in rest and not quoted:
+            problem = f"{word[:40]}: a task has one agent"
         elif sign == "@" and rest:
             agent = rest
         elif sign == "!" and rest.isalnum():

@@ -203,8 +203,9 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
         self.post_message(self.Submitted())
 
     def save(self) -> None:
-        """Post that the filter is to be saved under a name."""
+        """End typing, and post that the filter is to be saved under a name."""
         if self.text.strip():
+            self.keep()
             self.post_message(self.Save(self.text.strip()))
 
     def on_input_changed(self, event: Input.Changed) -> None:

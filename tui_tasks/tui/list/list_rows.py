@@ -22,6 +22,7 @@ from tui_tasks.text.glyphs import BAR, LOOKS, shares, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, count
 from tui_tasks.tui import layout
+from tui_tasks.tui.app.list_actions import is_dialects_own
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out, tag_parts
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
@@ -203,8 +204,10 @@ class ListLines:
         context, home = self._context, self._context.state.current_list
         if home is not None and layout.is_compact(self._size()):
             return rule_parts(context, width, [(one_line(home.name, width - _AROUND), "bold")])
-        if home is None or not home.total:
+        if home is None or (not home.total and is_dialects_own(home)):
             return end_of_rows(context, width)
+        if not home.total:
+            return rule_parts(context, width, [(one_line(home.name, width - _AROUND), "bold")])
         side = side_width(home, self._size())
         room = width - side
         name = self._name(home, room - 4)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from typing_extensions import override
 
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read import overview, work_queries
@@ -143,7 +144,14 @@ class TaskActions(Controller):
         tasks = task_queries.live_tasks(self._context.db, uids)
         named = count(len(tasks), "task") if len(tasks) > 1 else self._named(tasks)
         with keeps:
-            await self._context.link.commit(*operations)
+            try:
+                await self._context.link.commit(*operations)
+            except Conflict as conflict:
+                if conflict.data.get("in_progress") in uids:
+                    # The one that it names was to be in progress by this change, of which nothing is left.
+                    reason = "This list takes one task in progress at a time for each agent"
+                    raise Conflict(f"{reason}, not {named}.") from conflict
+                raise
         notes = [f"{early}."] if early else []
         if status == "done" and (waits := [one for one in tasks if one.uid in self._context.state.reviewable]):
             notes.append(f"The work on #{waits[0].number} is not merged: it waits for your review.")

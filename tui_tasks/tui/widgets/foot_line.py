@@ -115,7 +115,7 @@ class FootLine(FrameLine):
 
     def say(self, text: str, seconds: float = 6.0) -> None:
         """Show a safe text instead of the keys for a moment, in two lines if it is too long for one."""
-        self._said = text
+        text = self._said = self._readable(text)
         if self._quiet is not None:
             self._quiet.stop()
         self._quiet = self.set_timer(seconds, self.hush) if text else None
@@ -123,6 +123,10 @@ class FootLine(FrameLine):
         self.redraw()
         if self.has_class("-two"):
             self.refresh(Region(0, 1, self.size.width, 1))
+
+    def _readable(self, text: str) -> str:
+        """Return a text with a word for the arrows where only ASCII is wanted: `^v` is another key."""
+        return text.replace("↑↓", "up/down") if self.context.ascii_only else text
 
     def hush(self) -> None:
         """Show the keys again."""
@@ -139,7 +143,7 @@ class FootLine(FrameLine):
         """Show these hints instead of the pane's: (key, word, id of the action or empty). Without any, the pane's
         again.
         """
-        self._hints = hints or None
+        self._hints = [(self._readable(key), word, act) for key, word, act in hints] or None
         self.redraw()
 
     def _keys(self, width: int) -> Sequence[Part]:
