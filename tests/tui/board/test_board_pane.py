@@ -558,6 +558,8 @@ async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_ap
         async with app.run_test(size=size) as pilot:
             await settle(pilot)
             assert shown(app).isascii()
+            await settle(pilot, "s")
+            assert "up/down Move" in lines(app)[-1], "^v would be another key"
 
 
 @pytest.mark.parametrize(

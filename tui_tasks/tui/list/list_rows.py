@@ -22,8 +22,8 @@ from tui_tasks.text.glyphs import BAR, LOOKS, shares, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, count
 from tui_tasks.tui import layout
-from tui_tasks.tui.app.list_actions import is_dialects_own
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.app.list_actions import is_dialects_own
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out, tag_parts
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
