@@ -22,7 +22,7 @@ from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import EndSession
-from tui_tasks.core.operations.tasks import DeleteTask
+from tui_tasks.core.operations.tasks import DeleteTask, EditTask
 from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.agents import session_queries
@@ -248,8 +248,10 @@ async def test_files_that_are_not_committed_are_marked_and_named_first(plan, pla
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        assert "2 not committed" in shown(app) and "Not committed:" in shown(app)
+        assert "2 not committed" in shown(app) and shown(app).count("Not committed:") == 1
         assert "? notes.txt" in shown(app)
+        await settle(pilot, "j")
+        await until(pilot, lambda: shown(app).count("Not committed:") == 1)
 
 
 async def test_at_80_columns_the_foot_of_a_review_has_every_key_that_does_something_to_the_work(plan, place, make_app):
@@ -327,6 +329,20 @@ async def test_a_comment_on_the_work_as_a_whole_is_changed_and_deleted(plan, pla
         assert 'c: "abc"' in shown(app)
         await settle(pilot, "c", "ctrl+u", "enter")
         assert 'c: "' not in shown(app) and app.screen.comments == []
+
+
+async def test_a_review_is_seen_and_the_task_names_the_comments_that_are_not_sent(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        with Store(plan.path) as store:
+            store.commit(EditTask(plan[9], {"priority": 1}), actor="robot-1", now=NOW)
+        await until(pilot, lambda: plan[9] in app.context.state.seen.new)
+        await review(app, pilot, plan)
+        assert plan[9] not in app.context.state.seen.new
+        await settle(pilot, "c", *"why", "enter", "escape", "escape")
+        await until(pilot, lambda: "1 comment of yours not sent yet" in shown(app))
 
 
 async def test_a_comment_is_changed_and_deleted_under_the_cursor(plan, place, make_app):

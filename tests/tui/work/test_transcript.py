@@ -56,6 +56,8 @@ async def test_tab_on_the_last_lines_shows_the_record_with_edits_as_diffs_and_fo
         assert size == SIZES[0] or "Yet another." not in shown(app)
         await settle(pilot, "f")
         await until(pilot, lambda: "Yet another." in shown(app))
+        await settle(pilot, "tab")
+        assert isinstance(app.screen, Peek)
         await settle(pilot, "space")
         assert not isinstance(app.screen, TranscriptScreen | Peek)
 

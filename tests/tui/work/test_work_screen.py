@@ -458,6 +458,7 @@ async def test_an_agent_that_crashed_is_a_failure_on_every_pane(plan, make_app):
         app.context.navigation.go_to(plan[8])
         await until(pilot, lambda: "✗ agent failed" in shown(app))
         assert "✗ failed" not in shown(app), "the task is pending"
+        assert "Space shows its last lines, W starts another agent" in shown(app)
         app.context.navigation.filter_by("status:needs_you")
         await settle(pilot)
         assert any(line.strip("> ").startswith("#8 ") for line in lines(app)), lines(app)

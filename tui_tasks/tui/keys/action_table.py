@@ -490,7 +490,7 @@ _TABLE: Final = (
     _a("agents", "agent_peek", "space", "Peek: the last lines of the agent, live", "Peek", needs="agent", verb="peek"),
     _a("work", "peek_terminal", "enter", "Go to the agent's terminal", "Terminal", verb="open"),
     _a("work", "peek_back", "space", "Close the last lines or the record", "Close", verb="peek"),
-    _a("work", "peek_record", "tab", "The agent's own record instead of its terminal", "Record", verb="part"),
+    _a("work", "peek_record", "tab", "The agent's own record, or the lines of its terminal", "Record", verb="part"),
     # The record of an agent's session.
     _a("work", "record_open", "enter", "Show all of the item, or its beginning", "Whole", verb="open"),
     _a("work", "record_follow", "f", "Follow the newest item", "Follow", verb="follow"),

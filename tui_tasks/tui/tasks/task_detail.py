@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from tui_tasks.core import vocab
-from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.agent_snapshots import Ask, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, overview, work_counts, work_queries
 from tui_tasks.core.read.ask_queries import Sent
@@ -22,7 +22,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
-from tui_tasks.text.times import age, age_lasts, ago
+from tui_tasks.text.times import age, age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import WIDE
 from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule_parts
@@ -77,6 +77,7 @@ class TaskDetails:
         self.works = [work for work in works if work.state in vocab.LIVE_WORK]
         self.ready_since = {work.uid: work_queries.ready_since(db, work) for work in self.works}
         self.counts = {work.uid: work_counts.counts_text(db, work.uid) for work in self.works}
+        self.unsent = {work.uid: _unsent(db, work) for work in self.works}
         self.merges = work_queries.merges(db, task.uid) if context.state.has_work else []
         self.asks: list[Ask] = [ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid]
         self.closed_asks: list[Ask] = _closed_asks(db, line)
@@ -112,6 +113,7 @@ class DetailText(TextDrawing):
             if len(title) > TITLE_LINES:
                 lines.append(_line(f"… of {len(details.task.name):,} characters", "$muted"))
         lines += [_line(self._facts(details, room), "$muted"), *self._failed(details, room)]
+        lines += self._after_failure(details)
         lines += self._fields(details.task, room)
         lines += self._more_facts(details.task, room)
         for ask in details.asks:
@@ -138,7 +140,7 @@ class DetailText(TextDrawing):
         if details.log:
             lines += [(), _line(f"Log ({details.log_count:,})  newest first", "$muted")]
             lines += self._log(details, details.log, room)
-        return lines
+        return [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
 
     def _in_brief(self, details: TaskDetails, room: int, height: int) -> list[Drawn]:
         """Return what is asked or to be reviewed, why it failed, what checks have proven, the newest log entries, the
@@ -159,8 +161,9 @@ class DetailText(TextDrawing):
         if facts and sum(len(part) + 1 for part in parts if part) + len(facts) <= height:
             parts.append(facts)
         links = self.links.lines(details.task, room)[1:] if self.links is not None else []
-        if links and sum(len(part) + 1 for part in parts if part) + len(links) <= height:
-            parts.append(links)
+        for more in (self._after_failure(details), links):
+            if more and sum(len(part) + 1 for part in parts if part) + len(more) <= height:
+                parts.append(more)
         return _spaced(parts, height)
 
     def _about(self, details: TaskDetails, room: int) -> list[list[Drawn]]:
@@ -187,6 +190,14 @@ class DetailText(TextDrawing):
         has_failed = details.state == "failed" or details.task.uid in self.context.state.failed_work
         why = task_text.reason(self.context, details.line, details.state) if has_failed else None
         return _block(why[0], room, "$state-failed") if why is not None else []
+
+    def _after_failure(self, details: TaskDetails) -> list[Drawn]:
+        """Return the keys that show what a failed agent has shown, and start another one."""
+        if details.task.uid not in self.context.state.failed_work:
+            return []
+        key = self.context.keymap.key_of
+        shows = [(f" {key('work_peek')}", "$key"), (" shows its last lines, ", "$muted")]
+        return [[*shows, (key("work_start"), "$key"), (" starts another agent", "$muted")]]
 
     def _is_logged_last(self, details: TaskDetails) -> bool:
         """Return whether the newest log entry, which stands below, is why it has failed."""
@@ -216,6 +227,8 @@ class DetailText(TextDrawing):
             facts.append(f"{'ready' if is_ready else 'started'} {self._age(since, short=False)}")
             lines += _block(f"{shown.mark(ascii_only=self.context.ascii_only)} {what}", room, shown.color)
             lines.append(_line(safe_line(" · ".join(facts), room), "$muted"))
+            if unsent := details.unsent[work.uid]:
+                lines.append(_line(f"{count(unsent, 'comment')} of yours not sent yet", "$changed"))
         if details.task.uid in self.context.state.reviewable and lines:
             key = self.context.keymap.key_of("open")
             what = "them" if len(details.works) > 1 else "it"
@@ -442,6 +455,13 @@ def _sent(db: Database, task: Task, log: Sequence[LogEntry]) -> list[Sent]:
     logged = {entry.message for entry in log}
     sent = ask_queries.newest(db, task.who, _MAX_SENT)
     return [one for one in sent if one.message.sent_at >= (task.started_at or 0) and one.message.text not in logged]
+
+
+def _unsent(db: Database, work: Work) -> int:
+    """Return how many comments on a work the human has written and not sent."""
+    from tui_tasks.tui.work import review_rows  # few tasks have work
+
+    return len(review_rows.kept(db, work.uid))
 
 
 def _spaced(parts: Sequence[list[Drawn]], height: int) -> list[Drawn]:

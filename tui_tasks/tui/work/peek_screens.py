@@ -291,9 +291,11 @@ class TranscriptScreen(Overlay):
 
     @override
     def why_not(self, action: Action) -> str | None:
-        """Not every agent has a terminal to go to."""
+        """Not every agent has a terminal to go to, or last lines."""
         if action.id == "work_terminal":
             return attaching.why_not(self.context, self.agent)
+        if action.id == "peek_record" and work_queries.of_agent(self.context.db, self.agent) is None:
+            return f"{agent_text.who(self.agent, 30)} was not started here: only its record can be read."
         return super().why_not(action)
 
     def do_record_follow(self) -> None:
@@ -324,6 +326,11 @@ class TranscriptScreen(Overlay):
     def do_peek_back(self) -> None:
         """Close, as the key that has opened it."""
         self.dismiss()
+
+    def do_peek_record(self) -> None:
+        """Go back from the record to the last lines of the terminal."""
+        self.dismiss()
+        self.context.push(Peek(self.context, self.agent))
 
     def do_work_terminal(self) -> None:
         """Go to the agent's terminal."""

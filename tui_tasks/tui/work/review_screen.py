@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 from textual.app import ComposeResult
@@ -113,7 +113,9 @@ class ReviewScreen(Overlay):
             context, self._title, id="review", kinds=lambda: _ABOVE, below=ROWS_AND_DETAIL, most=self._rows_above
         )
         self._facts_line = FrameLine(context, self._facts_parts, id="review-facts")
-        summary = review_text.WorkSummary(context, lambda: self.facts, lambda: bool(self._facts_line.display))
+        summary = review_text.WorkSummary(
+            context, lambda: self.facts, lambda: bool(self._facts_line.display), self._shows_whole_beside
+        )
         self._summary = TextLines(context, summary, id="work-summary")
         self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
         self.reading = Reading(context)
@@ -348,6 +350,7 @@ class ReviewScreen(Overlay):
     def show_side(self) -> None:
         """Show the file under the cursor, or the summary."""
         self._diff_head.redraw()
+        self._summary.redraw()
         self.side.show()
         self.hints_again()
         self.call_after_refresh(self._note_painted)
@@ -355,6 +358,9 @@ class ReviewScreen(Overlay):
     async def next_file_with(self, words: str) -> tuple[FileChange, str, int] | None:
         """Return the next file whose diff has some words in lower case, its key, and the line; None without one."""
         return await self.side.next_file_with(words, self._file_rows.rows)
+
+    def _shows_whole_beside(self) -> bool:
+        return is_wide(self.size) and not self.small and self.change is None
 
     def _title(self, width: int) -> Sequence[Part]:
         return review_text.title(self.facts, width, ascii_only=self.context.ascii_only)
@@ -458,5 +464,10 @@ class ReviewScreen(Overlay):
         self.comments = list(found)
         live = [work.uid for work in work_queries.live(self.context.db)]
         kept = review_rows.to_keep(self.context.db, self.work.uid, self.comments, live)
-        self.context.run(self.context.link.remember(review_rows.KEPT, kept))
+        self.context.run(self._remember(kept))
         self._draw()
+
+    async def _remember(self, kept: dict[str, Any]) -> None:
+        """Keep the comments, of which the pane below names the number."""
+        await self.context.link.remember(review_rows.KEPT, kept)
+        self.context.navigation.pane.refreshed()

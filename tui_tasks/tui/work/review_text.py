@@ -176,14 +176,25 @@ def summary_word(facts: WorkFacts) -> str:
 class WorkSummary(TextDrawing):
     """Draws what there is to know of the work in a narrow column: without places, ids and times."""
 
-    def __init__(self, context: Context, facts: Callable[[], WorkFacts], has_line: Callable[[], bool]) -> None:
-        """`has_line` returns whether the line of facts is on screen, which names the branch below the commits."""
+    def __init__(
+        self,
+        context: Context,
+        facts: Callable[[], WorkFacts],
+        has_line: Callable[[], bool],
+        is_beside: Callable[[], bool],
+    ) -> None:
+        """`has_line` returns whether the line of facts is on screen, which names the branch below the commits;
+        `is_beside` returns whether all of it is on screen beside this column.
+        """
         super().__init__(context)
         self._facts = facts
         self._has_line = has_line
+        self._is_beside = is_beside
 
     def lines(self, width: int, height: int) -> list[Drawn]:
-        """Return what is wrong, the agent's words, the commits and the checks."""
+        """Return what is wrong, the agent's words, the commits and the checks, unless all of it stands beside them."""
+        if self._is_beside():
+            return []
         facts, room = self._facts(), max(10, width - 2)
         review, work = facts.review, facts.work
         if review is None:

@@ -44,6 +44,8 @@ def review(context: Context, task_uid: str, agent: str | None = None) -> bool:
         return True
     from tui_tasks.tui.work.review_screen import ReviewScreen
 
+    if not context.link.read_only and context.state.seen.read(task_uid):
+        context.redraw_frame()
     context.push(ReviewScreen(context, task_uid, agent))
     return True
 
@@ -118,7 +120,10 @@ class WorkActions(Controller):
     def open_review(self) -> bool:
         """Review the work on the task under the cursor; return whether there is some to review."""
         uid = self._pane.target()
-        return uid is not None and review(self._context, uid)
+        if uid is None or uid not in self._context.state.reviewable:
+            return False
+        self._pane.mark_opened()
+        return review(self._context, uid)
 
     async def do_work_start(self) -> None:
         """Ask for program, place and words, then start an agent on each task."""
