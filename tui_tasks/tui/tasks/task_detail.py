@@ -161,7 +161,7 @@ class DetailText(TextDrawing):
         if facts and sum(len(part) + 1 for part in parts if part) + len(facts) <= height:
             parts.append(facts)
         links = self.links.lines(details.task, room)[1:] if self.links is not None else []
-        for more in (self._after_failure(details), links):
+        for more in (links, self._after_failure(details)):
             if more and sum(len(part) + 1 for part in parts if part) + len(more) <= height:
                 parts.append(more)
         return _spaced(parts, height)
