@@ -39,3 +39,14 @@ def test_a_check_that_a_later_change_has_made_stale_is_not_said_to_have_met_it_w
     context = SimpleNamespace(ascii_only=False, keymap=SimpleNamespace(key_of=lambda _: "r"))
     text = " ".join(part for line in _checks(context, facts, 90) for part, _ in line)
     assert "It passed, but its files have changed since it began. r runs it again." in text
+
+
+def test_short_names_of_checks_leave_room_for_their_states_in_a_narrow_column():
+    named = {"lint": True, "tests": False}
+    checks = [
+        SimpleNamespace(name=name, state="unproven", host="", gate=gate, run=None) for name, gate in named.items()
+    ]
+    facts = SimpleNamespace(checks=checks, task=SimpleNamespace(number=1))
+    _, _, *lines = _checks(SimpleNamespace(ascii_only=False), facts, 34)
+    texts = ["".join(text for text, _ in line) for line in lines]
+    assert texts == ["   ○ lint  unproven  gates", "   ○ tests unproven"]

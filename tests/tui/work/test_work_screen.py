@@ -232,7 +232,7 @@ async def test_the_form_of_a_start_that_is_refused_stands_there_again_as_it_was_
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])
         await settle(pilot, "W")
-        assert "Program       codex  ✗ codex-2 ended with exit 3" in shown(app)
+        assert "Program       codex  ✗ last time: codex-2 ended with exit 3" in shown(app)
         await settle(pilot, "tab", "c", "down", "left", "down", *"base:next now", "enter")
         await until(pilot, lambda: "in no git repository" in said(app))
         assert isinstance(app.screen, StartForm)
@@ -717,6 +717,18 @@ async def test_the_foot_names_the_review_on_a_task_whose_work_waits_for_it(plan,
         await until(pilot, lambda: "Enter Review" in lines(app)[-1])
         app.navigation.go_to(plan[8])
         await until(pilot, lambda: "Enter Review" not in lines(app)[-1])
+
+
+async def test_work_that_failed_is_discarded_from_the_list(plan, make_app):
+    crashed(plan, 9)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, *named("discard"))
+        await until(pilot, lambda: "Discard the work of robot-1 on #9?" in shown(app))
+        await settle(pilot, "y")
+        await until(pilot, lambda: "Discarded the work of robot-1 on #9" in said(app))
+        assert "ended with exit 3" not in shown(app)
 
 
 async def test_work_is_discarded_from_the_list_while_its_agent_is_at_it_and_undo_brings_it_back(plan, make_app):

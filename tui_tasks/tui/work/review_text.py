@@ -279,13 +279,14 @@ def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
             words = f"#{facts.task.number} has no check. `tui-tasks check give {facts.task.number} NAME` gives it one."
         return [[], *block(words, room, "$muted")]
     lines: list[Drawn] = [[], [(" Checks on this tree", "bold")]]
+    cells = min(20, max(cell_len(safe_line(check.name)) for check in facts.checks))
     for check in facts.checks:
         shown = PROOF_LOOKS[check.state]
         gate = f"{f' on {check.host}' if check.host else ''}{'  gates' if check.gate else ''}"
         lines.append(
             [
                 (f"   {shown.mark(ascii_only=context.ascii_only)} ", shown.color),
-                (fit(check.name, 20), ""),
+                (fit(check.name, cells), ""),
                 (f" {shown.word}{gate}", "$muted"),
             ]
         )

@@ -83,7 +83,7 @@ class WorkActions(Controller):
             self._context.push(Peek(self._context, agent))
 
     async def do_work_end(self) -> None:
-        """End the newest agent at work on the task, once confirmed; undo brings its work back."""
+        """End the newest agent on the task, also one that failed, once confirmed; undo brings its work back."""
         from tui_tasks.tui.work import review_actions
 
         work = self._live()
@@ -94,7 +94,8 @@ class WorkActions(Controller):
     def _live(self) -> Work | None:
         uids = self._pane.selection()[:1]
         works = work_queries.of_task(self._context.db, uids[0]) if uids else []
-        return next((work for work in reversed(works) if work.state in LIVE_WORK), None)
+        live = next((work for work in reversed(works) if work.state in LIVE_WORK), None)
+        return live or next((work for work in works[-1:] if work.state == "failed"), None)
 
     async def do_work_restore(self) -> None:
         """Bring back the work on the task that was merged or discarded last."""

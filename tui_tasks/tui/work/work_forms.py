@@ -194,7 +194,7 @@ class StartForm(_FootForm[StartAnswer]):
         self._title = title
         self._installed = programs
         mark = look("agent_failed").mark(ascii_only=context.ascii_only)
-        notes = {name: f"{mark} {safe_line(why, 80)}" for name, why in failed.items()}
+        notes = {name: f"{mark} last time: {safe_line(why, 80)}" for name, why in failed.items()}
         notes |= {name: "not installed" for name, is_installed in programs.items() if not is_installed}
         self._programs = [Option(name, note=notes.get(name, "")) for name in programs]
         self._first = first
