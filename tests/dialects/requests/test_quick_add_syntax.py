@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_tasks.dialects.requests import quick_add_syntax
-from tui_tasks.dialects.requests.quick_add_syntax import Draft, can_write, fields, parse, split_removed, title_hint
+from tui_tasks.dialects.requests.quick_add_syntax import (
+    Draft,
+    can_write,
+    fields,
+    fields_in_title,
+    parse,
+    split_removed,
+    title_hint,
+)
 
 # A Wednesday.
 NOW = datetime(2026, 1, 28, 12, tzinfo=UTC)
@@ -75,6 +83,11 @@ def test_what_a_field_does_not_take_is_told_with_what_it_takes(text):
     assert f"{text.partition(':')[0]} takes" in draft.problem
 
 
+def test_a_title_of_a_form_is_searched_for_what_quick_add_reads_as_fields():
+    assert fields_in_title("oat milk due:sat #food", NOW) == "due:sat, #food"
+    assert fields_in_title("fix #12 at C#", NOW) == ""
+
+
 @pytest.mark.parametrize("text", ["#\u2800", '@"\u200b "'])
 def test_a_tag_or_an_agent_of_which_nothing_would_be_seen_is_refused(text):
     draft = parse(f"x {text}", NOW)
@@ -110,9 +123,18 @@ def test_fields_are_written_as_they_are_read():
         ("Buy priority:low tag:a agent:bob", "priority:low (type !low), tag:a (type #a), agent:bob (type @bob)"),
         ("Buy depends:12", "depends:12 (type after #12)"),
         ("Buy project:home", "project:home (ELSEWHERE)"),
+        ("Buy wait:3d", "wait:3d (the one date is due:)"),
+        ("Buy due: 3d", "due: 3d (type due:3d)"),
+        ("Buy milk Tomorrow", "Tomorrow (type due:tomorrow)"),
+        ("Call bank fri 14:00", "fri 14:00 (type due:fri 14:00)"),
+        ("Buy !!!", "!!! (type !high)"),
+        ("Buy after 2", "after 2 (type after #2)"),
+        ("Tomorrow", ""),
+        ("Buy at 14:00", ""),
+        ("What we do today about the 14:00 train after 2 hours!", ""),
         ("C++ 2 +2 +x a+b http://list:80 depends:me", ""),
     ],
 )
-def test_a_title_with_words_of_other_programs_says_what_to_type_instead(title, hint):
+def test_a_title_with_words_of_other_programs_or_without_a_sign_says_what_to_type_instead(title, hint):
     assert parse(title, NOW).name == title
     assert title_hint(title, "ELSEWHERE") == (f"in the title: {hint}" if hint else "")

@@ -43,12 +43,13 @@ async def test_e_edits_title_fields_and_description(app, plan):
         await pilot.press("j", "j", "j", "j", "e")
         await pilot.pause()
         await pilot.press("end")
-        await write(pilot, " now")
+        await write(pilot, " now #new")
         await pilot.press("tab", "end")
         await write(pilot, " #urgent")
         await press(app, pilot, "ctrl+s")
         row = task(app, plan[5])
-        assert row.name == "Ship auth flow now"
+        assert row.name == "Ship auth flow now #new"
+        assert said(app) == "Saved. In the title: #new. Tags and dates go into Fields."
         assert row.tags == ("auth", "urgent")
         assert (row.agent, row.priority, row.status) == ("claude-1", 2, "in_progress")
 

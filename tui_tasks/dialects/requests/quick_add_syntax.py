@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.schema.due_dates import DAYS, WEEKDAYS
 from tui_tasks.core.schema.task_fields import FIELDS, SYNTAX, read
 from tui_tasks.text.safe import is_blank
 
@@ -24,6 +25,7 @@ _NEXT_TAG: Final = r"(?<=\w),?#(?=\w)"
 # The bullet of a list item in notes: "- ", "* ", "3. ", "- [ ] ".
 _BULLET: Final = r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?"
 _SIGNS: Final = "#!@"
+_NAMES_OF_DAYS: Final = frozenset(("today", "tomorrow", *DAYS, *WEEKDAYS))
 # A text with none of these is a title alone.
 _MARKS: Final = (*_SIGNS, ":", "\\")
 # Words that name a field in filters or in Taskwarrior, and are plain text here.
@@ -31,6 +33,9 @@ _FOREIGN: Final = (
     r"(?i)(?<!\S)(?:(\+)([^\W\d]\w+)"
     r"|(pri|prio|priority|tags?|who|agent|depends(?=:\d+(?!\S))|list|project):([\w.-]+))(?!\S)"
 )
+# Dates of other programs, and `due:` with a space behind it.
+_DATES: Final = r"(?i)(?<!\S)(?:((?:wait|scheduled|until):[\w.-]+)|due:\s+([\w.-]+))(?!\S)"
+_TIME: Final = r"\d{1,2}:\d\d"
 _LETTERS: Final = {"h": "high", "m": "medium", "l": "low"}
 # A time to parse with; tags and names do not depend on it.
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
@@ -122,7 +127,30 @@ def title_hint(title: str, of_list: str) -> str:
     """
     found = list(re.finditer(_FOREIGN, title)) if "+" in title or ":" in title else []
     hints = [f"{each[0]} ({_instead(each[1] or each[3].lower(), each[2] or each[4], of_list)})" for each in found]
+    dates = re.finditer(_DATES, title) if ":" in title else ()
+    hints += [f"{each[0]} ({'the one date is due:' if each[1] else f'type due:{each[2]}'})" for each in dates]
+    hints += _hints_of_words(title.split())
     return f"in the title: {', '.join(hints)}" if hints else ""
+
+
+def _hints_of_words(words: list[str]) -> list[str]:
+    """Return the hints on `!!!`, and on a day or `after 2` at the end of a title."""
+    hints = [f"{word} (type !high)" for word in words if len(word) > 1 and not word.strip("!")]
+    before, last = ["", "", *words][-2:]
+    day = f"{before} {last}" if ":" in last and re.fullmatch(_TIME, last) else last
+    if day.partition(" ")[0].lower() in _NAMES_OF_DAYS and len(words) > len(day.split()):
+        hints.append(f"{day} (type due:{day.lower()})")
+    elif before.lower() == "after" and last.isdecimal():
+        hints.append(f"after {last} (type after #{last})")
+    return hints
+
+
+def fields_in_title(title: str, now: datetime) -> str:
+    """Return the words of a title, typed in a form, that quick add reads as fields; empty: there are none."""
+    draft = parse(title, now)
+    kept = draft.name.split()
+    words = [word for word in title.split() if word not in kept]
+    return ", ".join(words) if draft != Draft(draft.name) and not draft.problem else ""
 
 
 def _instead(field: str, value: str, of_list: str) -> str:

@@ -24,7 +24,15 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import problem_with
-from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse, split_removed
+from tui_tasks.dialects.requests.quick_add_syntax import (
+    SIGNS_HELP,
+    Draft,
+    can_write,
+    fields,
+    fields_in_title,
+    parse,
+    split_removed,
+)
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
@@ -246,6 +254,8 @@ class TaskForm:
             changes = self._changes(task, asked, typed)
             try:
                 if await save(self._context, task, changes):
+                    if words := safe_line(fields_in_title(changes.get("name", ""), self._now()), 60):
+                        self._context.say(f"Saved. In the title: {words}. Tags and dates go into Fields.")
                     return
             except Refusal as refused:
                 problem = refused.message
