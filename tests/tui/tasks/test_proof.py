@@ -91,7 +91,7 @@ async def test_c_gives_takes_and_runs_the_checks_of_a_task(plan, make_app, check
         await settle(pilot, "l")
         assert task_queries.task(app.context.link.db, plan[5]).checks is None
         await settle(pilot, "r")
-        assert "Its checks are running." in said(app)
+        assert "Its checks were started: the row shows how they end." in said(app)
         assert [run.requested_by for run in checks.waiting()] == ["human"]
 
 

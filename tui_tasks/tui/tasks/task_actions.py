@@ -180,7 +180,7 @@ class TaskActions(Controller):
                 return
             await context.link.commit(*choices[key][2])
             if key == "r":
-                context.say("Its checks are running.")
+                context.say("Its checks were started: the row shows how they end.")
                 return
 
     # Editing
