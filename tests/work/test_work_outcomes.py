@@ -18,7 +18,15 @@ from tui_tasks.core.operations.sessions import (
     TurnInterrupted,
     UsageReported,
 )
-from tui_tasks.core.operations.work import CommentWork, CountWork, ReportWork, RunWork, StartWork
+from tui_tasks.core.operations.work import (
+    BeginMerge,
+    CommentWork,
+    CountWork,
+    GiveUpMerge,
+    ReportWork,
+    RunWork,
+    StartWork,
+)
 from tui_tasks.core.read import ask_queries, work_counts, work_queries
 from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.store import Store
@@ -104,6 +112,8 @@ def test_work_that_came_to_conflict_with_its_base_says_so_in_the_files_until_it_
     assert obstacle() == "conflicts with main: a.txt"
     git(repo, "revert", "--no-edit", "HEAD")
     assert obstacle() == ""
+    store.commit(BeginMerge(work.uid, {}), GiveUpMerge(work.uid, "move a.txt out"), actor="human", now=clock())
+    assert obstacle() == "not merged: move a.txt out"
 
 
 @pytest.mark.parametrize(

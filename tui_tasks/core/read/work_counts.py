@@ -85,6 +85,8 @@ def obstacle(db: Database, work: Work) -> str:
 
 
 def _obstacle(work: Work, counted: Counts | None) -> str:
+    if work.message and work.state == "ready":
+        return f"not merged: {work.message}"  # then; what was in the way may be gone by now
     return work.message or (counted.conflicts if counted is not None else None) or ""
 
 
