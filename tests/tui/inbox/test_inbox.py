@@ -499,7 +499,8 @@ async def test_what_goes_on_below_is_answered_only_once_its_end_has_been_on_scre
     for key in ("y", "1", "2"):
         answer, screen = await answered(plan, make_app, key, size=size)
         assert answer is None
-        assert "to its end first" in screen
+        what = "to its end first" if key == "y" else f"read it to its end, then press {key} again."
+        assert what in " ".join(screen.split())
     answer, _ = await answered(plan, make_app, *["pagedown"] * 20, "pageup", "y", size=size)
     assert answer == "Yes"
 
@@ -508,7 +509,7 @@ async def test_the_number_of_an_option_shows_the_rest_of_a_question_and_then_ans
     ask = OpenAsk("Merge the two tables of names? " + "The tests rely on the second. " * 9, ("Merge", "Leave"))
     by_agent(plan, "codex-1", ask, now=at(20, 15))
     answer, screen = await answered(plan, make_app, "2", size=(40, 12))
-    assert answer is None and "Here is more: to its end first" in screen and "2 Leave" in screen
+    assert answer is None and "More below: read it to its end" in screen and "2 Leave" in screen
     answer, _ = await answered(plan, make_app, "2", "2", size=(40, 12))
     assert answer == "Leave"
 

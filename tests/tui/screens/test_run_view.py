@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, lines, opened, said, settle, shown, until
 from tests.tui.plan import NOW
+from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
@@ -107,6 +108,16 @@ async def test_a_run_is_ended_from_its_output_and_from_its_job_and_its_end_is_sa
         assert said(app) == f"{what} is being ended."
         by_agent(jobs.plan, "system", EndRun(jobs.running, "interrupted"), now=NOW + 1_000_000)
         await until(pilot, lambda: said(app) == f"{what} has ended.")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_needs_the_human_is_counted_above_the_output(jobs, make_app, size):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with opened(app, size) as pilot:
+        await settle(pilot, "g", "enter")
+        assert isinstance(app.screen, RunView) and lines(app)[0].startswith(" S1 Server status")
+        by_agent(jobs.plan, "claude-1", OpenAsk("Which port?"))
+        await until(pilot, lambda: "? 3" in "\n".join(lines(app)[:3]))
 
 
 async def test_thousands_of_runs_are_gone_through_by_pages(jobs, make_app, monkeypatch):

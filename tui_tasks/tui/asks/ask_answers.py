@@ -154,7 +154,7 @@ class AskAnswers(Controller):
         if why is not None and self._goes_on_below(view):
             self._paged = view.version
             self._inbox.page_down()
-            self._context.say(f"Here is more: to its end first, then {key} again.")
+            self._context.say(f"More below: read it to its end, then press {key} again.")
             return None
         return self.give(view, answer)
 

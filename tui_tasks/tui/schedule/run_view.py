@@ -29,6 +29,7 @@ from tui_tasks.tui.schedule.run_rows import RunOutput, RunRows, RunsOfJob
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Overlay
+from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 # Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
 _FOOT: Final = ("run_output", "run_follow", "run_stop", "run_copy", "back", "help")
@@ -65,6 +66,7 @@ class RunView(Overlay):
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "jobs")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
+    RunView.-narrow #runs-now, RunView.-short #runs-now { display: none; }
     RunView #run-body { height: 1fr; layout: vertical; }
     RunView #runs { height: 30%; min-height: 3; width: 1fr; }
     RunView #run-side { height: 1fr; width: 1fr; }
@@ -85,7 +87,8 @@ class RunView(Overlay):
         super().__init__(context)
         self.window = VirtualList(context, RunRows(context), id="runs")
         self.output = RunOutput(context, id="output")
-        self._head = FrameLine(context, self._job_parts, id="runs-head", is_bar=True)
+        # The rows of what needs the human would take the room of the output.
+        self._head = ScreenHead(context, self._job_parts, id="runs", kinds=lambda: ())
         self._output_head = FrameLine(context, self._run_parts, self._length_parts, id="output-head")
         self.controllers = (RunMoves(self),)
         self._job_uid = job_uid
@@ -96,8 +99,7 @@ class RunView(Overlay):
 
     def compose(self) -> ComposeResult:
         """Compose head, runs and output."""
-        yield self._head
-        yield rule(self.context)
+        yield from self._head.compose()
         with Container(id="run-body"):
             yield self.window
             yield rule(self.context, id="under-runs")
@@ -130,7 +132,8 @@ class RunView(Overlay):
 
     def _job_parts(self, width: int) -> Sequence[Part]:
         """` S4 Digest mail   08:00 daily`."""
-        return [(f" {safe_line(self._title, width - 2)}", "bold"), (f"   {self._when}", "$muted")]
+        when = f"   {self._when}" if width >= NARROW else ""  # a small screen has counts there
+        return [(f" {safe_line(self._title, width - 2)}", "bold"), (when, "$muted")]
 
     def _run_parts(self, width: int) -> Sequence[Part]:
         """Return the run whose output is shown, what its agent has spent, and its error."""
