@@ -23,11 +23,21 @@ from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, DisableJob
-from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeletePlan, EditTask, EnsureList, SetListRule
+from tui_tasks.core.operations.tasks import (
+    AddTask,
+    ArchiveList,
+    CreatePlan,
+    DeletePlan,
+    EditTask,
+    EnsureList,
+    SetListRule,
+)
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import agent_views, last_words
+from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
+from tui_tasks.core.rules.undo import next_to_undo
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.command_tools import SHELL
@@ -493,7 +503,7 @@ def test_undo_and_redo_say_what_each_of_them_did(shell: Session, capsys) -> None
     task_changes.edit(shell, "5", "milk #food @bob", task_changes.Edit(), as_json=False)
     said(
         "edit",
-        "#5 milk + eggs: tags, title milk + eggs again, agent none again",
+        "#5 milk + eggs: tags as before, title milk + eggs again, agent none again",
         "#5 milk: tags, title milk + eggs -> milk, agent none -> bob",
     )
     task_changes.set_status(shell, ["1", "2"], "skipped", "", as_json=False)
@@ -909,3 +919,34 @@ def test_at_a_terminal_ls_alone_lists_open_tasks_and_counts_the_finished_ones_th
         assert main(line.split()) == 0
         told = capsys.readouterr()
         assert ([row.split()[0] for row in told.out.splitlines()], told.err) == (numbers, more)
+
+
+def test_show_names_the_domain_and_which_dependency_was_deleted(shell: Session, clock, capsys) -> None:
+    add(shell, "one", "two after #1")
+    shell.store.commit(EditTask(task(shell.store, "two").uid, {"domain": "family"}), actor="bob", now=clock())
+    task_changes.delete(shell, ["1"], as_json=False)
+    capsys.readouterr()
+    listing.show(shell, "2", as_json=False)
+    shown = capsys.readouterr().out
+    assert "\ndomain family\n" in shown and "\nafter #1 (deleted)\n" in shown
+
+
+def test_a_tag_that_is_to_be_removed_and_is_not_there_is_told(shell: Session, capsys) -> None:
+    add(shell, "one #docs")
+    capsys.readouterr()
+    task_changes.edit(shell, "1", "", task_changes.Edit(untag=("nope", "docs")), as_json=False)
+    assert capsys.readouterr().err == "#1 has no tag nope\n"
+
+
+def test_an_undo_says_of_an_archived_list_and_of_fields_what_is_so_again(shell: Session, clock) -> None:
+    add(shell, "one")
+    made = task(shell.store, "one")
+    home = task_queries.list_by_id(shell.store.db, made.list_id)
+    for operation, said in (
+        (ArchiveList(home.uid, True), f"list {home.name}: back from the archive"),
+        (EditTask(made.uid, {"priority": 1, "name": "two"}), "priority as before"),
+    ):
+        shell.store.commit(operation, actor="human", now=clock())
+        change = next_to_undo(shell.store.db, "human", Undo())
+        shell.store.commit(Undo(), actor="human", now=clock())
+        assert said in change_summaries.description(shell.store.db, change, undone=True)

@@ -340,9 +340,11 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     words = quick_add_syntax.fields(task.tags, task.priority, task.agent and agent_names.display_name(task.agent), ())
     if words:
         print(safe_line(words))
+    if task.domain:
+        print(f"domain {safe_line(task.domain, 60)}")
     for text in field_texts(task, session.clock(), long=True):
         print(text)
-    if numbers := [f"#{on.number}" for uid in task.depends_on if (on := task_queries.any_task(db, uid))]:
+    if numbers := [_number(db, on) for uid in task.depends_on if (on := task_queries.any_task(db, uid))]:
         print(f"after {', '.join(numbers)}")
     for text in check_lines(checks, ascii_only=ascii_only):
         print(text)
@@ -361,6 +363,10 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         who = safe_ends(agent_names.display_name(entry.agent), 30)
         print(f"\n{ago(entry.at, session.clock())}  {who}  {inset(entry.message).lstrip()}", end="")
     print()
+
+
+def _number(db: Database, task: Task) -> str:
+    return f"#{task.number}{' (deleted)' if task_queries.status(db, task.uid) is None else ''}"
 
 
 def next_task(session: Session, *, as_json: bool) -> None:

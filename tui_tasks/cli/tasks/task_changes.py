@@ -118,6 +118,8 @@ def edit(session: Session, reference: str, words: str, more: Edit, *, as_json: b
     arguments |= {"name": draft.name or None, "description": more.description}
     changed = request(session, "shell:edit", uid=task.uid, **arguments)
     _print_task(session, _word("changed", task, changed), changed, as_json=as_json)
+    if missing := [tag for tag in arguments["untag"] if tag not in task.tags]:
+        print(f"#{task.number} has no tag {safe_line(', '.join(missing), 60)}", file=sys.stderr)
 
 
 def _word(word: str, before: Task, after: dict[str, Any]) -> str:

@@ -254,8 +254,12 @@ def _words_of(entry: Entry, arrow: str, *, undone: bool) -> list[str]:
         called = "title" if (entry.entity, name) == ("task", "name") else name.replace("_", " ")
         what = "" if name in _PLAIN_VALUES else f"{called} "
         has_values = name in _WITH_VALUES or isinstance(values[0], bool)
-        change = f"{before} again" if undone else f"{before} {arrow} {after}"
-        words.append(f"{what}{change}" if has_values else what.rstrip())
+        if undone and name == "archived":
+            words.append("archived again" if values[0] else "back from the archive")
+        elif undone:
+            words.append(f"{what}{before} again" if has_values else f"{called} as before")
+        else:
+            words.append(f"{what}{before} {arrow} {after}" if has_values else called)
     return words or ["changed"]
 
 
