@@ -6,6 +6,7 @@ import pytest
 
 from tests.work.repositories import Place, commit, git, reviewed, write
 from tui_tasks.core.errors import Conflict
+from tui_tasks.tui.work.review_rows import FileRow
 from tui_tasks.work.git import reviewing
 
 
@@ -30,6 +31,13 @@ def test_files_commits_and_counts_stand_against_the_merge_base(place: Place) -> 
     }  # fmt: skip
     assert [line.title for line in seen.commits] == ["Work on a"]
     assert (seen.conflicts, seen.notes) == ((), ())
+
+
+def test_a_new_file_that_was_committed_and_changed_since_is_in_head_and_an_untracked_one_is_not(place: Place) -> None:
+    write(place.tree, new_txt="new\nmore\n", untracked_txt="1\n")
+    found = {one.path: one for one in reviewed(place.tree, "main").files}
+    assert [FileRow("", 0, found[name]).mark for name in ("new.txt", "untracked.txt")] == ["A", "?"]
+    assert not found["new.txt"].is_committed and "is_in_head" not in found["new.txt"].to_json()
 
 
 def test_the_diff_of_a_file_is_bounded_and_binary_is_told(place: Place) -> None:

@@ -40,10 +40,10 @@ class FileRow(msgspec.Struct, frozen=True):
 
     @property
     def mark(self) -> str:
-        """`M`, `A`, `D`, `R` or `C` as git has it; `?` of a new file that is not committed."""
+        """`M`, `A`, `D`, `R` or `C` as git has it; `?` of a new file that is in no commit."""
         if self.change is None:
             return " "
-        return "?" if self.change.status == "A" and not self.change.is_committed else self.change.status
+        return "?" if self.change.status == "A" and not self.change.is_in_head else self.change.status
 
 
 def file_rows(review: Review, comments: Sequence[Comment]) -> list[FileRow]:

@@ -35,6 +35,7 @@ class FileChange(NamedTuple):
         insertions: lines; None of a binary file. The same holds for `deletions`.
         is_committed: whether the worktree has it as HEAD has it; else it is not committed.
         versions: git's modes and ids of the file before and after.
+        is_in_head: whether HEAD has a file of that path.
     """
 
     path: str
@@ -44,6 +45,7 @@ class FileChange(NamedTuple):
     deletions: int | None
     is_committed: bool
     versions: bytes = b""
+    is_in_head: bool = True
 
     @property
     def name(self) -> str:
@@ -58,7 +60,7 @@ class FileChange(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return it as the shell shows it."""
         members = self._asdict() | {"is_binary": self.is_binary}
-        del members["versions"]
+        del members["versions"], members["is_in_head"]
         return members
 
 
@@ -165,6 +167,8 @@ def review(work_tree: WorkTree, base: str, branch: str | None = None, *, began_a
     with git_trees.indexed(work_tree) as files:
         tree = files.tree
     uncommitted = _paths(folder, head_tree, tree) if tree != head_tree else ()
+    new = frozenset(_paths(folder, head_tree, tree, "--diff-filter=A") if uncommitted else ())
+    changed = changes(folder, ends.merge_base, tree, frozenset(uncommitted))
     commits = _commits(folder, ends.base, head)
     ahead, behind = len(commits), 0
     if ends.merge_base != ends.base or ahead == MAX_COMMITS:
@@ -180,7 +184,7 @@ def review(work_tree: WorkTree, base: str, branch: str | None = None, *, began_a
         merge_base=ends.merge_base,
         ahead=ahead,
         behind=behind,
-        files=changes(folder, ends.merge_base, tree, frozenset(uncommitted)),
+        files=tuple(one._replace(is_in_head=one.path not in new) for one in changed),
         uncommitted=uncommitted,
         commits=commits,
         conflicts=merge_trees(work_tree, ends.base, head)[1] if ahead and behind else (),
@@ -306,8 +310,9 @@ def _has_nul(folder: Path, change: FileChange) -> bool:
     return False
 
 
-def _paths(folder: Path, old: str, new: str) -> tuple[str, ...]:
-    printed = git.run(folder, "diff-tree", "-r", "-z", "--name-only", "--no-renames", *_EXACT, old, new).printed
+def _paths(folder: Path, old: str, new: str, *which: str) -> tuple[str, ...]:
+    words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", *which, *_EXACT, old, new)
+    printed = git.run(folder, *words).printed
     return tuple(os.fsdecode(path) for path in printed.split(b"\0") if path)
 
 
