@@ -60,7 +60,7 @@ async def test_a_mark_a_move_and_the_key_of_all_mark_the_range_then_all_then_non
         app.context.navigation.go_to(plan[1])
         await settle(pilot, "v", *moves, "V")
         assert app.pane.row_list.marks == [plan[number] for number in marked]
-        assert said(app) == f"{len(marked)} tasks marked. V again marks all, or none."
+        assert said(app) == f"{len(marked)} tasks marked. V again marks all."
         await settle(pilot, *("V" * (2 if len(marked) < 9 else 1)))
         assert said(app) == "No task is marked." and app.pane.row_list.marks == []
 
@@ -112,7 +112,7 @@ async def test_a_range_on_the_board_is_one_of_its_column(make_app, plan, agent):
         await settle(pilot, "v")
         assert said(app) == "1 card marked. Move, then V marks up to there. Esc unmarks."
         await settle(pilot, "j", "V")
-        assert app.pane.row_list.marks == uids[:2] and said(app) == "2 cards marked. V again marks all, or none."
+        assert app.pane.row_list.marks == uids[:2] and said(app) == "2 cards marked. V again marks all."
         await settle(pilot, "L")
         assert [task(app, uid).status for uid in uids] == ["in_progress", "in_progress", "pending"]
 
@@ -125,7 +125,7 @@ async def test_what_is_deleted_is_named_where_the_cursor_is_not_on_it(app, plan)
         await settle(pilot, "escape", "v", "d")
         assert "Delete 2 marked tasks, #8 “Backup restore drill” and #9 “Old cookie banner”?" in shown(app)
         await settle(pilot, "escape", "V")
-        assert said(app) == "2 tasks marked. V again marks all, or none."
+        assert said(app) == "2 tasks marked. V again marks all."
         await settle(pilot, "V", "d")
         named = "#8 “Backup restore drill”, #9 “Old cookie banner” and 7 more?"
         assert f"Delete 9 marked tasks, {named}" in shown(app)

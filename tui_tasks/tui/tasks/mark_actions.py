@@ -61,7 +61,7 @@ def mark_range(
         if not more:
             break
     rows.mark([source.key(row) for row in found if takes(row)], on=True)
-    context.say(f"{count(len(rows.marks), noun)} marked. {context.keymap.key_of('mark_all')} again marks all, or none.")
+    context.say(f"{count(len(rows.marks), noun)} marked. {context.keymap.key_of('mark_all')} again marks all.")
     return True
 
 
