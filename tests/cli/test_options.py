@@ -63,6 +63,7 @@ def test_an_option_that_means_nothing_to_a_command_is_wrong_usage_after_it(line:
         ("ls --sort due", "sort:due"),
         ("ls -home", "-#home"),
         ("ls -jwt", "-#jwt"),
+        ("export todo.txt out.txt", "> out.txt"),
         ("serve --cheese", ""),
         ("show 1 --agent bob", ""),
     ],

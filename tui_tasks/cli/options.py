@@ -153,6 +153,8 @@ def _meant(parser: argparse.ArgumentParser, command: str, words: Sequence[str]) 
     """Return what an unknown option may have meant among those of a command; empty if nothing is near."""
     if command == "ls" and words[0].startswith("-") and words[0][1:].isalnum():
         return f"-#{words[0][1:]}"
+    if command == "export" and not words[0].startswith("-"):
+        return f"> {words[0]}"
     option = next((word.partition("=")[0] for word in words if word.startswith("--")), "")
     known = [option for action in parser._actions for option in action.option_strings]
     if not option or (meant := _OTHER_OPTIONS.get(option)) in known:
