@@ -833,3 +833,16 @@ async def test_what_fails_beside_agents_gets_a_row_above_them_at_once(plan, make
             by_agent(plan, "amy", EditTask(uid, {"status": "failed"}))
             name = task(app, uid).name
             await until(pilot, lambda name=name: name in above(app))
+
+
+@pytest.mark.parametrize("pane", ["1", "2", "3", "4"])
+async def test_keys_go_to_the_pane_that_is_shown_after_an_agents_log(plan, make_app, pane):
+    app = make_app(with_agents(plan).path)
+    async with opened(app) as pilot:
+        await settle(pilot, pane)
+        before = lines(app)[0]
+        await settle(pilot, "A", "enter", "escape")
+        assert isinstance(app.screen, AgentsScreen)
+        await settle(pilot, "escape")
+        assert lines(app)[0] == before
+        assert app.screen.focused is app.pane.focus_target()

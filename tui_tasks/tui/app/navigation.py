@@ -11,6 +11,7 @@ from typing import Any
 from textual.app import App
 from textual.reactive import Reactive
 from textual.widget import Widget
+from typing_extensions import override
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.read import overview
@@ -32,6 +33,13 @@ class MainScreen(CellsScreen[Any], NoRelayout):
     """Paints nothing itself when the focus moves: its widgets paint what differs."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+
+    @override
+    def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
+        """But not to a part of a hidden pane, whose message may come late: keys go to what is on screen."""
+        parts = widget.ancestors_with_self if widget is not None else ()
+        if all(part.display for part in parts if isinstance(part, Widget)):
+            super().set_focus(widget, scroll_visible, from_app_focus)
 
     def on_screen_resume(self) -> None:
         """Let the lines of what needs the human take the room they need, after a screen over the panes."""
