@@ -258,6 +258,19 @@ def test_one_that_goes_with_its_task_in_progress_is_recorded_as_gone_once_and_as
     assert look() == look() == ["is gone, #1 was in progress", "is back"]
 
 
+def test_a_process_that_only_reads_in_the_name_of_an_agent_does_not_make_it_gone(talk, store, clock):
+    uid = add(talk)
+    talk.ok("tasklist:set_task_in_progress", uid=uid)
+    clock.forward(1)
+    reader = Process("boot", "here", 7, 8)
+    with store.db.transaction(write=True):
+        connections.begin(store.db, "agent", reader, clock())
+        connections.end(store.db, "agent", reader, clock())
+    clock.forward(16)
+    StuckWatch(Thresholds).look(store, clock())
+    assert store.db.sql(STUCK_ENTRIES).fetchall() == []
+
+
 def test_one_that_was_heard_between_two_looks_is_stuck_since_then(talk, store, clock):
     watch = StuckWatch(lambda: Thresholds(silent=8))
     uid = add(talk)

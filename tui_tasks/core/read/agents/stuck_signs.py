@@ -146,9 +146,10 @@ def gone_agents(db: Database, noted: Mapping[str, Stuck]) -> dict[str, Cause]:
         is_known = (was := noted.get(one.agent)) is not None and was.cause == session_queries.GONE
         if one.closed_at is None or one.agent in there or not (is_known or one.agent in at_work):
             continue
-        newest = db.all(_NEWEST_DONE, actor=one.agent, limit=1)
-        is_back = any(at > one.closed_at for at, *_ in newest)
-        if not is_back and session_queries.find(db, one.agent) is None:
+        newest = next((at for at, *_ in db.all(_NEWEST_DONE, actor=one.agent, limit=1)), 0)
+        # A process that only names the agent in a request takes nothing with it.
+        has_acted, is_back = newest >= one.opened_at, newest > one.closed_at
+        if (is_known or has_acted) and not is_back and session_queries.find(db, one.agent) is None:
             text = (
                 was.text if was is not None and is_known else f"is gone, #{at_work[one.agent].number} was in progress"
             )
