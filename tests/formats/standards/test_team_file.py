@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock
-from tests.formats.round_trips import NOW
+from tests.formats.round_trips import NOW, filled
 from tests.started import DEADLINE
 from tui_tasks.cli.admin import sync_file
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.maintenance import journal_findings
-from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations import Operation, Undo
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
@@ -374,6 +374,38 @@ def test_changes_of_others_to_a_task_that_was_changed_here_too_are_not_overwritt
     of_cem[uid] |= {"name": "by cem", "version": of_cem[uid]["version"] + 1, "updated_at": "2026-11-22T10:00:00+00:00"}
     ann.file.write_text(team_merge.write(of_cem.values()))
     assert "other changes of 1 tasks" in str(follow())
+
+
+def test_an_edit_of_the_file_itself_is_not_overwritten_and_what_was_written_holds_nothing_new(
+    store: Store, clock: Clock, tmp_path: Path
+) -> None:
+    uids = filled(store, clock())
+    path = tmp_path / "tasks.jsonl"
+
+    def follow() -> bytes | str:
+        following = sync_file.follow(store, path, None, None)
+        try:
+            return next(following)
+        finally:
+            following.close()
+
+    written = follow()
+    assert isinstance(written, bytes) and follow() == written
+    (logged,) = store.commit(LogTask(uids[0], "soon undone"), actor="claude", now=clock())
+    with_log = follow()
+    assert isinstance(with_log, bytes) and logged.uid.encode() in with_log
+    store.commit(Undo(), actor="claude", now=clock())
+    assert follow() != with_log
+    for earlier in (written, with_log):
+        path.write_bytes(earlier)
+        assert isinstance(follow(), bytes)
+    last = path.read_text()
+    log = {"uid": "new", "at": "2026-01-31T10:00:00+00:00", "agent": "ben", "message": "a note"}
+    for change in ({"name": "by hand"}, {"due": "2027-01-01"}, {"log": [log]}, {"name": "by hand", "version": None}):
+        lines = team_merge.parse(last)
+        lines[uids[0]] |= change
+        path.write_text(team_merge.write(lines.values()))
+        assert "other changes of 1 tasks" in str(follow()), change
 
 
 def test_a_running_sync_file_goes_on_whatever_others_do_to_the_file(store: Store, clock: Clock, tmp_path: Path) -> None:

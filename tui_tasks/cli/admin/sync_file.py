@@ -172,13 +172,11 @@ def _what_is_newer(store: Store, path: Path, content: bytes) -> str | None:
 
 def _is_known(db: Database, task: Task, record: TaskRecord) -> bool:
     """Return whether the database has, or had, each value and log entry of a task of the file, as far as its journal
-    is not compacted.
+    is not compacted. Versions do not tell: two databases count their own.
     """
-    if record.changed is None or task_records.had_version(db, task, *record.changed):
-        return True
-    logged = {entry.uid for entry in task_records.logs(db, task.uid)}
-    has_logs = all(entry.uid is None or uid_of("jsonl", entry.uid) in logged for entry in record.log)
-    return (has_logs and task_records.had_values(db, task, record.fields)) or task_records.is_compacted(db, task.uid)
+    logged = [uid_of("jsonl", entry.uid) for entry in record.log if entry.uid is not None]
+    is_known = task_records.had_logs(db, task, logged) and task_records.had_values(db, task, record.fields)
+    return is_known or task_records.is_compacted(db, task.uid)
 
 
 _NAME: Final = "tui-tasks"

@@ -4,7 +4,7 @@ memory of its result, and claims.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -159,18 +159,12 @@ def status_change(db: Database, task: str, status: str, until: int = 2**62) -> S
     return StatusChange(at, actor, journal.values_of(why), agent, result, note, next_at)
 
 
-_WRITTEN_AT = Statement(
-    lambda: J.select(journal.value_of(J.new, "updated_at")).where(
-        (J.task == slot("task")) & (J.uid == slot("task")) & (journal.value_of(J.new, "version") == slot("version"))
-    )
-)
+_LOG_UIDS = Statement(lambda: LogRow.select(LogRow.uid).where(LogRow.task_uid == slot("task")))
 
 
-def had_version(db: Database, task: Task, version: int, at: int) -> bool:
-    """Return whether a version of a task that was written at an instant is, or was, one of this database."""
-    if (version, at) == (task.version, task.updated_at):
-        return True
-    return any(row[0] == at for row in db.all(_WRITTEN_AT, task=task.uid, version=version))
+def had_logs(db: Database, task: Task, uids: Iterable[str]) -> bool:
+    """Return whether a task has, or had in this database, each of some log entries."""
+    return {uid for (uid,) in db.all(_LOG_UIDS, task=task.uid)}.issuperset(uids)
 
 
 _MADE = Statement(
