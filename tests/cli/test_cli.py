@@ -55,13 +55,6 @@ def test_a_call_takes_words_and_prints_the_result_as_json(run) -> None:
     assert json.loads(shown.stdout) == [json.loads(made.stdout)]
 
 
-def test_a_call_of_an_agent_that_was_started_on_a_task_speaks_as_that_agent(run) -> None:
-    asked = json.loads(run("call", "control:hello", TUI_TASKS_AGENT="bot-2").stdout)
-    named = json.loads(run("call", "control:hello", "--agent", "robin", TUI_TASKS_AGENT="bot-2").stdout)
-    assert (asked["agent"], named["agent"]) == ("bot-2", "robin")
-    assert run("call", "control:hello", TUI_TASKS_AGENT="human").returncode == 2
-
-
 def test_a_call_takes_one_json_object(run) -> None:
     made = run("call", "tasklist:add_task", '{"name": "a=b", "description": "x"}')
     assert json.loads(made.stdout)["name"] == "a=b"

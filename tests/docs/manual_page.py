@@ -39,9 +39,6 @@ The screen was ended by signal N.""",
 .B TUI_TASKS_DB
 The database, where no \\-\\-db names one.
 .TP
-.B TUI_TASKS_AGENT
-Who speaks over the channel, where no \\-\\-agent names one: set for agents that you start on tasks.
-.TP
 .B TUI_TASKS_CONFIG
 The configuration file.
 .TP

@@ -45,12 +45,6 @@ def test_of_the_prompt_of_a_task_a_persons_own_words_are_known(
     assert session_queries.own_words(sent).startswith("a.py:3\nWhy 3?")
 
 
-def test_commands_in_the_shell_of_an_agent_know_whose_they_are(
-    store: Store, clock: Clock, task: str, tmp_path: Path
-) -> None:
-    assert command_of("claude", store, clock, task, tmp_path).environment["TUI_TASKS_AGENT"] == "claude-1"
-
-
 def test_claude_uses_our_own_tools_without_asking_its_person(
     store: Store, clock: Clock, task: str, tmp_path: Path
 ) -> None:

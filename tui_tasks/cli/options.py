@@ -68,10 +68,7 @@ def declare_options(command: argparse.ArgumentParser | WordReader, names: str, d
             groups[title] = command.add_argument_group(title)
         off = False if default is None and "action" in given else default
         if name == "agent":
-            given = {
-                **given,
-                "help": given["help"] % (command.get_default("speaks_as") or "TUI_TASKS_AGENT, else agent"),
-            }
+            given = {**given, "help": given["help"] % (command.get_default("speaks_as") or "agent")}
         elif name == "list" and "list-only" in names.split():
             given = {**given, "help": "the one list that all tools work on"}
         groups[title].add_argument(f"--{name}", default=off, **given)
@@ -249,17 +246,16 @@ def check_speaker(options: argparse.Namespace) -> None:
         InvalidRequest: no agent or no list can have the name.
         ReservedName: the agent's name is the human's, or the program's own.
     """
-    agent = options.agent if options.agent is not None else _started_agent(options)
-    if agent is None and options.list is None:
+    if options.agent is None and options.list is None:
         return
     from tui_tasks.channel import request_reader
     from tui_tasks.core.errors import ReservedName
 
     tool = getattr(options, "tool", None) or ""
     request_reader.name("--list", options.list)
-    request_reader.name("--agent", agent)
+    request_reader.name("--agent", options.agent)
     try:
-        request_reader.agent_name(agent, tool)
+        request_reader.agent_name(options.agent, tool)
     except ReservedName as refused:
         if not options.read_only:
             _record_refusal(options, tool, refused)
@@ -420,12 +416,7 @@ def _default(options: argparse.Namespace) -> str:
     """Return the agent that speaks without `--agent`."""
     from tui_tasks.dialects.requests import Identity
 
-    return getattr(options, "speaks_as", None) or _started_agent(options) or Identity().agent
-
-
-def _started_agent(options: argparse.Namespace) -> str | None:
-    """Return the agent that the human started on a task and that runs this command of agents; None without one."""
-    return None if getattr(options, "speaks_as", None) else os.environ.get("TUI_TASKS_AGENT") or None
+    return getattr(options, "speaks_as", None) or Identity().agent
 
 
 def session_of(

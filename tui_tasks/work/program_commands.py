@@ -130,7 +130,7 @@ def command(
         name: value
         for name, value in environ.items()
         if name not in _DROPPED and not name.startswith(_DROPPED_BEGINNINGS)
-    } | {"TUI_TASKS_DB": database, "TUI_TASKS_AGENT": work.agent}
+    } | {"TUI_TASKS_DB": database}
     program = work.program
     words = _words(settings, program)
     if _has_prompt(words):

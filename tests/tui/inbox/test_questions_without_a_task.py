@@ -106,7 +106,7 @@ async def test_the_log_says_of_a_question_that_nobody_answered_which_it_was(plan
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        closed = [" ".join(line.split()[1:]) for line in lines(app) if " close " in line]
+        closed = [" ".join(line.rstrip(" ▐").split()[1:]) for line in lines(app) if " close " in line]
         assert closed == [
             "x close system #5 Ship auth flow withdrawn: may I drop the old table?",
             "x close system no answer in time: which order?",
