@@ -28,7 +28,6 @@ from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import last_words, stuck_signs
-from tui_tasks.core.read.agents.session_queries import GONE
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search_index
@@ -72,22 +71,21 @@ class StuckWatch:
             return self._next
         self._next = now + EVERY
         agents = stuck_signs.of_agents(store.db, now)
-        recorded = last_words.noted(store.db)
-        gone = stuck_signs.gone_agents(store.db, recorded)
-        noted = {name: one.cause for name, one in recorded.items() if one.cause is not None}
+        recorded = {one.uid: one for one in last_words.stuck_now(store.db)}
+        noted = {name: one.cause for name, one in recorded.items()}
         if store.db.machine:
             # What an agent does is known to its machine alone.
             elsewhere = stuck_signs.elsewhere(store.db)
             agents = [one for one in agents if one.agent not in elsewhere]
-            noted = {name: cause for name, cause in noted.items() if name not in elsewhere or name in gone}
+            noted = {name: cause for name, cause in noted.items() if name not in elsewhere}
         stuck = causes(agents, now, self._thresholds())
         # An open question already shows that its agent waits for the human.
-        stuck = {name: cause for name, cause in stuck.items() if cause.kind != "human"} | gone
+        stuck = {name: cause for name, cause in stuck.items() if cause.kind != "human"}
         # One that was heard between two looks is stuck anew.
         same = {name: cause.since for name, cause in stuck.items() if noted.get(name) == cause.kind}
         anew = {name for name, since in same.items() if recorded[name].has_ended(heard_at=since, acted_at=since)}
         over = sorted((noted.keys() - stuck.keys()) | anew)
-        notes = [NoteStuck(name, None, "is back" if noted[name] == GONE else "") for name in over]
+        notes = [NoteStuck(name, None) for name in over]
         new = {name: cause for name, cause in stuck.items() if name in anew or name not in same}
         notes += [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in new.items()]
         if notes and not store.db.machine:

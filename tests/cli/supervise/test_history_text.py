@@ -89,15 +89,13 @@ def test_what_becomes_of_a_held_task_and_of_one_that_is_stuck_is_told(store: Sto
     store.review = lambda: ReviewPolicy(("tasklist",))
     uids = [talk.ok("tasklist:add_task", name=name)["uid"] for name in ("one", "two")]
     store.commit(AcceptTask(uids[0], 1), DeclineTask(uids[1], "not now"), actor="human", now=clock())
-    for cause in ("silent", None, "gone", None):
+    for cause in ("silent", None):
         store.commit(NoteStuck("agent", cause, "gives no sign of life", 1), actor="system", now=clock())
     assert sentences(store, 2) == [
         'You accepted "one".',
         'You declined "two": "not now".',
         'system noticed that "agent" is stuck: "gives no sign of life".',
         'system noticed that "agent" is not stuck now.',
-        'system noticed that "agent" is gone.',
-        'system noticed that "agent" is back.',
     ]
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import ADD, add
-from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent
 from tui_tasks.core.operations.sessions import (
@@ -27,7 +26,6 @@ from tui_tasks.hooks import intake
 from tui_tasks.runner.scheduler_service import EVERY, StuckWatch
 
 LIMITS = Thresholds()
-STUCK_ENTRIES = "SELECT new FROM journal WHERE entity = 'stuck' ORDER BY seq"
 
 
 def kinds(store: Store, clock: Clock) -> dict[str, str]:
@@ -230,45 +228,6 @@ def test_each_cause_is_told_once_and_its_end_too(talk, store, clock, path):
             assert watch.look(each, clock()) is None
     assert [event["event"] for event in talk.events()] == ["task.updated", "agent.unstuck"]
     assert last_words.stuck_now(store.db) == []
-
-
-def test_one_that_goes_with_its_task_in_progress_is_recorded_as_gone_once_and_as_back_when_it_is(talk, store, clock):
-    process = Process("boot", "here", 7, 8)
-
-    def look() -> list[str]:
-        clock.forward(16)
-        StuckWatch(Thresholds).look(store, clock())
-        return [journal.values_of(new)["text"] for (new,) in store.db.sql(STUCK_ENTRIES)]
-
-    with store.db.transaction(write=True):
-        for name in ("agent", "idler"):
-            connections.begin(store.db, name, process, clock())
-    uid = add(talk)
-    talk.ok("tasklist:set_task_in_progress", uid=uid)
-    assert look() == []
-    with store.db.transaction(write=True):
-        for name in ("agent", "idler"):
-            connections.end(store.db, name, process, clock())
-    assert look() == look() == ["is gone, #1 was in progress"]
-    assert last_words.stuck_now(store.db) == []
-    store.commit(EditTask(uid, {"status": "pending"}), actor="human", now=clock())
-    assert look() == ["is gone, #1 was in progress"]
-    with store.db.transaction(write=True):
-        connections.begin(store.db, "agent", process, clock())
-    assert look() == look() == ["is gone, #1 was in progress", "is back"]
-
-
-def test_a_process_that_only_reads_in_the_name_of_an_agent_does_not_make_it_gone(talk, store, clock):
-    uid = add(talk)
-    talk.ok("tasklist:set_task_in_progress", uid=uid)
-    clock.forward(1)
-    reader = Process("boot", "here", 7, 8)
-    with store.db.transaction(write=True):
-        connections.begin(store.db, "agent", reader, clock())
-        connections.end(store.db, "agent", reader, clock())
-    clock.forward(16)
-    StuckWatch(Thresholds).look(store, clock())
-    assert store.db.sql(STUCK_ENTRIES).fetchall() == []
 
 
 def test_one_that_was_heard_between_two_looks_is_stuck_since_then(talk, store, clock):

@@ -330,19 +330,6 @@ def test_an_agent_whose_turn_failed_counts_until_it_goes_on(store: Store, clock:
     assert [line.text for line in day.digest().groups["gone"]] == ["its turn failed: overloaded"]
 
 
-def test_an_agent_that_went_with_its_task_has_a_line_until_it_is_back_unless_that_of_the_task_says_so(
-    store: Store, clock: Clock
-) -> None:
-    day = Day(store, clock)
-    day.commit("system", NoteStuck("codex-2", "gone", "is gone, #3 was in progress", clock()))
-    assert [(line.who, line.text) for line in day.digest().groups["gone"]] == [("codex-2", "#3 was in progress")]
-    left = {day.task("Docs"): LeftTask("codex-2", clock())}
-    with_task = digest(store.db, 0, clock(), left)
-    assert [line.kind for line in with_task.lines if line.who == "codex-2"] == ["left"]
-    day.commit("system", NoteStuck("codex-2", None, "is back"))
-    assert day.digest().lines == ()
-
-
 @pytest.mark.parametrize(
     ("why", "result", "given", "later", "reason"),
     [

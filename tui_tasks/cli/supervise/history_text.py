@@ -19,7 +19,6 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.read.agents.session_queries import GONE
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import GROUPS, DigestLine
 from tui_tasks.core.read.tasks import task_records
@@ -205,16 +204,6 @@ def _value_text(entry: Entry, field: str) -> str:
     return _quoted((entry.new or {}).get(field, ""))
 
 
-def _stuck_text(entry: Entry) -> str:
-    """Return what was noticed of an agent: that it is stuck, gone, or neither now."""
-    is_stuck = entry.kind == "agent.stuck"
-    cause = ((entry.new if is_stuck else entry.old) or {}).get("cause")
-    if cause == GONE:
-        return f"noticed that {_quoted(entry.uid)} is {'gone' if is_stuck else 'back'}"
-    said = f"is stuck: {_value_text(entry, 'text')}" if is_stuck else "is not stuck now"
-    return f"noticed that {_quoted(entry.uid)} {said}"
-
-
 def _by_rule(entry: Entry) -> str:
     return f" by rule: {_value_text(entry, 'rule')}" if (entry.new or {}).get("rule") else ""
 
@@ -224,8 +213,8 @@ _DEED_TEXTS: Final[dict[str, Callable[[Entry], str]]] = {
     "task.updated": _update_text,
     "task.accepted": lambda entry: f"accepted {_name(entry)}",
     "task.declined": lambda entry: f"declined {_name(entry)}: {_value_text(entry, 'decline_reason')}",
-    "agent.stuck": _stuck_text,
-    "agent.unstuck": _stuck_text,
+    "agent.stuck": lambda entry: f"noticed that {_quoted(entry.uid)} is stuck: {_value_text(entry, 'text')}",
+    "agent.unstuck": lambda entry: f"noticed that {_quoted(entry.uid)} is not stuck now",
     "check.requested": lambda entry: f"asked for the checks of {_name(entry)}",
     "check.queued": lambda entry: "queued a check",
     "check.started": lambda entry: "began a check",

@@ -130,7 +130,7 @@ class ResumeAgent(Operation, frozen=True):
 
 
 class NoteStuck(Operation, frozen=True):
-    """Record that an agent is stuck or gone, or with `cause` None that it is neither now. Result: whether that is new.
+    """Record that an agent is stuck, or with `cause` None that it no longer is. Result: whether that is new.
 
     Attributes:
         agent: the agent.

@@ -300,9 +300,6 @@ def _happened(db: Database, after: int, since: int, now: int, needing: Sequence[
     statuses = digest_entries.statuses(db, after, since)
     events, created = digest_entries.events(db, after, since)
     urgent = merged([*needing, *failed(db, statuses, events, now)])
-    # The task that an agent has left says that it is gone.
-    left = {line.who for line in urgent if line.kind in ("left", "claim")}
-    urgent = [line for line in urgent if line.kind != "gone" or line.who not in left]
     named = {line.subject for line in urgent}
     done = reported(db, statuses, events, named)
     named |= {line.subject for line in done}

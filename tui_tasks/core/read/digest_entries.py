@@ -49,7 +49,6 @@ WHERE journal.seq > ? AND journal.at >= ? AND (
     OR journal.kind IN ('check.finished', 'check.stale', 'tool.failed', 'claim.lapsed', 'agent.refused', 'job.created',
         'terminal.used', 'work.failed')
     OR journal.entity = 'session'
-    OR (journal.kind = 'agent.stuck' AND instr(journal.new, '"cause":"gone"'))
     OR (journal.kind = 'ask.answered' AND instr(journal.new, '"rule":"'))
     OR (journal.entity = 'run' AND journal.kind != 'job.pruned'
         AND json_extract({_NEW}, '$.outcome') IN ('error', 'interrupted'))
@@ -170,8 +169,8 @@ class Recovery(msgspec.Struct, frozen=True, gc=False):
 class DigestLine(msgspec.Struct, frozen=True, gc=False):
     """One line: what it is about, who did it, what happened, and the journal entries behind it, oldest first.
 
-    `kind` says what `uid` is of: ask, task, held, left, stuck, run (a job's), check, claim, tool, session, gone (an
-    agent), refusal, unchecked (all tasks without checks), merged (a task whose work is), job, terminal, rule or spent.
+    `kind` says what `uid` is of: ask, task, held, left, stuck, run (a job's), check, claim, tool, session,
+    refusal, unchecked (all tasks without checks), merged (a task whose work is), job, terminal, rule or spent.
     `at` is when it began to need the human, otherwise when it happened last. `task` is the uid of the task that it is
     about, `number` its number. `entries` is empty where they were compacted away.
     """

@@ -13,7 +13,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import job_queries, work_queries
-from tui_tasks.core.read.agents import last_words, session_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.digest_entries import (
     CLAIM_LAPSED,
     FAILED,
@@ -50,16 +50,13 @@ class _Failure(msgspec.Struct, gc=False):
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], now: int) -> Iterator[DigestLine]:
     """Yield a line for each thing that has failed, or gone wrong otherwise, however often it did.
 
-    A failure that was taken back by undo has none, and an undo that restores one does not count. An agent that went has
-    one until it is back.
+    A failure that was taken back by undo has none, and an undo that restores one does not count.
     """
     each = [
         (entry.seq, entry.at, _of_task(db, entry))
         for entry in statuses
         if vocab.task_failed(entry.become) and entry.undoes is None and journal.stands(db, entry.change)
     ]
-    gone = {name for name, one in last_words.noted(db).items() if one.cause == session_queries.GONE}
-    events = [event for event in events if event.kind != "agent.stuck" or event.uid in gone]
     works = {(one.agent, one.at): one for one in work_queries.failed(db)} if any(map(_of_work, events)) else {}
     each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event, works)) is not None]
     failures: dict[tuple[str, str], _Failure] = {}
@@ -109,7 +106,7 @@ def _state(db: Database, one: _Failure, ok_since: int | None, now: int) -> str:
         return _state_of_agent(db, one.uid, now)
     if ok_since is not None:
         return OK_AGAIN
-    return {"check": "check_failed", "tool": "tool_error", "refusal": "refused", "gone": "gone"}[one.kind]
+    return {"check": "check_failed", "tool": "tool_error", "refusal": "refused"}[one.kind]
 
 
 def _state_of_task(kind: str, status: str) -> str:
@@ -213,8 +210,6 @@ def _failure(
         return _Failure("task", task or uid, name or uid, agent, why, task, status=status, is_open=one is not None)
     if kind == "session.failed":
         return _Failure("session", uid, uid, uid, str(new.get("last_message") or ""), None)
-    if kind == "agent.stuck":
-        return _Failure("gone", uid, uid, uid, str(new.get("text")).removeprefix("is gone, "), None)
     if kind == "agent.refused" and uid in vocab.RESERVED_AGENTS:
         return _Failure("refusal", uid, "commands", uid, f"refused, last {tool}: {new.get('message', '')}", None)
     if kind == "agent.refused":

@@ -16,7 +16,7 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
-from tui_tasks.core.read.agents.session_queries import GONE, Stuck
+from tui_tasks.core.read.agents.session_queries import Stuck
 from tui_tasks.core.read.pages.list_pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.task_queries import LIVE
 from tui_tasks.core.schema.agent_tables import StuckRow
@@ -285,8 +285,8 @@ def noted(db: Database) -> dict[str, Stuck]:
 
 
 def stuck_now(db: Database) -> list[Stuck]:
-    """Return the agents that are recorded as stuck, by name; without those that are recorded as gone."""
-    return sorted((one for one in noted(db).values() if one.cause not in (None, GONE)), key=lambda one: one.uid)
+    """Return the agents that are recorded as stuck, by name."""
+    return sorted((one for one in noted(db).values() if one.cause is not None), key=lambda one: one.uid)
 
 
 def goes_on(asks: Sequence[Ask], acted_at: int, sign: connections.Sign | None) -> bool:

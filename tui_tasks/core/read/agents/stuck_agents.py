@@ -75,7 +75,7 @@ class AgentActivity(msgspec.Struct, frozen=True, kw_only=True):
 class Cause(msgspec.Struct, frozen=True):
     """Why an agent is stuck: the kind, since when, and a line about it without the agent's name and the time."""
 
-    kind: Literal["human", "limit", "agent", "tool", "failure", "flip", "lease", "silent", "gone"]
+    kind: Literal["human", "limit", "agent", "tool", "failure", "flip", "lease", "silent"]
     since: int
     text: str
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -17,7 +17,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.last_words import goes_on, speakers, working
 from tui_tasks.core.read.agents.session_queries import Seen, Stuck
-from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Cause, Sign, repeated
+from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Sign, repeated
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.schema.tables import EdgeRow, ListRow, TaskRow
@@ -133,28 +133,6 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
             activity = msgspec.structs.replace(activity, waits_for=waiting[name], waits_since=activity.last_seen)
         activities.append(activity)
     return activities
-
-
-def gone_agents(db: Database, noted: Mapping[str, Stuck]) -> dict[str, Cause]:
-    """Return the agents of the channel that are gone and had a task in progress as they went, and since when.
-
-    `noted`: what was recorded last about each; one that is recorded as gone stays so until it is there again.
-    """
-    there, at_work = set(connections.connected_agents(db)), working(db)
-    found = {}
-    for one in connections.everyone(db):
-        is_known = (was := noted.get(one.agent)) is not None and was.cause == session_queries.GONE
-        if one.closed_at is None or one.agent in there or not (is_known or one.agent in at_work):
-            continue
-        newest = next((at for at, *_ in db.all(_NEWEST_DONE, actor=one.agent, limit=1)), 0)
-        # A process that only names the agent in a request takes nothing with it.
-        has_acted, is_back = newest >= one.opened_at, newest > one.closed_at
-        if (is_known or has_acted) and not is_back and session_queries.find(db, one.agent) is None:
-            text = (
-                was.text if was is not None and is_known else f"is gone, #{at_work[one.agent].number} was in progress"
-            )
-            found[one.agent] = Cause("gone", one.closed_at, text)
-    return found
 
 
 def repeated_failures(db: Database, stuck: Stuck | None) -> list[Sign]:
