@@ -11,7 +11,6 @@ from tests.conftest import Clock
 from tests.core.job_steps import MINUTE, Jobs
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation, TakeBack, Undo
-from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import DecideDue, FinishRun, NamedCheck, RequestChecks, RequestRun
 from tui_tasks.core.operations.sessions import (
     Process,
@@ -33,7 +32,6 @@ from tui_tasks.core.operations.tasks import (
 )
 from tui_tasks.core.operations.work import BeginMerge, FailWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import job_lines, job_queries, statistics, work_queries
-from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest import Digest, digest, needs_you
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
