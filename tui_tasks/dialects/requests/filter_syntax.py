@@ -158,7 +158,7 @@ def _meant_alone(word: str) -> tuple[str, str]:
 
 
 def names(language: Language) -> list[str]:
-    """Return the fields that a filter may name, as people are told."""
+    """Return the fields that a filter may name, by the names that are suggested."""
     return [_SUGGESTED.get(field, field) for field in language.fields]
 
 

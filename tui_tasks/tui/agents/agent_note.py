@@ -118,7 +118,7 @@ class AgentNote(TextDrawing):
         return [head, *block(text, max(8, width - 2), "$muted")[:_DESCRIPTION]]
 
     def _news(self, width: int) -> list[Drawn]:
-        """Return the messages that wait, then what it said and did and was told, newest first."""
+        """Return the messages that wait, then its words, its acts and the messages it has read, newest first."""
         waiting = [sent for sent in self._sent if sent.state == "waiting"]
         told = [(sent.message.sent_at, self._message(sent, width)) for sent in self._sent if sent not in waiting]
         by_time = sorted((*told, *self._said(width)), key=lambda line: -line[0])

@@ -109,7 +109,7 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
             return ""
         if is_searching:
             return "Looking further..."
-        # The mistake that is told says what to type, too.
+        # A problem says by itself what to type instead.
         instead = "" if self._parsed.problem else other_syntax(self.text, self._language)
         return nothing_matches(self.context, self.text.strip(), instead)
 

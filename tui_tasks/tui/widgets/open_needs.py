@@ -161,11 +161,11 @@ class Needs:
         left = {uid: one for uid, one in (state.lapsed | state.left).items() if one.is_gone}
         for uid, one in left.items():
             yield Need(AGENTS, f"left:{uid}", "gone", one.at, uid, agent=one.agent, row=one, rank=_GONE)
-        told = {task.uid for task in self._failed_tasks()}
+        failed_uids = {task.uid for task in self._failed_tasks()}
         for entry in self._agents.in_trouble():
             failed = entry.member.failed_task if entry.member.failed_work is None else None
             # The row of the task of its prompt says why its turn has failed.
-            if entry.state != "gone" and (failed is None or failed.uid not in told):
+            if entry.state != "gone" and (failed is None or failed.uid not in failed_uids):
                 yield self._of_agent(entry)
 
     @staticmethod
