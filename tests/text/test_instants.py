@@ -1,6 +1,8 @@
 """Instants of the past as a person writes them."""
 
-from datetime import datetime
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -47,3 +49,27 @@ def test_what_is_no_instant_is_refused_with_what_is_taken(text: str) -> None:
 def test_what_is_yet_to_come_is_refused() -> None:
     with pytest.raises(ValueError, match="in the future"):
         times.past("2026-12-01", NOW, ZONE)
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("here", "instant", "shown"),
+    [
+        ("America/Los_Angeles", "2026-01-02T18:00:00", "2026-01-02 10:00:00"),
+        ("America/Los_Angeles", "0001-01-01T00:00:00", "1-01-01 00:00:00"),
+        ("Pacific/Kiritimati", "9999-12-31T23:59:59", "9999-12-31 23:59:59"),
+    ],
+    indirect=["here"],
+)
+@pytest.mark.usefixtures("here")
+def test_a_log_is_stamped_in_local_time_and_in_utc_where_that_has_no_such_year(instant: str, shown: str) -> None:
+    at_utc = int(datetime.fromisoformat(instant).replace(tzinfo=UTC).timestamp()) * 1_000_000
+    assert times.local_second(at_utc) == shown

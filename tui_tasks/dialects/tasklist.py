@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -51,8 +50,9 @@ _BRIEF = ("uid", "name", "status")
 
 
 def _log_json(entry: LogEntry) -> dict[str, str]:
-    at = datetime.fromtimestamp(entry.at // 1_000_000)
-    return {"timestamp": f"{at:%Y-%m-%d %H:%M:%S}", "message": entry.message}
+    from tui_tasks.text.times import local_second  # a short command that reads no log does without it
+
+    return {"timestamp": local_second(entry.at), "message": entry.message}
 
 
 class _Named(Arguments):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Final
 
 SECOND: Final = 1_000_000
@@ -93,6 +93,12 @@ def moment(then_us: int, zone: tzinfo | None) -> str:
     at = _local(then_us, zone)
     # strftime's names depend on the locale, which a library may have set.
     return "--" if at is None else f"{_DAYS[at.weekday()]} {at.day} {_MONTHS[at.month - 1]} {at:%H:%M}"
+
+
+def local_second(then_us: int) -> str:
+    """Return an instant in the system's zone: `2025-01-02 11:23:54`; in UTC where that zone has no such year."""
+    at = _local(then_us, None) or datetime.fromtimestamp(then_us // SECOND, UTC)
+    return f"{at:%Y-%m-%d %H:%M:%S}"
 
 
 def _local(then_us: int, zone: tzinfo | None) -> datetime | None:

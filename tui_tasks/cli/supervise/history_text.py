@@ -8,7 +8,6 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from typing import Any, Final
 
 from tui_tasks import clock
@@ -27,7 +26,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text import times
 from tui_tasks.text.safe import in_quotes, safe_line, title_text
-from tui_tasks.text.times import SECOND, ago, count, moment
+from tui_tasks.text.times import ago, count, moment
 
 TITLES: Final = {group: group.replace("_", " ").capitalize() for group in GROUPS}
 _WORDS: Final = 100
@@ -160,8 +159,7 @@ def _wait(watch: Watch) -> None:
 def sentence(db: Database, entry: Entry) -> str:
     """Return one journal entry in plain words, with the local time."""
     who = "You" if entry.actor == HUMAN else agent_names.display_name(entry.actor, CELLS)
-    at = datetime.fromtimestamp(entry.at // SECOND)
-    return f"{at:%H:%M:%S} {who} {_deed_text(entry)}{_holder_text(db, entry)}."
+    return f"{times.clock(entry.at, None, seconds=True)} {who} {_deed_text(entry)}{_holder_text(db, entry)}."
 
 
 def _quoted(text: Any) -> str:
