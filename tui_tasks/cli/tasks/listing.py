@@ -95,16 +95,21 @@ _WHY: Final = 60
 
 
 def ls(
-    session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, *, finished: bool = True, ascii_only: bool
+    session: Session,
+    statuses: list[str],
+    filter_: ListFilter = EVERYTHING,
+    *,
+    with_finished: bool = False,
+    ascii_only: bool,
 ) -> None:
     """Print the tasks in order: those of the session's list, or else of all lists.
 
-    Without `finished`, of finished tasks only those that need the human are printed, and the others counted.
+    At a terminal, without `with_finished`, finished tasks are only counted, except those that need the human.
     """
     asks, works = _open_asks(session.store.db), _of_works(session.store.db)
     hidden: Counter[str] = Counter()
     shown = _matching_tasks(session, statuses, filter_)
-    if not finished:
+    if not with_finished and sys.stdout.isatty():
         needing = works.keys() | set(check_queries.failing_since(session.store.db, _MAX_FAILING))
         shown = _unfinished(shown, needing, hidden)
     why: dict[str, _Why] | None = None

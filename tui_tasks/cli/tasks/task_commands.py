@@ -226,8 +226,8 @@ def _ls(options: argparse.Namespace, session: Session) -> None:
         listing.ls_json(session, options.status, only)
     else:
         ascii_only = options.ascii or not streams.can_write("○◐✓✗–⊘~")
-        finished = bool(options.all or options.filter or options.status or not sys.stdout.isatty())
-        listing.ls(session, options.status, only, finished=finished, ascii_only=ascii_only)
+        with_finished = bool(options.all or options.filter or options.status)
+        listing.ls(session, options.status, only, with_finished=with_finished, ascii_only=ascii_only)
 
 
 def _show(options: argparse.Namespace, session: Session) -> None:
