@@ -21,10 +21,19 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import agent_terminals, agent_worktrees, auto_lists, interrupted_steps, starting, work_outcomes
+from tui_tasks.work import (
+    agent_terminals,
+    agent_worktrees,
+    auto_lists,
+    interrupted_steps,
+    launcher,
+    starting,
+    work_outcomes,
+)
 from tui_tasks.work.agent_terminals import last_lines
 from tui_tasks.work.auto_lists import parse_auto
 from tui_tasks.work.git import reviewing, worktrees
+from tui_tasks.work.launcher import LaunchFile
 from tui_tasks.work.starting import Request, Starter
 
 ROBOT = Request(program="robot")
@@ -174,6 +183,36 @@ def test_what_an_agent_leaves_running_is_ended_with_it(store, configure, starter
     configure(f"{COMMITS}; (trap '' HUP TERM; exec sleep 1000) & echo $! > pid")
     starter.start(task, ROBOT)
     assert not Path("/proc", (worktree(store) / "pid").read_text().strip()).exists()
+
+
+def test_a_program_runs_only_once_its_process_is_recorded_so_that_its_first_hook_is_its_agents(tmp_path, monkeypatch):
+    pids: list[int] = []
+    programs: list[Path] = []
+
+    def commit(launch: LaunchFile, write: object) -> None:
+        if not programs:
+            programs.append(Path(f"/proc/{pids[0]}/exe").readlink())
+
+    monkeypatch.setattr(launcher.processes, "identity", pids.append)
+    monkeypatch.setattr(launcher, "_commit", commit)
+    monkeypatch.setattr(launcher.processes, "adopt_orphans", lambda: None)
+    monkeypatch.setattr(launcher.signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(launcher, "_wait", lambda pid: os.waitpid(pid, 0)[1])
+    monkeypatch.setattr(launcher, "_end_rest", lambda pid: None)
+    LaunchFile("", "", ("/bin/true",), str(tmp_path), {}).write(tmp_path / "launch")
+    assert launcher.main(tmp_path / "launch") == 0
+    assert programs == [Path("/proc/self/exe").readlink()]
+
+
+@pytest.mark.parametrize("content", ["#!/nowhere/sh\n", "no program"])
+def test_a_program_that_the_system_does_not_run_has_failed_with_its_words(content, store, configure, starter, task):
+    configure("true")
+    robot = Path(starting.settings().programs["robot"].command[0])
+    robot.write_text(content)
+    work = starter.start(task, ROBOT).work
+    assert (work.state, work.message.startswith(f"{robot}: ")) == ("failed", True)
+    assert task_queries.task(store.db, task).status == "pending"
+    assert [one.state for one in session_queries.everyone(store.db)] == [session_queries.GONE]
 
 
 def test_a_setup_command_that_fails_starts_nothing_and_leaves_nothing(store, repo, configure, starter, task):

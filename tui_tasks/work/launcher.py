@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -77,25 +76,59 @@ def main(path: Path) -> int:
         {name: value for name, value in launch.environment.items() if name.startswith(("TUI_TASKS_", "XDG_"))}
     )
     processes.adopt_orphans()
-    try:
-        program = subprocess.Popen(
-            launch.argv, cwd=launch.cwd, env=launch.environment, preexec_fn=_take_terminal, close_fds=True
-        )
-    except (OSError, ValueError) as error:
-        message = f"{launch.argv[0]}: {getattr(error, 'strerror', None) or error}"
+    program = _WaitingProgram(launch)
+    # It runs only once it is recorded: its first hook would else be of an agent that nobody started.
+    identity = processes.identity(program.pid)
+    _commit(launch, lambda store, work, now: _run(store, work, now, identity, launch.prompt))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: processes.send_group(program.pid, number))
+    if refusal := program.run():
+        message = f"{launch.argv[0]}: {refusal}"
         _commit(launch, lambda store, work, now: _fail(store, work, now, message))
         sys.stdout.write(f"{message}\n")
         return 127
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: processes.send_group(program.pid, number))
-    identity = processes.identity(program.pid)
-    _commit(launch, lambda store, work, now: _run(store, work, now, identity, launch.prompt))
     status = _wait(program.pid)
     _commit(launch, _end)
     _end_rest(program.pid)
     _commit(launch, lambda store, work, now: _judge(store, work, now, status))
     sys.stdout.write(f"\r\n[the program has ended with status {status}]\r\n")
     return status
+
+
+class _WaitingProgram:
+    """A process that becomes the program of a launch file once it may.
+
+    Attributes:
+        pid: its process.
+    """
+
+    def __init__(self, launch: LaunchFile) -> None:
+        waits_at, self._start = os.pipe()
+        self._fails_at, fails = os.pipe()
+        self.pid = os.fork()
+        if self.pid:
+            os.close(waits_at)
+            os.close(fails)
+            return
+        try:
+            os.close(self._start)
+            for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and a program inherits that
+                signal.signal(number, signal.SIG_DFL)
+            _take_terminal()
+            if os.read(waits_at, 1):
+                os.chdir(launch.cwd)
+                os.execvpe(launch.argv[0], launch.argv, launch.environment)
+        except (OSError, ValueError) as error:
+            os.write(fails, (getattr(error, "strerror", None) or str(error)).encode())
+        finally:
+            os._exit(127)
+
+    def run(self) -> str:
+        """Let it become the program; return why it could not, or an empty text."""
+        os.write(self._start, b"\n")
+        os.close(self._start)
+        with os.fdopen(self._fails_at, "rb") as failure:
+            return failure.read().decode(errors="replace")
 
 
 def _take_terminal() -> None:
@@ -151,7 +184,7 @@ def _end_rest(pid: int) -> None:
 
 def _commit(launch: LaunchFile, write: Callable[[Any, Any, int], None]) -> None:
     """Write to the database, which another process may hold for a while; what cannot be written is found later."""
-    # Imported only now, so that the program starts at once.
+    # Imported only now, so that the process that becomes the program is small.
     from tui_tasks import clock
     from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal
     from tui_tasks.core.read import work_queries
@@ -179,10 +212,12 @@ def _run(store: Any, work: Any, now: int, identity: processes.ProcessIdentity, p
 
 
 def _fail(store: Any, work: Any, now: int, message: str) -> None:
+    from tui_tasks.core.operations.sessions import EndSession
     from tui_tasks.core.operations.work import FailWork
     from tui_tasks.core.vocab import SYSTEM
 
-    store.commit(FailWork(work.uid, message), actor=SYSTEM, now=now)
+    end = EndSession(work.agent, "it was not started")
+    store.commit(end, FailWork(work.uid, message), actor=SYSTEM, now=now)
 
 
 def _end(store: Any, work: Any, now: int) -> None:
