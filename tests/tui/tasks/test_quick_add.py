@@ -332,6 +332,15 @@ async def test_the_form_is_opened_from_quick_add_with_what_was_typed(app, plan):
         assert row.depends_on == (plan[5],)
 
 
+async def test_esc_in_the_form_goes_back_to_the_line_with_its_text(app, plan):
+    async with opened(app) as pilot:
+        await settle(pilot, "n", *"Long #x", "ctrl+o", "escape")
+        assert app.pane.quick_add.is_open and app.query_one(AddWords).value == "Long #x"
+        await settle(pilot, "ctrl+o", "tab", *"About it", "escape", "escape", "enter")
+        row = task(app, app.pane.row_list.cursor)
+        assert (row.name, row.tags, row.description) == ("Long", ("x",), "")
+
+
 @pytest.mark.parametrize("keys", [("n", *"Long", "ctrl+o", *"#x"), ("e", *" Long")])
 async def test_a_form_that_cannot_be_saved_stands_there_again_with_the_reason(app, plan, monkeypatch, keys):
     async def full(*_operations, **_how):

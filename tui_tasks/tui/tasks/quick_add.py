@@ -380,7 +380,7 @@ class AddActions(Controller):
 
     async def _add_typed(self, event: QuickAdd.Add) -> None:
         if event.more:
-            await self._add_with_form(event.tasks[0], event.place)
+            await self._add_with_form(event)
         elif event.describe:
             await self._add([self._described(event.tasks[0])], event.place)
         else:
@@ -440,12 +440,13 @@ class AddActions(Controller):
         draft = msgspec.structs.replace(task.draft, name=name or task.draft.name)
         return msgspec.structs.replace(task, draft=draft, description=description)
 
-    async def _add_with_form(self, task: NewTask, place: AddPlace) -> None:
+    async def _add_with_form(self, event: QuickAdd.Add) -> None:
+        """Add a task after the form; Esc goes back to the line."""
         from tui_tasks.dialects.requests.quick_add_syntax import fields
         from tui_tasks.tui.inputs.task_form import EditScreen, Form, TaskForm
 
         form = TaskForm(self._context)
-        draft = task.draft
+        task, draft = event.tasks[0], event.tasks[0].draft
         line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
         begun = Form(draft.name, line, task.description, form.written(draft.fields))
         first, problem = "fields" if draft.name else "name", ""
@@ -453,11 +454,12 @@ class AddActions(Controller):
             screen = EditScreen(self._context, "New task", begun, form.wrong, focus=first)
             typed = await self._context.ask(screen.with_problem(problem))
             if typed is None:
+                self._pane.quick_add.give_back(event)
                 return
             values = form.values(typed)
             whole = NewTask(form.read(typed, name=values["name"]), values["depends_on"], typed.description)
             try:
-                await self._add([whole], place)
+                await self._add([whole], event.place)
                 return
             except Refusal as refused:
                 begun, problem = typed, refused.message
