@@ -12,6 +12,7 @@ from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.read import auto_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.inputs.dialogs import FilterWords
 from tui_tasks.tui.tasks.filter_actions import ShownWords
 
@@ -114,6 +115,30 @@ async def test_a_filter_is_kept_as_a_view_that_the_palette_shows(app, plan):
         await write(pilot, "view hers")
         await press(app, pilot, "enter")
         assert app.pane.row_list.keys_on_screen == [plan[1], plan[2], plan[3], plan[7]]
+
+
+async def test_a_saved_view_is_renamed_and_deleted_in_the_palette(app):
+    key = local_values.filter_key
+
+    async def chosen(pilot, typed, *keys):
+        await settle(pilot, "colon", *typed, "enter", *keys)
+        return local_values.filters(app.link.db)
+
+    async with opened(app) as pilot:
+        await app.link.remember(key("hers"), "agent:claude-1")
+        await app.link.remember(key("late"), "due:late")
+        assert await chosen(pilot, "rename view hers", "ctrl+u", *"late", "enter") == {
+            "hers": "agent:claude-1",
+            "late": "due:late",
+        }
+        assert said(app) == "There is a view late already."
+        assert await chosen(pilot, "rename view hers", "ctrl+u", *"ada", "enter") == {
+            "ada": "agent:claude-1",
+            "late": "due:late",
+        }
+        assert said(app) == "The view hers is called ada now."
+        assert await chosen(pilot, "delete view ada") == {"late": "due:late"}
+        assert said(app) == "Deleted the view ada: agent:claude-1"
 
 
 async def test_a_view_leaves_the_keys_to_the_rows_and_its_number_follows_changes(app, plan, agent):

@@ -152,6 +152,13 @@ async def test_words_of_vim_that_leave_lead_to_quit_in_the_palette(app, typed):
         assert app.screen.window.row.entry.title.startswith("Quit")
 
 
+@pytest.mark.parametrize(("typed", "found"), [("/mark", "mark"), ("/", "filter"), ("mark", "mark")])
+async def test_a_slash_begins_a_search_in_the_help_and_is_a_key_alone(app, typed, found):
+    async with opened(app) as pilot:
+        await settle(pilot, "question_mark", *typed)
+        assert app.screen.window.row.entry.beside == found
+
+
 @pytest.mark.parametrize(
     ("typed", "title"),
     [

@@ -94,6 +94,15 @@ async def test_a_title_that_an_open_task_of_the_list_has_is_added_and_said(app, 
         assert "has this title" not in said(app), "that one is over"
 
 
+async def test_a_second_enter_right_after_the_first_only_says_that_the_line_is_closed(app):
+    app.key_queue.clock = lambda: 0.0
+    async with opened(app) as pilot:
+        await settle(pilot, "n", *"Buy", "enter", "enter")
+        assert said(app) == "Quick add is closed: n opens it again."
+        await settle(pilot, "enter")
+        assert not app.pane.quick_add.is_open and app.focused is app.pane.row_list
+
+
 async def test_enter_in_an_empty_line_closes_it(app, plan):
     async with opened(app) as pilot:
         await settle(pilot, "n", *"Buy", "ctrl+n", "enter")

@@ -32,13 +32,16 @@ def get(db: Database, key: str) -> Any:
 
 
 def put(db: Database, key: str, value: Any) -> None:
-    """Keep a JSON value under a key, replacing an earlier one.
+    """Keep a JSON value under a key, replacing an earlier one; None keeps nothing.
 
     Raises:
         StorageFailed: nothing was written.
     """
     with db.transaction(write=True):
-        put_within(db, key, value)
+        if value is None:
+            drop_within(db, key)
+        else:
+            put_within(db, key, value)
 
 
 def put_within(db: Database, key: str, value: Any) -> None:

@@ -220,9 +220,11 @@ class KeyQueue:
             self._say(self._refused)
             return True
         self._keep(before, event)
+        is_enter_again = bool(self._opens_again) and is_first and event.key == "enter"
         self._has_dropped = True
         fate = "comes back then" if self._keeps else "was dropped"
-        self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}. What you typed {fate}.")
+        typed = "" if is_enter_again else f" What you typed {fate}."
+        self._say(f"{self._refused.removesuffix('.') or 'No input is open here'}.{typed}")
         return True
 
     def _keep(self, *keys: events.Key | None) -> None:

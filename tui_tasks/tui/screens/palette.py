@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks.task_names import number_of
@@ -15,6 +15,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, Action
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.screens.picker import PaletteEntry, Picker, words_of
+from tui_tasks.tui.tasks.filter_actions import delete_view, rename_view
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.navigation import ActionLookup
@@ -178,13 +179,24 @@ def _lists(context: Context) -> list[PaletteEntry]:
 
 
 def _views(context: Context) -> list[PaletteEntry]:
+    """Return the views of the configuration and the saved ones; the latter can be renamed and deleted, too."""
+
     def use(text: str) -> Callable[[], None]:
         return lambda: context.navigation.filter_by(text)
 
-    saved = dict(context.config.views) | local_values.filters(context.db)
-    return [
-        PaletteEntry(f"View: {safe_line(name, 80)}", safe_line(text, 40), run=use(text)) for name, text in saved.items()
-    ]
+    def change(does: Callable[[Context, str], Coroutine[Any, Any, None]], name: str) -> Callable[[], None]:
+        return lambda: context.run(does(context, name))
+
+    saved = local_values.filters(context.db)
+    views = {name: (safe_line(name, 80), safe_line(text, 40)) for name, text in saved.items()}
+    every = (dict(context.config.views) | saved).items()
+    entries = [PaletteEntry(f"View: {safe_line(name, 80)}", safe_line(text, 40), run=use(text)) for name, text in every]
+    for title, does in (("Rename", rename_view), ("Delete", delete_view)) if not context.link.read_only else ():
+        entries += [
+            PaletteEntry(f"{title} the view {shown}", beside, run=change(does, name))
+            for name, (shown, beside) in views.items()
+        ]
+    return entries
 
 
 class LegendLine(NamedTuple):

@@ -54,7 +54,10 @@ class Numbered:
 
 
 def words_of(text: str) -> str:
-    """Return the typed words by which entries are found: in lower case, without an `'s`."""
+    """Return the typed words by which entries are found: in lower case, without an `'s` and a `/` that begins a
+    search.
+    """
+    text = text[1:] if text.startswith("/") and len(text) > 1 else text
     return " ".join(word.removesuffix("'s").removesuffix("’s") for word in text.casefold().split())
 
 

@@ -293,7 +293,7 @@ class DatabaseLink:
         return int(count)
 
     async def remember(self, key: str, value: Any) -> None:
-        """Store a JSON value for the next start, unless the database is read-only.
+        """Store a JSON value for the next start, unless the database is read-only; None removes it.
 
         Raises:
             StorageFailed: nothing was written.

@@ -235,6 +235,31 @@ class FilterActions(Controller):
             context.say(f"Saved. {context.keymap.key_of('palette')} {safe_line(name.strip(), 30)} shows it again.")
 
 
+async def rename_view(context: Context, name: str) -> None:
+    """Ask for another name of a saved view, which no other one has."""
+    from tui_tasks.tui.inputs.dialogs import LineDialog
+
+    shown = safe_line(name, 60)
+    asked = LineDialog(context, f"New name of the view {shown}", name, draft=f"rename view {name}", done="Rename")
+    new = (await context.ask(asked) or "").strip()
+    saved = local_values.filters(context.db)
+    if not new or new == name or name not in saved:
+        return
+    if new in saved:
+        context.say(f"There is a view {safe_line(new, 60)} already.")
+        return
+    await context.link.remember(local_values.filter_key(new), saved[name])
+    await context.link.remember(local_values.filter_key(name), None)
+    context.say(f"The view {shown} is called {safe_line(new, 60)} now.")
+
+
+async def delete_view(context: Context, name: str) -> None:
+    """Delete a saved view, and say its filter: no undo brings it back."""
+    text = local_values.filters(context.db).get(name, "")
+    await context.link.remember(local_values.filter_key(name), None)
+    context.say(f"Deleted the view {safe_line(name, 60)}: {safe_line(text, 60)}")
+
+
 class MatchCounter:
     """Shows in the filter bar of a pane how many tasks of the list match."""
 
