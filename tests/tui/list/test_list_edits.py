@@ -218,6 +218,20 @@ async def test_a_task_that_no_agent_works_on_is_deleted_at_once_and_the_task_tha
         assert said(app) == "Deleted “Backup restore drill”. #9 depends on it. u brings it back."
 
 
+async def test_a_second_deletion_says_what_undo_brings_back_after_it(app, plan):
+    async with opened(app, (80, 24)) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await press(app, pilot, "d")
+        await settle(pilot, "k", "j", "d")
+        assert said(app) == "Deleted “Old cookie banner”. u brings it back, then “Backup restore drill”."
+        await settle(pilot, "u", "g", "v", "j", "v", "e", *"#x", "enter", "u")
+        assert said(app) == "Undone: 2 tasks, tags as before: #1, #2. ^r does it again."
+        await settle(pilot, "escape")
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "d")
+        assert said(app) == "Deleted “Old cookie banner”. u brings it back, then “Backup restore drill”."
+
+
 async def test_a_title_that_an_agent_has_just_written_is_asked_about(app, plan, agent):
     async with opened(app, (80, 24)) as pilot:
         app.context.navigation.go_to(plan[8])

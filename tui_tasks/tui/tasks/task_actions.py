@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from typing_extensions import override
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations import Operation, Undo
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -23,7 +24,7 @@ from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, RESERVED_AGENTS
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
-from tui_tasks.text.times import count
+from tui_tasks.text.times import MINUTE, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
@@ -226,11 +227,26 @@ class TaskActions(Controller):
         if self._have_changed(tasks, "Not deleted"):
             return
         context.state.cursor_deleted = self._pane.target()
+        then = self._deleted_before()
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
         freed = f" {waiting}." if len(tasks) == 1 and not why and (waiting := self._waiting_for(tasks[0])) else ""
         on = _goes_on(context.db, tasks)
-        context.say(f"Deleted {named}.{freed}{on} {context.keymap.key_of('undo')} brings {them} back.")
+        context.say(f"Deleted {named}.{freed}{on} {context.keymap.key_of('undo')} brings {them} back{then}.")
+
+    def _deleted_before(self) -> str:
+        """Return what the human's newest change deleted, if it did so within the last minute: undo comes to it next."""
+        from tui_tasks.core.read.pages import change_summaries
+        from tui_tasks.core.rules import undo
+
+        db = self._context.db
+        change = undo.next_to_undo(db, HUMAN, Undo())
+        if change is None or self._context.clock.now() - journal.entry(db, change).at > MINUTE:
+            return ""
+        made = change_summaries.summary(db, [change])
+        if made.deleted != made.entries or not made.names:
+            return ""
+        return f", then {f'“{safe_line(made.names[0], 40)}”' if made.tasks == 1 else count(made.tasks, 'task')}"
 
     def _why_ask(self, task: Task) -> list[str]:
         """Return why the human is asked before a task is deleted; empty: it is deleted at once."""

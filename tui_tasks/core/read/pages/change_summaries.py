@@ -94,6 +94,7 @@ _UNDONE_WORDS: Final = {
     "made": "creation of",
 }
 """What an undo has taken back, by the word for it, so that nobody reads it as done now."""
+_AS_BEFORE: Final = " as before"
 _UNSAID: Final = ("name_key",)
 """Fields that follow from another one, which is named."""
 _WORK_WORDS: Final = {
@@ -204,7 +205,10 @@ def description(db: Database, change: int, *, undone: bool, on_screen: bool = Fa
         done["task", task] = {words_of_work: None}
     # The first task of a list makes the list, which goes without saying.
     subjects = [about for about in done if about[0] == "task"] or list(done)
-    named = ", ".join(_name_of(db, *about, on_screen=on_screen) for about in subjects[:MAX_NAMES])
+    # Of several, the numbers suffice where the rows are in sight again.
+    is_short = on_screen and undone and len(subjects) > 1
+    names = (_name_of(db, *about, on_screen=on_screen) for about in subjects[:MAX_NAMES])
+    named = ", ".join(name.partition(" ")[0] if is_short and name.startswith("#") else name for name in names)
     each_did = {", ".join(done[about]) for about in subjects[:_MAX_READ]}
     did = each_did.pop() if len(each_did) == 1 else "changed"
     taken_back = _UNDONE_WORDS.get(did) if undone else None
@@ -213,7 +217,8 @@ def description(db: Database, change: int, *, undone: bool, on_screen: bool = Fa
     kinds = {kind for kind, _ in subjects}
     more = f" and {len(subjects) - MAX_NAMES:,} more" if len(subjects) > MAX_NAMES else ""
     many = count(len(subjects), kinds.pop() if len(kinds) == 1 else "thing")
-    return f"{f'{taken_back} {many}' if taken_back else f'{many} {did}'}: {named}{more}"
+    glue = ", " if did.endswith(_AS_BEFORE) else " "
+    return f"{f'{taken_back} {many}' if taken_back else f'{many}{glue}{did}'}: {named}{more}"
 
 
 def is_old(at: int, now: int) -> bool:
@@ -257,7 +262,7 @@ def _words_of(entry: Entry, arrow: str, *, undone: bool) -> list[str]:
         if undone and name == "archived":
             words.append("archived again" if values[0] else "back from the archive")
         elif undone:
-            words.append(f"{what}{before} again" if has_values else f"{called} as before")
+            words.append(f"{what}{before} again" if has_values else f"{called}{_AS_BEFORE}")
         else:
             words.append(f"{what}{before} {arrow} {after}" if has_values else called)
     return words or ["changed"]
