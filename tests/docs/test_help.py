@@ -52,6 +52,8 @@ def test_without_a_topic_each_is_listed_by_group_with_its_subject(tmp_path: Path
     rows = [line.split(maxsplit=1) for line in listed.splitlines() if re.match(r"  \S", line)]
     assert [topic for topic, _ in rows] == ["commands", *topics()]
     assert ["protocol", "The contract for a program on the other end of the pipe"] in rows
+    assert ["sharing", "A project for a folder; a file for a team"] in rows
+    assert not any(about.startswith(("#", "key,")) for _, about in rows)
     assert hint == "tui-tasks help TOPIC prints a page."
 
 
@@ -77,6 +79,7 @@ def test_a_topic_that_has_moved_still_works(old: str, new: str, capsys: pytest.C
         ("worktree", "work"),
         ("time travel", "supervising"),
         ("theme", "configuration"),
+        ("marks", "supervising"),
     ],
 )
 def test_a_near_name_or_a_word_that_a_page_is_about_shows_it(words, topic, capsys) -> None:

@@ -88,7 +88,7 @@ def _score(topic: str, text: str) -> float:
     """Return how much a page is about a text: most by its name, then headings, first sentence, and mentions."""
     whole = page(topic).lower()
     headings = "\n".join(re.findall(r"^#+ (.*)", whole, re.MULTILINE))
-    word = re.compile(rf"\b{re.escape(text)}s?\b")
+    word = re.compile(rf"\b{re.escape(text.removesuffix('s'))}s?\b")
     mentions = min(len(word.findall(whole)), 20)
     # The reference mentions everything.
     weight = 0.5 if topic in GROUPS["reference"] else 1
@@ -207,8 +207,12 @@ def listing() -> str:
 
 
 def _about(text: str) -> str:
-    """Return the first sentence below a page's title."""
-    paragraph = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text.split("\n\n")[1].replace("\n", " "))
+    """Return the first sentence below a page's title; the headings of a page that begins with none."""
+    begins = text.split("\n\n")[1]
+    if begins.startswith(("#", " ")):
+        first, *others = re.findall(r"^## (.*)", text, re.MULTILINE)
+        return "; ".join([first, *(f"{other[0].lower()}{other[1:]}" for other in others)])
+    paragraph = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", begins.replace("\n", " "))
     return paragraph.partition(". ")[0].removesuffix(".")
 
 
