@@ -12,7 +12,7 @@ from tests.conftest import START, Clock
 from tests.hooks.playing import Player
 from tests.hooks.screens import answering, screen
 from tui_tasks.cli import person_rights as asking
-from tui_tasks.cli.command_table import COMMANDS, NOBODY_ELSE, RIGHTS
+from tui_tasks.cli.command_table import COMMANDS, PERSON_ONLY, RIGHTS
 from tui_tasks.cli.main import main
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import OpenAsk, PauseAgent
@@ -108,7 +108,7 @@ def test_every_command_is_in_the_table_and_every_verb_of_a_person_is_tried_here(
     assert set(RIGHTS) == {*COMMANDS, ""}
     persons = {(name, word) for name, rights in RIGHTS.items() for word in rights.person.split()}
     assert persons == set(LINES)
-    for rights in (*RIGHTS.values(), NOBODY_ELSE):
+    for rights in (*RIGHTS.values(), PERSON_ONLY):
         assert rights.person == "*" or set(rights.asks.split()) <= set(rights.person.split())
 
 

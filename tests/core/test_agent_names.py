@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import START
-from tui_tasks.channel.request_reader import agent_name
+from tui_tasks.channel.request_reader import checked_agent_name
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.errors import InvalidRequest, ReservedName
 from tui_tasks.core.operations.tasks import EnsureList
@@ -102,33 +102,33 @@ MIXED = ("human\u0578", "h\u0443bot", "ag\u0435nt", "c\u0430laude", "r\u0435view
 def test_what_reads_as_the_human_is_the_humans_name(name):
     assert agent_names.reserved(name) == "human"
     with pytest.raises(ReservedName):
-        agent_name(name)
+        checked_agent_name(name)
     assert name == "human" or agent_names.display_name(name)[0] == '"'
 
 
 @pytest.mark.parametrize("name", [*OF_THE_PROGRAM, *OF_IMPORTS], ids=ascii)
 def test_no_agent_has_a_name_that_reads_as_the_program_or_an_import(name):
     with pytest.raises(ReservedName):
-        agent_name(name)
+        checked_agent_name(name)
 
 
 def test_a_name_of_an_import_is_refused_by_what_it_reads_as():
     with pytest.raises(ReservedName, match="no agent speaks as an imported author; leave agent out"):
-        agent_name("imported:bob")
+        checked_agent_name("imported:bob")
     with pytest.raises(ReservedName, match="the name admin is reserved: no agent speaks as the program"):
-        agent_name("admin")
+        checked_agent_name("admin")
 
 
 @pytest.mark.parametrize("name", FREE, ids=ascii)
 def test_what_reads_otherwise_is_nobodys(name):
-    assert agent_name(name) == name
+    assert checked_agent_name(name) == name
     assert agent_names.display_name(name) == name
 
 
 @pytest.mark.parametrize("name", MIXED, ids=ascii)
 def test_a_word_of_two_alphabets_is_no_name(name):
     with pytest.raises(InvalidRequest, match="mixes two alphabets"):
-        agent_name(name)
+        checked_agent_name(name)
     assert agent_names.display_name(name) == f'"{name}"'
 
 

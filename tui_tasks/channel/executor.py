@@ -172,7 +172,7 @@ class RequestExecutor:
         )
 
     def _explained(self, refusal: Refusal, reading: Reading) -> Refusal:
-        """Add to the refusal of an unknown id what it is; a channel of one list learns nothing of others."""
+        """Say in the refusal of an unknown id what has that id; a channel of one list learns nothing of others."""
         if isinstance(refusal, NotFound) and not refusal.is_explained and not self._identity.list_only:
             from tui_tasks.core.read.tasks.task_names import explain
 

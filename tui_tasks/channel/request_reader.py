@@ -1,5 +1,5 @@
-"""A request that a session serves: the fields of every request are checked, and the JSON value of a line becomes a
-`Request`, then a `PendingRequest` with its tool and arguments (docs: protocol, section 2).
+"""Reads requests: a JSON value of a line becomes a `Request` with checked fields, then a `PendingRequest` with its tool
+and arguments (docs: protocol, section 2).
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from tui_tasks.dialects.requests import Identity, strict_json
 from tui_tasks.dialects.requests.arguments import Arguments, decode
 from tui_tasks.dialects.tool_table import Table, Tool
 
+_log = logging.getLogger(__name__)
+
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
 REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
@@ -41,6 +43,12 @@ _FENCED: Final = r"(?s)\s*(?:```|~~~)\w*\s(.*?)(?:```|~~~)?\s*"
 _MAX_SHOWN: Final = 300
 MAX_BATCH: Final = 1_000
 _EXAMPLE: Final = '{"tool": "tasklist:add_task", "arguments": {"name": "..."}}'
+# Refusals that are journaled as `agent.refused` (docs: protocol, section 3).
+JOURNALED_REFUSALS: Final = (Forbidden, ReservedName)
+DEFECT_MESSAGE: Final = "a defect in tui-tasks; the channel continues"
+# Agents' names that were checked and allowed.
+_allowed_names: Final[set[str]] = set()
+_MAX_ALLOWED_NAMES: Final = 1_000
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -124,10 +132,10 @@ def read(value: Any, echoed: str | int | None) -> Request:
     return Request(
         tool=tool,
         arguments=arguments,
-        agent=agent_name(name("agent", value.get("agent")), tool),
-        list=name("list", value.get("list")),
+        agent=checked_agent_name(checked_name("agent", value.get("agent")), tool),
+        list=checked_name("list", value.get("list")),
         if_version=_checked_version(value.get("if_version")),
-        idempotency_key=name("idempotency_key", value.get("idempotency_key")),
+        idempotency_key=checked_name("idempotency_key", value.get("idempotency_key")),
         why={key: value[key] for key in REASONING_KEYS if value.get(key) is not None},
     )
 
@@ -197,7 +205,7 @@ def _first_value(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
     return None
 
 
-def name(key: str, given: Any) -> str | None:
+def checked_name(key: str, given: Any) -> str | None:
     """Return the value of `agent`, `list` or `idempotency_key` if one is given.
 
     Raises:
@@ -217,7 +225,7 @@ def _checked_version(version: Any) -> int | None:
     return number
 
 
-def agent_name(given: str | None, tool: str = "") -> str | None:
+def checked_agent_name(given: str | None, tool: str = "") -> str | None:
     """Return an agent's name if it is allowed; `tool` is the requested tool, for the refusal.
 
     Raises:
@@ -231,18 +239,6 @@ def agent_name(given: str | None, tool: str = "") -> str | None:
     if len(_allowed_names) < _MAX_ALLOWED_NAMES:
         _allowed_names.add(given)
     return given
-
-
-# Names that were checked and allowed.
-_allowed_names: Final[set[str]] = set()
-_MAX_ALLOWED_NAMES: Final = 1_000
-
-
-_log = logging.getLogger(__name__)
-
-# Refusals that are journaled as `agent.refused` (docs: protocol, section 3).
-JOURNALED_REFUSALS: Final = (Forbidden, ReservedName)
-DEFECT_MESSAGE: Final = "a defect in tui-tasks; the channel continues"
 
 
 class PendingRequest(msgspec.Struct):

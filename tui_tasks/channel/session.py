@@ -122,10 +122,10 @@ class Session:
             failure = _failure_of(error)
             return [reply for line in lines for reply in self._serve_alone(line, failure, len(lines))]
 
-    def _serve_alone(self, line: Line, failure: Refusal, companions: int) -> list[ReplyLine]:
+    def _serve_alone(self, line: Line, failure: Refusal, group_size: int) -> list[ReplyLine]:
         """Serve one line of a group that failed, as another line or the storage may be the cause."""
         waited_out = isinstance(failure, (Busy, OutcomeUnknown)) and any(pending.writes for pending in line[0])
-        if waited_out or companions == 1:
+        if waited_out or group_size == 1:
             return self._refused_line(line, failure)
         try:
             return self._serve([line])
@@ -152,7 +152,7 @@ class Session:
             except Busy:
                 if writes:
                     raise
-                # What was to be written first is written by whoever can write next.
+                # The next session that can write does what was to be done first.
                 waiting.clear()
                 replies = self._read(lines, now, waiting, settles=False) or []
         self.waits.add(waiting)
@@ -276,7 +276,7 @@ class Session:
             self._presence.leave(self.clock())
 
     def succeeded_by(self, agent: str) -> Session:
-        """End the session, in which nothing may be waited for; return the one in which another agent goes on.
+        """End this session, in which no request may wait; return a session in which another agent continues.
 
         That agent gets the human's messages by other means than replies.
         """
@@ -343,14 +343,14 @@ def _group_lines(lines: list[Line]) -> Iterator[list[Line]]:
         yield from ([line] for line in group) if alone else [group]
 
 
-def release_lapsed(store: Store, passed: Elapsed, now: int) -> None:
+def release_lapsed(store: Store, elapsed: Elapsed, now: int) -> None:
     """Release the claims whose lease has ended, if there are some.
 
     Raises:
         StorageFailed: the database cannot be read or written.
     """
     lapse = store.next_lapse()
-    if lapse is not None and lapse <= passed.look(store.db, now):
+    if lapse is not None and lapse <= elapsed.look(store.db, now):
         with store.transaction(now) as transaction:
             _release_lapsed_claims(transaction)
 
@@ -379,7 +379,7 @@ def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def ask_encoded(session: Session, request: dict[str, Any]) -> bytes:
-    """The same, as the line that a channel sends."""
+    """Serve a request as `ask` does; return its reply as the line that a channel sends."""
     replies = session.answer([request])
     if not replies:
         replies = _wait_for_reply(session, request.get("id"))

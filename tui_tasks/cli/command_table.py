@@ -68,8 +68,8 @@ class Rights:
 
 
 ANYONE: Final = Rights()
-NOBODY_ELSE: Final = Rights("*", "*")
-"""A command that is not in the table is the person's alone."""
+PERSON_ONLY: Final = Rights("*", "*")
+"""The whole command is for a person alone. A command that is not in the table has these rights, too."""
 RIGHTS: Final[dict[str, Rights]] = {
     **dict.fromkeys(("add", "ls", "show", "next", "start", "log", "status", "done", "fail", "skip"), ANYONE),
     **dict.fromkeys(("edit", "mv", "link", "rm", "undo", "redo", "digest", "watch", "demo", "setup", "prime"), ANYONE),
@@ -82,7 +82,7 @@ RIGHTS: Final[dict[str, Rights]] = {
     "lists": Rights("new rename archive unarchive rm one-in-progress review auto", "review auto"),
     "asks": Rights("answer", "answer"),
     "rules": Rights("remove"),
-    "accept": NOBODY_ELSE,
+    "accept": PERSON_ONLY,
     "decline": Rights("*"),
     "join": Rights("*"),
     "release": Rights("*"),
@@ -91,9 +91,9 @@ RIGHTS: Final[dict[str, Rights]] = {
     "work": Rights("start attach comment merge pr discard restore clean", "start merge pr discard"),
     "token": Rights("add revoke", "add"),
     "admin": ANYONE,  # it prints what an administrator of the server may run
-    "restore": NOBODY_ELSE,
+    "restore": PERSON_ONLY,
     "move": Rights("*"),
-    "compact": NOBODY_ELSE,
+    "compact": PERSON_ONLY,
     # The screen that writes: a person's, but its terminal need not be standard input.
     "": Rights("write"),
     "web": Rights("write"),

@@ -176,14 +176,14 @@ def command_of(arguments: Sequence[str]) -> str | None:
     """Return the word that is the command; None if there is none, or an unknown option comes before it."""
     if arguments[:1] and not arguments[0].startswith("-"):
         return arguments[0]
-    options = _shared_alone(arguments)
+    options = _screen_options(arguments)
     others = options[1] if options is not None else []
     return others[0] if others and not others[0].startswith("-") else None
 
 
 def unknown_option(arguments: Sequence[str]) -> str | None:
     """Return an unknown option before a command, which would be blamed for it; None if there is none."""
-    options = None if arguments[:1] and not arguments[0].startswith("-") else _shared_alone(arguments)
+    options = None if arguments[:1] and not arguments[0].startswith("-") else _screen_options(arguments)
     first, *others = (options[1] if options is not None else []) or [""]
     is_known = not first.startswith("--") or any(each.startswith(first) for each in ("--help", "--version"))
     return first if not is_known and any(word in COMMANDS for word in others) else None
@@ -196,16 +196,16 @@ def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
     """
     if arguments[:1] and not arguments[0].startswith("-"):
         return None
-    shared = _shared_alone(arguments)
-    if shared is None or shared[1]:
+    read = _screen_options(arguments)
+    if read is None or read[1]:
         return None
-    options = shared[0]
+    options = read[0]
     is_bounded = options.agent_only is not None or options.list_only is not None
     return None if is_bounded or not all(word.isascii() for word in arguments) else options
 
 
-def _shared_alone(arguments: Sequence[str]) -> tuple[Any, list[str]] | None:
-    """Parse the screen's options; return them with the other words, or None if they are wrong."""
+def _screen_options(arguments: Sequence[str]) -> tuple[Any, list[str]] | None:
+    """Return the screen's options and the other words; None if the options are wrong."""
     words = WordReader()
     declare_options(words, SCREEN.options, None)
     words.set_defaults(command=SCREEN, tools=None)
@@ -213,10 +213,10 @@ def _shared_alone(arguments: Sequence[str]) -> tuple[Any, list[str]] | None:
         values, others = words.read_options(arguments)
         return SimpleNamespace(**values), others
     except NeedsParser:
-        return _shared_parsed(arguments)
+        return _screen_options_by_argparse(arguments)
 
 
-def _shared_parsed(arguments: Sequence[str]) -> tuple[Any, list[str]] | None:
+def _screen_options_by_argparse(arguments: Sequence[str]) -> tuple[Any, list[str]] | None:
     import argparse
 
     from tui_tasks.cli.command_parser import help_format

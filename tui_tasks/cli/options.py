@@ -240,7 +240,7 @@ def _is_text(given: str) -> bool:
 def check_speaker(options: argparse.Namespace) -> None:
     """Check the given names of agent and list, before anything is opened: a command line never speaks as the human.
 
-    An attempt to is recorded if the database exists.
+    An attempt to speak as the human is recorded if the database exists.
 
     Raises:
         InvalidRequest: no agent or no list can have the name.
@@ -252,10 +252,10 @@ def check_speaker(options: argparse.Namespace) -> None:
     from tui_tasks.core.errors import ReservedName
 
     tool = getattr(options, "tool", None) or ""
-    request_reader.name("--list", options.list)
-    request_reader.name("--agent", options.agent)
+    request_reader.checked_name("--list", options.list)
+    request_reader.checked_name("--agent", options.agent)
     try:
-        request_reader.agent_name(options.agent, tool)
+        request_reader.checked_agent_name(options.agent, tool)
     except ReservedName as refused:
         if not options.read_only:
             _record_refusal(options, tool, refused)
@@ -273,15 +273,7 @@ def _record_refusal(options: argparse.Namespace, tool: str, refused: ReservedNam
         path = paths.database(options.db)
         if os.path.exists(path):
             with Store(path) as store:
-                store.commit(RecordRefusal(tool, refused.message), actor=_default(options), now=clock.now())
-
-
-def is_first_use(options: argparse.Namespace) -> bool:
-    """Say that there are no tasks yet, and return True, if no database is named and the default one is missing."""
-    if not lacks_default_database(options):
-        return False
-    print("no tasks yet: tui-tasks add 'TITLE' makes the first", file=sys.stderr)
-    return True
+                store.commit(RecordRefusal(tool, refused.message), actor=_default_agent(options), now=clock.now())
 
 
 def lacks_default_database(options: argparse.Namespace) -> bool:
@@ -289,6 +281,11 @@ def lacks_default_database(options: argparse.Namespace) -> bool:
     from tui_tasks.settings import paths
 
     return not options.db and not os.environ.get("TUI_TASKS_DB") and _is_missing(paths.database(None))
+
+
+def print_no_tasks_yet() -> None:
+    """Print to standard error how the first task is made."""
+    print("no tasks yet: tui-tasks add 'TITLE' makes the first", file=sys.stderr)
 
 
 def _is_missing(path: str) -> bool:
@@ -339,7 +336,7 @@ def left_now(db: Database, now: int) -> dict[str, LeftTask]:
 
 
 def quiet_after_microseconds() -> int:
-    """Return how long an agent may not be heard until it is quiet."""
+    """Return after how long without a request an agent is quiet."""
     from tui_tasks.settings import config, paths
 
     settings, _ = config.load(paths.configuration())
@@ -380,7 +377,7 @@ def identity_of(options: argparse.Namespace) -> Identity:
     from tui_tasks.dialects.requests import Identity
 
     return Identity(
-        options.agent or _default(options),
+        options.agent or _default_agent(options),
         options.list,
         options.read_only,
         agent_only=getattr(options, "agent_only", None) is not None,
@@ -412,7 +409,7 @@ def is_without_project(options: argparse.Namespace) -> bool:
     return options.list is None and project.is_without(options.project)
 
 
-def _default(options: argparse.Namespace) -> str:
+def _default_agent(options: argparse.Namespace) -> str:
     """Return the agent that speaks without `--agent`."""
     from tui_tasks.dialects.requests import Identity
 

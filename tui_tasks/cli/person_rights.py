@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks.cli.command_table import NOBODY_ELSE, RIGHTS
+from tui_tasks.cli.command_table import PERSON_ONLY, RIGHTS
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +42,7 @@ def check(options: argparse.Namespace) -> None:
     Raises:
         Forbidden: the message has the reason, and the attempt is in the journal.
     """
-    if not RIGHTS.get(options.command.name, NOBODY_ELSE).is_for_person(_action_of(options)):
+    if not RIGHTS.get(options.command.name, PERSON_ONLY).is_for_person(_action_of(options)):
         return
     from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 
@@ -164,7 +164,7 @@ def asks_screen(options: argparse.Namespace, store: Store) -> bool:
     """Return whether an open screen is asked before the command acts."""
     from tui_tasks.hooks import screen_presence
 
-    rights = RIGHTS.get(options.command.name, NOBODY_ELSE)
+    rights = RIGHTS.get(options.command.name, PERSON_ONLY)
     return rights.asks_screen(_action_of(options)) and screen_presence.is_open(store.path)
 
 

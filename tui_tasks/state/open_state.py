@@ -73,9 +73,9 @@ def _identity(agent: str, list: str | None, of_project: str | None, *, read_only
     Raises:
         InvalidRequest: a name is invalid or reserved.
     """
-    request_reader.name("agent", agent)
-    request_reader.agent_name(agent)
-    request_reader.name("list", list)
+    request_reader.checked_name("agent", agent)
+    request_reader.checked_agent_name(agent)
+    request_reader.checked_name("list", list)
     return Identity(agent, list, read_only, project=project.of_process(of_project))
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tui_tasks.cli import person_rights
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
-from tui_tasks.cli.options import is_first_use, open_store, project_of, require_database
+from tui_tasks.cli.options import lacks_default_database, open_store, print_no_tasks_yet, project_of, require_database
 from tui_tasks.cli.person_rights import quoted
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks import lookup
@@ -44,7 +44,8 @@ def run(name: str, options: argparse.Namespace) -> int:
     if options.action is not None:
         _ACTIONS[options.action].run(options)
         return 0
-    if is_first_use(options):
+    if lacks_default_database(options):
+        print_no_tasks_yet()
         if options.json:
             print_json({"lists": []}, indent=2)
         return 0

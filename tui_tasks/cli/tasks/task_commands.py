@@ -11,9 +11,10 @@ from tui_tasks.cli.options import (
     REFUSED,
     TASK_REFERENCE,
     declare_new,
-    is_first_use,
     is_without_project,
+    lacks_default_database,
     open_store,
+    print_no_tasks_yet,
     project_of,
     require_database,
     session_of,
@@ -42,12 +43,13 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 def run(name: str, options: argparse.Namespace) -> int:
     """Run a command; return the exit status."""
-    if name == "ls" and is_first_use(options):
+    if name in ("ls", "next") and lacks_default_database(options):
+        print_no_tasks_yet()
+        if name == "next":
+            return REFUSED
         if options.json:
             print("[]")
         return 0
-    if name == "next" and is_first_use(options):
-        return REFUSED
     if name != "add":
         require_database(options)
     if name == "ls" and options.json and not options.filter and not options.project:
