@@ -31,7 +31,7 @@ from tui_tasks.work.git import merging, pull_requests, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method
 from tui_tasks.work.git.pull_requests import Push
 from tui_tasks.work.git.reviewing import Review
-from tui_tasks.work.merge_steps import Intent
+from tui_tasks.work.merge_steps import Intent, TakenBack
 
 WayBack = Literal["move", "revert", "none"]
 """How a merge is taken back: its base branch moves back, gets a commit that reverts it, or has moved by no merge."""
@@ -241,6 +241,22 @@ class Acceptance:
         """Merge or discard a work again, as it was before `take_back`.
 
         Raises:
+            Conflict: as for `to_redo`.
+        """
+        before = self.to_redo(work)
+        if before.end == "discarded":
+            return Outcome("discarded", self.discard(work))
+        with _one_line():
+            review = self.review(work)
+            # The human has merged exactly this before.
+            if before.merge is None:
+                return self._accept_on_base(work, review)
+            return self._merge(work, review, before.merge, go_on=before.goes_on, unproven=True)
+
+    def to_redo(self, work: Work) -> TakenBack:
+        """Return what `redo` does again.
+
+        Raises:
             Conflict: nothing was taken back, or its files or its base branch have changed since.
         """
         before = merge_steps.taken_back(self._store.db, work)
@@ -249,17 +265,13 @@ class Acceptance:
         if before.end == "discarded":
             if before.files is None or merge_steps.files_of(work) != (work.head, before.files):
                 raise Conflict("its files may have changed since: review it, then discard it again")
-            return Outcome("discarded", self.discard(work))
+            return before
         merge, review = before.merge, self.review(work)
         heads = (work.head,) if merge is None else (merge.head, merge.new)
         has_moved = merge is not None and review.base_commit != merge.old
         if review.is_dirty or review.head not in heads or has_moved:
             raise Conflict(f"its files or {review.base} have changed since: review it, then merge it again")
-        with _one_line():
-            # The human has merged exactly this before.
-            if merge is None:
-                return self._accept_on_base(work, review)
-            return self._merge(work, review, merge, go_on=before.goes_on, unproven=True)
+        return before
 
     def planned_push(self, work: Work, review: Review) -> Push:
         """Return where a pull request would push a work. The human is to be shown it, as agents can change all of it.

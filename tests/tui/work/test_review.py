@@ -826,7 +826,7 @@ async def test_undo_says_of_an_answer_that_nothing_takes_it_back_before_it_takes
         await until(pilot, lambda: state_of(plan, work) == "ready")
 
 
-async def test_redo_merges_and_discards_again_what_undo_has_brought_back(plan, place, make_app):
+async def test_redo_asks_as_undo_does_then_merges_again_what_that_has_brought_back(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -835,6 +835,15 @@ async def test_redo_merges_and_discards_again_what_undo_has_brought_back(plan, p
         await settle(pilot, "u", "y")
         await until(pilot, lambda: "^r merges it again" in said(app))
         await settle(pilot, "ctrl+r")
+        await until(pilot, lambda: "merge it again" in shown(app))
+        words = " ".join(shown(app).split())
+        assert f"Redo “#9 Old cookie banner: work of {work.agent} merged into main”?" in words
+        assert "main gets the same merge again; the task is done." in words
+        await settle(pilot, "enter")
+        assert state_of(plan, work) == "ready"
+        await settle(pilot, "ctrl+r")
+        await until(pilot, lambda: "merge it again" in shown(app))
+        await settle(pilot, "y")
         await until(pilot, lambda: "Merged into main again" in said(app))
         assert state_of(plan, work) == "merged" and git(place.root, "rev-parse", "main") == merged
         await settle(pilot, "u", "y")

@@ -91,10 +91,9 @@ async def undo_end(context: Context, work: Work, entry: Entry) -> None:
         await take_back(context, work)
         return
     way = await decide(context, lambda acceptance: acceptance.way_back(work)) if is_merge else "none"
-    base, task = safe_line(work.base or "", 40), task_queries.any_task(context.db, work.task_uid)
-    named = f"#{task.number} {safe_line(task.name, 60)}: " if task is not None else ""
+    base = safe_line(work.base or "", 40)
     did = f"merged into {base}" if is_merge else "discarded"
-    question = f"Undo “{named}work of {agent_text.who(work.agent, 30)} {did}”, {ago(entry.at, now)}?"
+    question = f"Undo “{_named(context, work)} {did}”, {ago(entry.at, now)}?"
     if is_merge:
         question += f" {_EFFECTS[way].format(base=base)}; the work waits for review."
     if await confirm(context, question, "revert it" if way == "revert" else "undo it"):
@@ -106,6 +105,13 @@ _EFFECTS: Final[dict[WayBack, str]] = {
     "revert": "{base} has moved on since: a new commit reverts the merge",
     "none": "{base} keeps its commits",
 }
+
+
+def _named(context: Context, work: Work) -> str:
+    """Return `#3 Fix it: work of claude-1`."""
+    task = task_queries.any_task(context.db, work.task_uid)
+    named = f"#{task.number} {safe_line(task.name, 60)}: " if task is not None else ""
+    return f"{named}work of {agent_text.who(work.agent, 30)}"
 
 
 async def take_back(context: Context, work: Work, *, is_revert: bool = False) -> None:
@@ -139,13 +145,21 @@ async def take_back(context: Context, work: Work, *, is_revert: bool = False) ->
 
 
 async def redo(context: Context, work: Work) -> None:
-    """Merge or discard work again whose merge or discard was taken back.
+    """Merge or discard work again whose merge or discard was taken back; ask before, where the undo does.
 
     Raises:
         Refusal: why it cannot be.
     """
+    before = await decide(context, lambda acceptance: acceptance.to_redo(work))
+    base = safe_line(work.base or "", 40)
+    if before.end == "merged":
+        gets = f"{base} gets the same merge again" if before.merge is not None else f"{base} keeps its commits"
+        then = "the agent continues" if before.goes_on else "the task is done"
+        question = f"Redo “{_named(context, work)} merged into {base}”? {gets}; {then}."
+        if not await confirm(context, question, "merge it again" if before.merge is not None else "accept it again"):
+            return
     outcome = await decide(context, lambda acceptance: acceptance.redo(work))
-    did = "Discarded" if outcome.state == "discarded" else f"Merged into {safe_line(work.base or '', 40)}"
+    did = "Discarded" if outcome.state == "discarded" else f"Merged into {base}"
     did = did if outcome.state == "discarded" or outcome.merge is not None else "Accepted"
     named, key = agent_text.who(work.agent, 30), context.keymap.key_of("undo")
     context.say(f"{did} again: the work of {named}. {key} undoes it.")
