@@ -305,6 +305,36 @@ def test_a_discard_keeps_what_takes_an_earlier_merge_back(store, repo, configure
     assert acceptance.take_back(work).state == "ready" and titles(repo) == ["First"]
 
 
+@pytest.mark.parametrize("changes", [True, False], ids=["the same changes", "no change"])
+def test_work_that_adds_nothing_to_its_base_is_accepted_as_done_and_cleaned_up_until_that_is_undone(
+    store, repo, configure, starter, task, acceptance, changes
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    if changes:
+        git(repo, "checkout", git(worktree(store), "rev-parse", "HEAD"), "--", ".")
+        commit(repo, "The same")
+    else:
+        git(worktree(store), "reset", "-q", "--hard", "main")
+    before, review = git(repo, "rev-parse", "main"), acceptance.review(work)
+    assert review.adds_nothing
+    redo = lambda: acceptance.redo(work_queries.find(store.db, work.uid))  # noqa: E731
+    for end in (lambda: acceptance.accept(work, review), redo):
+        outcome = end()
+        assert (outcome.state, outcome.merge, outcome.work.state) == ("merged", None, "merged")
+        assert outcome.work.message == "main had all of it already"
+        assert task_queries.task(store.db, task).status == "done"
+        assert git(repo, "rev-parse", "main") == before and branches(repo) == ["main"]
+        assert acceptance.take_back(outcome.work).state == "ready"
+        assert git(repo, "rev-parse", "main") == before and worktree(store).is_dir()
+    if not changes:
+        return
+    git(repo, "rm", "-q", "b.txt")
+    commit(repo, "Changed since")
+    with pytest.raises(Conflict, match="main have changed since"):
+        acceptance.redo(work_queries.find(store.db, work.uid))
+
+
 @pytest.mark.parametrize("is_discard", [False, True], ids=["a merge", "a discard"])
 def test_what_was_taken_back_is_done_again(store, repo, configure, starter, task, acceptance, is_discard):
     configure(COMMITS)

@@ -99,8 +99,9 @@ class Work(msgspec.Struct, frozen=True, gc=False):
     @property
     def merge_commit(self) -> str | None:
         """The commit to which its merge has moved the base branch; None: it has moved nothing."""
-        commit: str | None = ((self.kept or {}).get(KEPT_MERGE) or {}).get("new")
-        return commit
+        merge = (self.kept or {}).get(KEPT_MERGE) or {}
+        commit: str | None = merge.get("new")
+        return commit if commit != merge.get("old") else None
 
     def to_json(self, counts: Mapping[str, Any] = {}) -> dict[str, Any]:
         """Return it as the channel shows it (docs: protocol, section 12), with what git last counted."""

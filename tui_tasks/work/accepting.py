@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
         state: `merged`; `discarded`; `conflict`: it does not merge cleanly; `unproven`: a gating check has not
             passed. In the last two nothing has moved.
         work: the work as it is now.
-        merge: what was merged; None: nothing, or the work is on its base branch already.
+        merge: what was merged; None: nothing, as where its base branch has all of it already.
         files: the paths in conflict.
         checks: the checks on the merged tree.
         discarded: the other works of the task, which were discarded.
@@ -161,8 +161,13 @@ class Acceptance:
             if is_on_base:
                 return self._accept_on_base(work, review)
             text = message or self._message(work)
+            root, how = Path(work.repository), method or self.method
             try:
-                merge = merging.prepare(Path(work.repository), review, method or self.method, text, who)
+                merge = (
+                    merging.nothing_to_merge(root, review, how)
+                    if review.adds_nothing
+                    else merging.prepare(root, review, how, text, who)
+                )
             except MergeConflicts as conflicts:
                 if work.state == "working":
                     raise
@@ -246,11 +251,11 @@ class Acceptance:
         before = self.to_redo(work)
         if before.end == "discarded":
             return Outcome("discarded", self.discard(work))
+        review = self.review(work)
+        if before.merge is None:
+            return self.accept(work, review, go_on=before.goes_on, unproven=True)
         with _one_line():
-            review = self.review(work)
             # The human has merged exactly this before.
-            if before.merge is None:
-                return self._accept_on_base(work, review)
             return self._merge(work, review, before.merge, go_on=before.goes_on, unproven=True)
 
     def to_redo(self, work: Work) -> TakenBack:
@@ -268,7 +273,8 @@ class Acceptance:
             return before
         merge, review = before.merge, self.review(work)
         heads = (work.head,) if merge is None else (merge.head, merge.new)
-        has_moved = merge is not None and review.base_commit != merge.old
+        is_in_base = work.is_on_base or review.adds_nothing
+        has_moved = not is_in_base if merge is None else review.base_commit != merge.old
         if review.is_dirty or review.head not in heads or has_moved:
             raise Conflict(f"its files or {review.base} have changed since: review it, then merge it again")
         return before
@@ -356,7 +362,7 @@ class Acceptance:
             raise
         discarded, notes = merge_steps.finish(self._store, work, intent, actor=HUMAN, clock=self._clock)
         work = work_queries.find(self._store.db, work.uid)
-        return Outcome("merged", work, merge, (), checks, tuple(discarded), tuple(notes))
+        return Outcome("merged", work, None if merge.is_empty else merge, (), checks, tuple(discarded), tuple(notes))
 
     def _prove(self, work: Work, merge: Merge, tree: str, review: Review, proof: Path | None) -> tuple[Check, ...]:
         """Run the checks that gate on a tree: in the worktree that has it, or in a second one that is made for it.

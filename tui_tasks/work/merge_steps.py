@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -63,8 +63,13 @@ def intent_of(work: Work) -> Intent | None:
 
 def merge_of(work: Work) -> Merge | None:
     """Return the merge of a work that is merged; None if git has moved nothing."""
-    stored = (work.kept or {}).get(KEPT_MERGE)
-    return msgspec.convert(stored, Merge) if stored else None
+    return _stored_merge(work.kept)
+
+
+def _stored_merge(kept: dict[str, Any] | None) -> Merge | None:
+    stored = (kept or {}).get(KEPT_MERGE)
+    merge = msgspec.convert(stored, Merge) if stored else None
+    return None if merge is None or merge.is_empty else merge
 
 
 def this_process() -> Process:
@@ -113,8 +118,9 @@ def finish(
     others = [one for one in others if work_queries.is_elsewhere(store.db, one) is None]
     discards: list[Operation] = [discarding(one, work) for one in others if one.state != "merging"]
     cleaning = msgspec.to_builtins(msgspec.structs.replace(intent, step="clean"))
+    why = f"{merge.base} had all of it already" if merge.is_empty else None
     # The others first: while one work is live, the task is not given back.
-    store.commit(*discards, MergeWork(work.uid, merge.head, kept, cleaning), actor=actor, now=clock())
+    store.commit(*discards, MergeWork(work.uid, merge.head, kept, cleaning, message=why), actor=actor, now=clock())
     notes = elsewhere
     for one in others:
         clean_up.end_agent(store, one)
@@ -306,7 +312,7 @@ def taken_back(db: Database, work: Work) -> TakenBack | None:
     state, kept = old.get("state"), old.get("kept") or {}
     if state == "discarded":
         return TakenBack("discarded", goes_on=False, merge=None, files=kept.get(_FILES))
-    return TakenBack("merged", state is None, msgspec.convert(kept[KEPT_MERGE], Merge) if KEPT_MERGE in kept else None)
+    return TakenBack("merged", state is None, _stored_merge(kept))
 
 
 def _check_restorable(store: Store, work: Work) -> None:

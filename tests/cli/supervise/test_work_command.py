@@ -205,6 +205,18 @@ def test_of_two_that_raced_the_one_that_is_named_is_merged(run: Run, database: P
     assert other.is_dir()
 
 
+def test_work_whose_changes_main_has_already_is_accepted_as_done(run: Run, place: Place) -> None:
+    git(place.root, "checkout", git(place.tree, "rev-parse", "HEAD"), "--", ".")
+    before = commit(place.root, "The same")
+    shown = run("work review 1")[1]
+    assert f"\nmain has all of it already: nothing is merged\n`tui-tasks work merge 1 {seen(place)}` sets" in shown
+    accepted = (0, "accepted: main has it already; `tui-tasks work restore 1` undoes it\n")
+    assert run(f"work merge 1 {seen(place)}")[:2] == accepted
+    assert "\nwork of claude-1 accepted by you: main had all of it already, " in run("show 1")[1]
+    assert run("work restore 1")[:2] == (0, "main keeps its commits; back for review\n")
+    assert git(place.root, "rev-parse", "main") == before
+
+
 def test_a_merge_that_others_have_built_on_is_taken_back_by_a_revert_alone(run: Run, place: Place) -> None:
     run(f"work merge 1 {seen(place)}")
     commit(place.root, "Build on it", c_txt="built\n")

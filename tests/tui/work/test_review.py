@@ -516,15 +516,25 @@ async def test_y_refuses_what_came_up_just_now_and_what_has_moved_since(plan, pl
     assert git(place.root, "log", "--format=%s", "-1") == "First"
 
 
-async def test_y_opens_no_form_for_work_that_changes_no_file(plan, place, make_app):
-    git(place.tree, "reset", "-q", "--hard", "main")
-    begin(plan, 9, place, branch=BRANCH)
+async def test_work_whose_changes_main_has_says_so_and_y_sets_its_task_done(plan, place, make_app):
+    git(place.root, "checkout", git(place.tree, "rev-parse", "HEAD"), "--", ".")
+    before = commit(place.root, "The same")
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
+        assert "all in main already" in shown(app) and "y Accept as done" in shown(app)
         await settle(pilot, "y")
-        assert isinstance(app.screen, ReviewScreen)
-        assert said(app) == "Nothing to merge: no file differs from main."
+        assert "main has all of it already" in shown(app) and "Method" not in shown(app)
+        await settle(pilot, "enter", "enter")
+        await until(pilot, lambda: "Accepted: main has it already." in said(app))
+        assert state_of(plan, work) == "merged" and git(place.root, "rev-parse", "main") == before
+        pause(app)
+        await settle(pilot, "3")
+        assert "merged: main had all of it already" in shown(app)
+        await settle(pilot, "u", "y")
+        await until(pilot, lambda: "main keeps its commits" in said(app))
+    assert state_of(plan, work) == "ready" and place.tree.is_dir()
 
 
 async def test_y_merges_nothing_that_was_read_only_while_the_form_was_open(plan, place, make_app):

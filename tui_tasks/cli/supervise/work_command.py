@@ -101,7 +101,8 @@ def _review(options: argparse.Namespace) -> None:
             return
         diffs = list(diff_lines(review)) if options.diff else []
         more = " --commit MESSAGE" * review.is_dirty
-        then = f"`tui-tasks work merge {task.number}{more} --reviewed {review.version}` merges exactly this"
+        does = "sets the task done" if review.adds_nothing else "merges exactly this"
+        then = f"`tui-tasks work merge {task.number}{more} --reviewed {review.version}` {does}"
         try:
             acceptance.check_can_merge(work, go_on=True)
         except Conflict as refused:
@@ -146,12 +147,14 @@ def _merge(options: argparse.Namespace) -> None:
         if options.reviewed is not None and options.reviewed != review.version:
             raise Conflict(f"its version is {review.version}, not {options.reviewed[:90]}: look again")
         method = options.method or acceptance.method
-        head = f"{method} into {unhidden_line(review.base)}, version {review.version}, the work of {work.agent} on"
+        does = "accept as done" if review.adds_nothing else f"{method} into {unhidden_line(review.base)}"
+        head = f"{does}, version {review.version}, the work of {work.agent} on"
         checks = acceptance.checks(work, review)
         what = [head, *quoted(task.name), *review_lines(review, checks), *diff_lines(review)]
         if options.reviewed is None:
             shows = f"`tui-tasks work review {task.number}` shows it, then add --reviewed {review.version}"
-            person_rights.agree(options, store, what, "Merge exactly this?", shows)
+            question = "Set the task done?" if review.adds_nothing else "Merge exactly this?"
+            person_rights.agree(options, store, what, question, shows)
         person_rights.confirm(options, store, what)
         person_rights.record(options, store)
         outcome = acceptance.accept(
@@ -185,8 +188,8 @@ def _merged_text(outcome: Outcome, review: Review, number: int) -> str:
         raise Conflict(message, files=list(outcome.files))
     if outcome.state == "unproven":
         raise Conflict(f"{outcome.work.message}; `tui-tasks check {number}`; --unproven merges it anyway")
-    commit = outcome.work.merge_commit
-    parts = [f"merged into {safe_line(review.base)}" + (f" as {commit[:10]}" if commit else "")]
+    commit, base = outcome.work.merge_commit, safe_line(review.base)
+    parts = [f"merged into {base} as {commit[:10]}" if commit else f"accepted: {base} has it already"]
     if outcome.discarded:
         parts.append(f"discarded the work of {', '.join(one.agent for one in outcome.discarded)}")
     return "; ".join([*parts, f"`tui-tasks work restore {number}` undoes it"])
@@ -261,7 +264,9 @@ def _restore(options: argparse.Namespace) -> None:
         is_merged = work_queries.stands(work, "work.merged")
         acceptance = acceptance_of(options, store)
         restored = acceptance.take_back(work, is_revert=options.revert)
-        was = f"taken out of {safe_line(work.base or '')} again; " if is_merged else ""
+        base = safe_line(work.base or "")
+        was = f"taken out of {base} again; " if work.merge_commit else f"{base} keeps its commits; "
+        was = was if is_merged else ""
         now = f"{work.agent} continues" if restored.state == "working" else "back for review"
         with contextlib.suppress(Conflict):  # it is back, even where it cannot be reviewed
             if restored.state != "working" and not acceptance.review(restored).files:

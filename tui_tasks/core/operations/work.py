@@ -126,6 +126,7 @@ class MergeWork(Operation, frozen=True):
         kept: what takes the merge back, and brings back what was cleaned up: commits, refs and folders.
         intent: what is still to be done: the clean-up.
         goes_on: whether the agent goes on in the same worktree; its task is in progress then.
+        message: why nothing was merged.
     """
 
     uid: str
@@ -133,6 +134,7 @@ class MergeWork(Operation, frozen=True):
     kept: dict[str, Any] | None = None
     intent: dict[str, Any] | None = None
     goes_on: bool = False
+    message: str | None = None
 
 
 class ConflictWork(Operation, frozen=True):

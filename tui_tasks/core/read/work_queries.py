@@ -309,7 +309,9 @@ def merges(db: Database, task_uid: str) -> list[tuple[str, int]]:
             commit = f" as {work.merge_commit[:10]}" if work.merge_commit else ""
             base = f" into {work.base}" if work.base else ""
             # Only the human merges.
-            texts.append((f"work of {display_name(work.agent)} merged{base}{commit} by you", work.merged_at))
+            is_empty = work.message and work.merge_commit is None
+            did = f"accepted by you: {work.message}" if is_empty else f"merged{base}{commit} by you"
+            texts.append((f"work of {display_name(work.agent)} {did}", work.merged_at))
     return texts
 
 

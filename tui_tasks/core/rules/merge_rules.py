@@ -65,7 +65,7 @@ def merge_work(tx: Transaction, op: MergeWork) -> Work:
     # An agent that went on after a merge may end without another one.
     states = ("working",) if work.merged_at is not None and not op.goes_on else ()
     work = in_state(tx, op.uid, "merging", "ready", "conflict", *states)
-    changes = {"merged_at": tx.now, "head": op.head, "kept": op.kept, "intent": op.intent, "message": None}
+    changes = {"merged_at": tx.now, "head": op.head, "kept": op.kept, "intent": op.intent, "message": op.message}
     return be_merged(tx, work, changes, goes_on=op.goes_on)
 
 

@@ -90,7 +90,8 @@ def review_hints(screen: ReviewScreen) -> list[Hint]:
     if comments:
         send = f"Send {comments:,}" if is_short else f"Send {count(comments, 'comment')}"
     base = review.base if review is not None else ""
-    accept = [hint_of("work_accept", f"Accept into {base}" if base and not is_short else "Accept")]
+    into = f"into {base}" if screen.facts.is_merge else "as done"
+    accept = [hint_of("work_accept", f"Accept {into}" if base and not is_short else "Accept")]
     # In the order of use: what does not merge is handed back, what has comments is sent.
     first = [hint_of("work_comment"), hint_of("work_send", send)]
     if has_conflicts:
@@ -202,8 +203,6 @@ class ReviewActions(Controller):
         if review is not None and review.conflicts:
             key = self._context.keymap.key_of("work_send")
             return f"It conflicts with {safe_line(review.base, 40)}. {key} hands it back to the agent."
-        if review is not None and not review.files and not work.is_on_base:
-            return f"Nothing to merge: no file differs from {safe_line(review.base, 40)}."
         if self._screen.comments:
             key, many = self._context.keymap.key_of("work_send"), len(self._screen.comments)
             sends = f"{key} sends {'it' if many == 1 else 'them'}"
@@ -265,8 +264,7 @@ class ReviewActions(Controller):
     async def _accept(self, facts: WorkFacts, answer: AcceptAnswer, *, unproven: bool) -> Outcome:
         work, review = facts.work, facts.review
         assert review is not None
-        is_merge = not (work.is_on_base and review.base == work.base)
-        self._context.say(f"Merging into {safe_line(review.base, 40)}." if is_merge else "Accepting it.")
+        self._context.say(f"Merging into {safe_line(review.base, 40)}." if facts.is_merge else "Accepting it.")
         return await self._decide(
             lambda acceptance: acceptance.accept(
                 work,

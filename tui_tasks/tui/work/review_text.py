@@ -50,6 +50,16 @@ class WorkFacts(msgspec.Struct, frozen=True):
     problem: str = ""
     sent: tuple[str, int] | None = None
 
+    @property
+    def is_on_base(self) -> bool:
+        """Whether the work was done on the branch itself with which it is compared."""
+        return self.review is not None and self.work.is_on_base and self.review.base == self.work.base
+
+    @property
+    def is_merge(self) -> bool:
+        """Whether accepting the work merges something."""
+        return not self.is_on_base and not (self.review is not None and self.review.adds_nothing)
+
 
 def title(facts: WorkFacts, width: int, *, ascii_only: bool) -> list[Part]:
     """` Review  #31 Rotate keys  claude-1`; on a narrow screen `#31 Rotate…  claude-1  ✓ tests`."""
@@ -169,6 +179,7 @@ def summary_word(facts: WorkFacts) -> str:
     wrong = [
         *([count(len(review.conflicts), "conflict")] if review.conflicts else []),
         *([f"{len(review.uncommitted)} not committed"] if review.is_dirty else []),
+        *([f"all in {safe_line(review.base, 24)} already"] if review.adds_nothing else []),
     ]
     return ", ".join((f"{count(len(review.files), 'file')} {lines}", *wrong))
 
@@ -238,7 +249,7 @@ def _beyond(facts: WorkFacts, cells: int) -> str:
     if review is None:
         return ""
     base = safe_line(review.base, cells)
-    return f" on {base} itself" if facts.work.is_on_base and review.base == facts.work.base else f" ahead of {base}"
+    return f" on {base} itself" if facts.is_on_base else f" ahead of {base}"
 
 
 def _troubles(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
@@ -250,6 +261,10 @@ def _troubles(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     if review.conflicts:
         lines += _paths(f"It does not merge into {review.base}. In conflict:", review.conflicts, room, "$state-failed")
         lines += [*block(f"{context.keymap.key_of('work_send')} hands it back to the agent.", room, "$muted"), []]
+    elif review.adds_nothing:
+        key = context.keymap.key_of("work_accept")
+        text = f"{review.base} has all of it already, so nothing is merged: {key} sets the task done."
+        lines += [*block(text, room, "$state-overdue"), []]
     elif work.state == "conflict" and work.message:
         lines += [*block(work.message, room, "$state-failed"), []]
     if review.is_dirty:

@@ -293,7 +293,7 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         assert facts.review is not None
         self._facts = facts
         self._review = facts.review
-        self._is_merge = not (facts.work.is_on_base and facts.review.base == facts.work.base)
+        self._is_merge = facts.is_merge
         done = "Merge" if self._is_merge else "Accept"
         super().__init__(context, draft=f"accept {facts.work.uid}", words=message, hint=hint, done=done)
         self._unopened = unopened
@@ -311,6 +311,8 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         title = f"Merge #{task.number} into {base}" if cells else f"{named}: merge it into {base}"
         if not self._is_merge:
             title = f"Accept #{task.number}, on {base} already" if cells else f"{named}: it is on {base} already"
+            if not self._facts.is_on_base:
+                title = f"Accept #{task.number}, all in {base}" if cells else f"{named}: {base} has all of it already"
         with Vertical(classes="foot"):
             yield rule(self.context)
             yield Static(plain(safe_line(title, cells), "bold"))
@@ -383,7 +385,7 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         gates = [check for check in checks if check.gate and (is_other or check.state != "passed")]
         if named := ", ".join(safe_line(check.name, 20) for check in checks if check.gate and check not in gates):
             yield f"{named} passed on this tree", ""
-        if named := ", ".join(safe_line(check.name, 20) for check in gates if self._is_merge):
+        if named := ", ".join(safe_line(check.name, 20) for check in gates if not self._facts.is_on_base):
             where = "this tree first"
             if review.behind and self._settings.prove == "merged":
                 more = f"{safe_line(review.base, 24)} has {count(review.behind, 'commit')} more"
@@ -427,7 +429,9 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         """Return what speaks against it and stops nothing, in sentences."""
         doubts = [f"You have not opened {self._unopened_names()}."] if self._unopened else []
         failed = [
-            check for check in self._facts.checks if check.state == "failed" and not (check.gate and self._is_merge)
+            check
+            for check in self._facts.checks
+            if check.state == "failed" and (not check.gate or self._facts.is_on_base)
         ]
         if failed:
             doubts.append(f"{', '.join(safe_line(check.name, 20) for check in failed)} failed on this tree.")

@@ -84,6 +84,11 @@ class Merge(msgspec.Struct, frozen=True):
     head: str
     checkout: str | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the base branch had all of it already, and stays where it is."""
+        return self.old == self.new
+
 
 class MergeConflicts(Conflict):
     """The work does not merge cleanly; nothing has changed.
@@ -163,6 +168,12 @@ def commit_rest(work_tree: WorkTree, review: Review, branch: str | None, message
     work_tree.run("read-tree", commit)
     work_tree.run("update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
     return review._replace(head=commit, head_tree=review.tree, uncommitted=(), ahead=review.ahead + 1)
+
+
+def nothing_to_merge(root: Path, review: Review, method: Method) -> Merge:
+    """Return the merge of work whose base branch has all of it already: it stays where it is."""
+    old = review.base_commit
+    return Merge(method, review.base, old, old, review.head, _checkout(root, review.base))
 
 
 def prepare(

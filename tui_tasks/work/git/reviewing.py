@@ -90,6 +90,7 @@ class Review(NamedTuple):
         uncommitted: the paths that differ between `head_tree` and `tree`.
         commits: newest first, at most `MAX_COMMITS`.
         conflicts: the paths that do not merge into the base.
+        adds_nothing: the base has all that is committed and not committed, so that a merge would change nothing there.
         notes: what else the human must know, a line each.
     """
 
@@ -108,6 +109,7 @@ class Review(NamedTuple):
     commits: tuple[CommitLine, ...]
     conflicts: tuple[str, ...]
     notes: tuple[str, ...]
+    adds_nothing: bool = False
 
     @property
     def is_dirty(self) -> bool:
@@ -173,6 +175,10 @@ def review(work_tree: WorkTree, base: str, branch: str | None = None, *, began_a
     ahead, behind = len(commits), 0
     if ends.merge_base != ends.base or ahead == MAX_COMMITS:
         ahead, behind = ahead_and_behind(folder, head, ends.base)
+    adds_nothing, conflicts = not ahead or not changed, tuple[str, ...]()
+    if ahead and behind:
+        merged, conflicts = merge_trees(work_tree, ends.base, head)
+        adds_nothing = not conflicts and merged == tree_at(folder, ends.base)
     return Review(
         folder=folder,
         head=head,
@@ -187,8 +193,9 @@ def review(work_tree: WorkTree, base: str, branch: str | None = None, *, began_a
         files=tuple(one._replace(is_in_head=one.path not in new) for one in changed),
         uncommitted=uncommitted,
         commits=commits,
-        conflicts=merge_trees(work_tree, ends.base, head)[1] if ahead and behind else (),
+        conflicts=conflicts,
         notes=tuple(_notes(work_tree, ends, branch)),
+        adds_nothing=adds_nothing and not uncommitted and began_at is None,
     )
 
 
