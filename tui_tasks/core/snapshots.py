@@ -301,7 +301,7 @@ def full_task(
 _ADDED: Final[dict[str, Any]] = {**{name: field.none for name, field in FIELDS.items()}, "held": False}
 
 
-def image_since(image: dict[str, Any], number: int) -> dict[str, Any]:
+def completed_image(image: dict[str, Any], number: int) -> dict[str, Any]:
     """Return the task image of an entry, with the task's number and the default of each field that was added since the
     entry was written.
     """

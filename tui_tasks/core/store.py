@@ -152,7 +152,7 @@ class Store:
                 undo_transaction.release_steps()
 
     def undo_left_changes(self, now: int) -> None:
-        """Do as `undo_interrupted_changes` does, from a process that need not write anything itself.
+        """Do as `undo_interrupted_changes` does, in a process that writes nothing else: look again first.
 
         Raises:
             StorageFailed: the database cannot be read or written.

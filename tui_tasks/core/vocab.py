@@ -97,6 +97,7 @@ FAILED_OUTCOME: Final = "error"
 # Nothing else does: no lapsed claim, refused request, failed tool or failed check.
 
 _AGENT_COUNTS: Final = 3_600_000_000
+"""Microseconds for which an agent counts as failed after its session has ended."""
 
 
 def task_failed(status: str | None) -> bool:
@@ -118,10 +119,10 @@ def job_failed(failures: int, last_outcome: str | None) -> bool:
 
 
 def agent_failed(state: str, ended_at: int | None, seen_at: int, now: int, *, has_failed_work: bool = False) -> bool:
-    """Return whether an agent has failed: its turn has, and if its session has ended, the human has not seen it yet,
-    and no hour has passed; or the work on the task on which the human started it has failed, and is not seen yet.
+    """Return whether an agent has failed: its turn has. Once its session has ended, it counts until the human has seen
+    it, and for an hour at most, unless the work on which the human started it has failed.
 
-    `seen_at`: when the human said last that all was seen. Instants are microseconds.
+    `seen_at`: when the human last marked everything as seen. Instants are microseconds.
     """
     if state != "failed" or ended_at is None:
         return state == "failed"
@@ -161,7 +162,7 @@ _LIMITS: Final = {
     "system_prompt": MAX_TEXT,
     "prompt": MAX_TEXT,
 }
-"""Characters, by the field."""
+"""The longest text of each field, in characters."""
 
 
 def problem_with(values: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -17,11 +17,11 @@ from tui_tasks.dialects.long_replies import After, ArrayWriter, Brief, LongValue
 from tui_tasks.dialects.requests import arguments
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 from tui_tasks.dialects.requests.tool_actions import Actions
-from tui_tasks.dialects.tool_table import Call, Table, Words, one_of
+from tui_tasks.dialects.tool_table import Call, StatusWords, Table, require_one_of
 
 BOARD = Table()
 
-WORDS = Words(
+WORDS = StatusWords(
     {
         "pending": "open",
         "in_progress": "in_progress",
@@ -137,7 +137,7 @@ class _Update(Arguments):
 def update(call: Call, given: _Update) -> dict[str, Any]:
     """Change a task. Complete it with a `result`, which is kept as a memory. Returns the task, and the `memory_id`."""
     named = {name: value for name in _REPLY_FIELDS if (value := getattr(given, name)) is not None}
-    one_of("status", dict.fromkeys(_REPLY_FIELDS) | named)
+    require_one_of("status", dict.fromkeys(_REPLY_FIELDS) | named)
     before = task_queries.task(call.db, given.task_id)
     task = call.run(EditTask(before.uid, _changes(before, named)))
     memory = None

@@ -15,12 +15,12 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.dialects.requests.arguments import Arguments, Name, TaskUid, Text, Uid
 from tui_tasks.dialects.requests.task_references import full_uid, may_be_task
-from tui_tasks.dialects.tool_table import Call, Table, Words
+from tui_tasks.dialects.tool_table import Call, StatusWords, Table
 
 PLANS = Table()
 HIGHEST = 1_000_000_000
 
-WORDS = Words(
+WORDS = StatusWords(
     {
         "pending": "pending",
         "in_progress": "in_progress",

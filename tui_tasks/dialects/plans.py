@@ -28,7 +28,7 @@ from tui_tasks.dialects.plan_tasks import (
 )
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Text, Uid
 from tui_tasks.dialects.requests.tool_actions import Actions
-from tui_tasks.dialects.tool_table import Call, one_of
+from tui_tasks.dialects.tool_table import Call, require_one_of
 
 TASKS = Actions(
     {
@@ -155,7 +155,7 @@ class _Update(Arguments):
 def update(call: Call, given: _Update) -> dict[str, Any]:
     """Change a task: at least one other field; `agent_id` assigns it. Returns it."""
     named = {"status": given.status, "notes": given.notes, "intent": given.intent, "agent_id": given.agent_id}
-    one_of("status", named)
+    require_one_of("status", named)
     changes = {"intent": given.intent, "agent": given.agent_id}
     if given.status is not None:
         changes["status"] = WORDS.status_of(given.status, task_queries.task(call.db, given.id).status)

@@ -24,7 +24,7 @@ from tui_tasks.core.schedule.fire_times import system_zone, timing_errors
 from tui_tasks.core.schedule.policy import YEAR, Settings
 from tui_tasks.dialects.long_replies import page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
-from tui_tasks.dialects.tool_table import Call, Table, Wait, one_of
+from tui_tasks.dialects.tool_table import Call, Table, Wait, require_one_of
 from tui_tasks.text.times import SECOND
 
 SCHEDULER = Table()
@@ -306,7 +306,7 @@ _UpdateOfSettings = cast("type[_Update]", msgspec.defstruct("_Update", _SETTING_
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
     """Change a job: at least one field. Defaults in brackets, else 0 for none."""
     fields = {name: getattr(given, name) for name in given.__struct_fields__ if name != "uuid"}
-    one_of("name", fields)
+    require_one_of("name", fields)
     changes = {name: fields[name] for name in _CHANGES if fields[name] is not None}
     if given.schedule is not None:
         changes["schedule"] = given.schedule.fields()

@@ -15,12 +15,12 @@ from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.long_replies import Page, page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text
-from tui_tasks.dialects.tool_table import Call, Table, Words, one_of
+from tui_tasks.dialects.tool_table import Call, StatusWords, Table, require_one_of
 
 TASKLIST = Table()
 Status = Literal["pending", "in_progress", "done", "failed", "skipped"]
 
-WORDS = Words(
+WORDS = StatusWords(
     {
         "pending": "pending",
         "in_progress": "in_progress",
@@ -31,7 +31,6 @@ WORDS = Words(
     }
 )
 
-NamedTask = TaskUid
 NewName = Annotated[Name, Meta(description="A concise but accurate headline.")]
 NewDescription = Annotated[Text, Meta(description="Enough detail to do it later.")]
 
@@ -56,7 +55,7 @@ def _log_json(entry: LogEntry) -> dict[str, str]:
 
 
 class _Named(Arguments):
-    uid: NamedTask
+    uid: TaskUid
 
 
 class _New(Arguments):
@@ -96,7 +95,7 @@ def delete_task(call: Call, given: _Named) -> dict[str, Any]:
 
 
 class _Update(Arguments):
-    uid: NamedTask
+    uid: TaskUid
     name: Name | None = None
     description: Text | None = None
     status: Status | None = None
@@ -106,7 +105,7 @@ class _Update(Arguments):
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
     """Set a task's name, description or status; at least one. Returns the task."""
     changes = {"name": given.name, "description": given.description, "status": given.status}
-    one_of("name", changes)
+    require_one_of("name", changes)
     return _edited_json(call, given.uid, {name: value for name, value in changes.items() if value is not None})
 
 
@@ -147,7 +146,7 @@ _declare_setter("skipped", ": not to be done, kept for reference. Log the reason
 
 
 class _Log(Arguments):
-    uid: NamedTask
+    uid: TaskUid
     message: Annotated[Text, Meta(description="What was done, found or decided.")]
 
 
@@ -172,10 +171,10 @@ def get_task_in_progress(call: Call, given: Nothing) -> dict[str, Any] | None:
     home = call.home("tasklist")
     if home is None:
         return None
-    one = (
+    candidates = (
         task_queries.in_progress_for(call.db, home.id, name) for name in (call.agent, *sorted(vocab.RESERVED_AGENTS))
     )
-    return next((task_json(task) for task in one if task is not None), None)
+    return next((task_json(task) for task in candidates if task is not None), None)
 
 
 @TASKLIST.tool("tasklist:get_task", _Named)

@@ -19,7 +19,7 @@ from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.dialects.long_replies import ArrayWriter
 from tui_tasks.dialects.requests.arguments import Arguments, schema
-from tui_tasks.dialects.tool_table import Call, Table, Words
+from tui_tasks.dialects.tool_table import Call, StatusWords, Table
 
 TODO = Table()
 LEAST = 2
@@ -28,7 +28,7 @@ _FEW = 500
 STATUSES = ("pending", "in_progress", "completed", "cancelled")
 _FIELDS = ("id", "content", "status")
 
-WORDS = Words(
+WORDS = StatusWords(
     {
         "pending": "pending",
         "in_progress": "in_progress",

@@ -1,5 +1,5 @@
-"""The base of the dialects: the tool table, the call that a tool receives, and the words for the statuses; and the
-table of all tools, from which the channel, the command line and MCP serve.
+"""What all dialects share: the table of tools, the call that a tool receives, and the words for the statuses; and the
+table of all tools, which the channel, the command line and MCP serve.
 """
 
 from __future__ import annotations
@@ -305,7 +305,7 @@ def _unwrapped(text: str) -> str:
     return "\n".join(" ".join(line.strip() for line in paragraph.splitlines()) for paragraph in paragraphs)
 
 
-class Words:
+class StatusWords:
     """A dialect's words for the six statuses (docs: protocol, section 4)."""
 
     def __init__(self, words: Mapping[str, str]) -> None:
@@ -331,7 +331,7 @@ class Words:
         return [status for status, words in self.words.items() if words == word]
 
 
-def one_of(argument: str, given: Mapping[str, Any]) -> None:
+def require_one_of(argument: str, given: Mapping[str, Any]) -> None:
     """Refuse a call without any of the given arguments.
 
     Raises:
@@ -355,7 +355,7 @@ _BY_NAME: Final = {
 }
 
 
-class _Whole(Table):
+class _AllTools(Table):
     """The tools of every dialect; a dialect is imported on first use, because a command needs only one."""
 
     @cached_property
@@ -380,4 +380,4 @@ def _table(module: str) -> Table:
     return table
 
 
-TABLE: Final = _Whole()
+TABLE: Final = _AllTools()

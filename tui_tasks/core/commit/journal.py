@@ -1,4 +1,4 @@
-"""The journal: an entry for every change, chained by hash, append-only; and which entry stood at an instant.
+"""The journal: an entry for every change, chained by hash, append-only; and which entry was the newest at an instant.
 
 An entry's hash covers the entry before it and all its own columns, so that no byte can be changed unnoticed
 (`backup.broken_link`).
@@ -22,7 +22,7 @@ from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.schema.tables import TaskRow, columns
-from tui_tasks.core.snapshots import Entry, Task, full_task, image_since, reader
+from tui_tasks.core.snapshots import Entry, Task, completed_image, full_task, reader
 
 # A text with more characters is left out of an entry's image; `event_task` finds it.
 LONG_TEXT: Final = 1_000
@@ -94,7 +94,7 @@ def _with_image(db: Database, entry: Entry) -> Entry:
     if "uid" in image or entry.new is None:
         # Entries of the first versions have no number in them.
         number = image.get("number") or db.one(_NUMBER, task=entry.task)[0]
-        return msgspec.structs.replace(entry, image=image_since(image, number))
+        return msgspec.structs.replace(entry, image=completed_image(image, number))
     made = full_task(Task(**entry.new), image["list"], image.get("checks", ()), image.get("works", ()))
     return msgspec.structs.replace(entry, image=made)
 
@@ -294,7 +294,7 @@ _LONG_NOW = Statement(
     lambda: TaskRow.select(*(columns(TaskRow)[name] for name in LONG_FIELDS)).where(TaskRow.uid == slot("task"))
 )
 
-# So many entries back it is looked at a time for one from before the clock was set back.
+# How many entries are searched at a time for later instants, which stand there if the clock was set back.
 STRETCH: Final = 2_000
 
 _AT = Statement(lambda: J.select(J.at).where(J.seq >= slot("seq")).order_by(J.seq).limit(1))
@@ -310,11 +310,11 @@ _ANY_LATER = Statement(
 
 def seq_before(db: Database, instant: int) -> int:
     """Return a seq up to which all entries are earlier than an instant, usually the last such seq; 0 without one."""
-    return _back_to(db, _sought(db, instant), instant)
+    return _before_later(db, _by_bisection(db, instant), instant)
 
 
-def _sought(db: Database, instant: int) -> int:
-    """Return the last seq before an instant, were the clock never set back."""
+def _by_bisection(db: Database, instant: int) -> int:
+    """Return the last seq before an instant, as if the clock was never set back."""
     oldest = db.one(_OLDEST)
     low, high = (oldest[0] if oldest else 1), newest(db) + 1
     while low < high:
@@ -326,8 +326,8 @@ def _sought(db: Database, instant: int) -> int:
     return low - 1
 
 
-def _back_to(db: Database, seq: int, instant: int) -> int:
-    """Return a lower seq where the clock was set back: later instants may then stand before `seq`."""
+def _before_later(db: Database, seq: int, instant: int) -> int:
+    """Return `seq`, or a lower one if the clock was set back, so that entries before `seq` have later instants."""
     while seq > 0 and db.one(_ANY_LATER, low=seq - STRETCH, high=seq, at=instant):
         seq -= STRETCH
     return max(seq, 0)
@@ -360,15 +360,15 @@ _NEAR: Final = 10_000
 
 def seq_of(db: Database, kind: str, uid: str, at: int) -> int | None:
     """Return the seq of the entry of that kind about a row, written at an instant; None if it was compacted away."""
-    start = _sought(db, at)
-    found = _from(db, start, kind, uid)
-    if found is None and (earlier := _back_to(db, start, at)) < start:
+    start = _by_bisection(db, at)
+    found = _first_from(db, start, kind, uid)
+    if found is None and (earlier := _before_later(db, start, at)) < start:
         # The clock was set back.
-        found = _from(db, earlier, kind, uid)
+        found = _first_from(db, earlier, kind, uid)
     return found
 
 
-def _from(db: Database, start: int, kind: str, uid: str) -> int | None:
+def _first_from(db: Database, start: int, kind: str, uid: str) -> int | None:
     seq: int | None = db.scalar(
         "SELECT seq FROM journal WHERE seq > ? AND seq <= ? AND kind = ? AND uid = ? LIMIT 1",
         (start, start + _NEAR, kind, uid),

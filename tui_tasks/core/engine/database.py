@@ -37,7 +37,7 @@ class Database:
     """One connection, used only by the thread that opened it.
 
     Attributes:
-        path: of the file itself, links resolved.
+        path: the path of the file, with links resolved.
         file: device and inode of the file that is open.
         machine: the id of this machine in the server's journal of a replica; a file has only one machine.
         has_ended: whether a recorded process is known to have ended, for those who read what agents do. The core looks
@@ -236,12 +236,12 @@ class Database:
         return self._connection.execute(text, params)
 
     def scalar(self, text: str, params: Sequence[Any] = ()) -> Any:
-        """Return the first column of the first row of such SQL, None without a row."""
+        """Run SQL as `sql` does; return the first column of the first row, None without a row."""
         row = self.sql(text, params).fetchone()
         return row[0] if row is not None else None
 
     def data_version(self) -> tuple[object, int]:
-        """`file`, and a number that differs from the last time when another connection has committed.
+        """Return `file`, and a number that another connection's commit changes.
 
         Raises:
             StorageFailed: there is no such file now, or it cannot be read.
@@ -290,7 +290,7 @@ class Database:
 
     @property
     def address(self) -> str:
-        """What another process names to open the same database."""
+        """What another process has to name to open the same database."""
         return self.path
 
     def server_time(self, now: int) -> int:

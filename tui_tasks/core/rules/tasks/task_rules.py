@@ -12,11 +12,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit.rank import MAX_CHARS, between
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, StaleClaim
 from tui_tasks.core.operations import AtVersion
-from tui_tasks.core.operations.tasks import (
-    AddTask,
-    DeleteTask,
-    EditTask,
-)
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
@@ -29,8 +25,8 @@ if TYPE_CHECKING:
 
 _replace = msgspec.structs.replace
 _encode = msgspec.json.Encoder().encode
-# The fields on which it depends whether a second task is in progress for an agent.
-_WHOSE_TURN: Final = frozenset({"status", "agent", "list_id", "deleted"})
+# A change of one of these fields may put a second task in progress for an agent.
+_MAY_BE_SECOND: Final = frozenset({"status", "agent", "list_id", "deleted"})
 _NOTHING_GIVEN: Final[Mapping[str, Any]] = {}
 
 
@@ -83,11 +79,10 @@ def _full(tx: Transaction, task: Task) -> dict[str, Any]:
 
 
 def refuse_second_in_progress(tx: Transaction, home: TaskList, task: Task) -> None:
-    """Refuse a task that is to be in progress in a list that takes one at a time for each agent, where another counts
-    for the same agent already (docs: protocol, section 5).
+    """Refuse a task as an agent's second one in progress, in a list that allows one (docs: protocol, section 5).
 
     Raises:
-        Conflict: there is another.
+        Conflict: another task of the list is in progress for the agent.
     """
     if not home.one_in_progress:
         return
@@ -122,7 +117,7 @@ def make_task(
         tx.emit("list.updated", "list", home.uid, old={"archived": True}, new={"archived": False})
     if op.key is not None:
         _refuse_same_key(tx, home.id, op.key)
-    waiting_on = _held_up(tx, op.depends_on) if op.depends_on else 0
+    waiting_on = _waiting_on_of_new(tx, op.depends_on) if op.depends_on else 0
     task = _new_task(tx, op, home, rank, waiting_on + is_held, is_held=is_held)
     if given:
         task = _replace(task, **given)
@@ -149,8 +144,8 @@ def _with_short_rank(tx: Transaction, task: Task) -> Task:
     return rebalancing.rebalanced(tx, task)
 
 
-def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
-    """Return how many of these dependencies hold a new task up.
+def _waiting_on_of_new(tx: Transaction, depends_on: Iterable[str]) -> int:
+    """Return how many of these dependencies block a new task.
 
     Raises:
         InvalidArgument: there is no task with one of these uids.
@@ -160,7 +155,7 @@ def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
         if status is None:
             problem = f"no task {on}: use the id of a task of this call, or of an existing one"
             raise InvalidArgument("depends_on", problem, id=on)
-    return _count_holding(statuses.values())
+    return _count_blocking(statuses.values())
 
 
 def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_on: int, *, is_held: bool) -> Task:
@@ -211,8 +206,8 @@ def _refuse_same_key(tx: Transaction, list_id: int, key: str) -> None:
         raise Conflict(f"{key!r} is {named(same)} of this list already", id=same.uid)
 
 
-def _count_holding(statuses: Iterable[str | None]) -> int:
-    """Return how many dependencies with these statuses hold a task up; a deleted one (None) does not."""
+def _count_blocking(statuses: Iterable[str | None]) -> int:
+    """Return how many dependencies with these statuses block a task; a deleted one (None) does not."""
     return sum(status is not None and vocab.blocks_dependents(status, deleted=False) for status in statuses)
 
 
@@ -250,11 +245,11 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
         refuse_cycle(tx, task.uid, new["depends_on"])
     if "list_id" in new and task.key is not None:
         _refuse_same_key(tx, new["list_id"], task.key)
-    ends_claim = _clears_claim(tx, task, new)
+    ends_claim = _clear_claim(tx, task, new)
     changed = _replace(task, **new, waiting_on=_waiting_on(tx, task, new))
     is_reported = changed.status == "done" and not changed.deleted and ("status" in new or "list_id" in new)
     home = tx.state_cache.list_by_id(changed.list_id)
-    if changed.status == "in_progress" and not changed.deleted and not _WHOSE_TURN.isdisjoint(new):
+    if changed.status == "in_progress" and not changed.deleted and not _MAY_BE_SECOND.isdisjoint(new):
         refuse_second_in_progress(tx, home, changed)
     if is_reported:
         from tui_tasks.core.rules import check_gate
@@ -294,8 +289,8 @@ def _set_bookkeeping(tx: Transaction, task: Task, changes: Mapping[str, Any], ne
             new["status_by"] = vocab.HUMAN
 
 
-def _clears_claim(tx: Transaction, task: Task, new: dict[str, Any]) -> bool:
-    """Return whether new values end the claim on a task, and add that: it is in progress no more, or deleted."""
+def _clear_claim(tx: Transaction, task: Task, new: dict[str, Any]) -> bool:
+    """Take the claim from a task that its new values delete or end; return whether they do."""
     if task.claimed_by is None or "claimed_by" in new:
         return False
     if new.get("status", "in_progress") == "in_progress" and not new.get("deleted", False):
@@ -308,11 +303,11 @@ def _clears_claim(tx: Transaction, task: Task, new: dict[str, Any]) -> bool:
 
 
 def _waiting_on(tx: Transaction, task: Task, new: Mapping[str, Any]) -> int:
-    """Return how many dependencies hold a task with these new values up, and one more while it is held."""
+    """Return how many dependencies block a task with these new values, plus one while it is held."""
     is_held = new.get("held", task.held)
     if "depends_on" not in new:
         return int(task.waiting_on - task.held + is_held)
-    return _count_holding(task_queries.status(tx.db, on) for on in dict.fromkeys(new["depends_on"])) + int(is_held)
+    return _count_blocking(task_queries.status(tx.db, on) for on in dict.fromkeys(new["depends_on"])) + int(is_held)
 
 
 def is_same(name: str, old: Any, new: Any) -> bool:
@@ -322,7 +317,7 @@ def is_same(name: str, old: Any, new: Any) -> bool:
 
 
 def _instants(status: str, now: int) -> dict[str, Any]:
-    """Return when a task that is given a status was taken up and ended; microseconds, None for neither."""
+    """Return the instants of start and end that a new status sets, in microseconds; None: it has none."""
     if status == "in_progress":
         return {"started_at": now, "finished_at": None}
     if status in vocab.CLOSED:
@@ -410,7 +405,7 @@ def _tell_agent(tx: Transaction, task: Task, changes: Mapping[str, Any] | None) 
 
 
 def _remember_result(tx: Transaction, task: Task) -> None:
-    """Save the result, if there is one, of a task that is done as a memory, in place of one that the task has already
+    """Save the result of a done task, if it has one, as its memory; an earlier result of the task is replaced
     (seed 001; docs: protocol, section 6, `task`).
     """
     if task.result is None:
