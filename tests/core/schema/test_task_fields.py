@@ -136,6 +136,15 @@ def test_a_list_is_filtered_by_what_is_due(store, words, names):
     terms = tuple(Term("due", word.removeprefix("-"), word.startswith("-")) for word in words)
     page = list_pages.after(store.db, home.id, list_pages.FIRST, 10, Filter(terms, now=NOW))
     assert " ".join(task.name for task in page) == names
+    shown = Filter((Term("word", "due"),), now=NOW, shown=lambda _: [])
+    due = list_pages.after(store.db, home.id, list_pages.FIRST, 10, shown)
+    assert [task.name for task in due] == ["late", "today", "tonight late"], "an open row shows when it is due"
+
+
+def test_a_time_alone_is_due_today():
+    assert DUE.parse("17:00", NOW) == DUE.parse("today 17:00", NOW)
+    with pytest.raises(ValueError, match=r"^due takes today, tomorrow, fri, 17:00, "):
+        DUE.parse("25:00", NOW)
 
 
 def test_a_list_is_filtered_by_estimates(store):

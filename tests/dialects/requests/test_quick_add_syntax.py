@@ -131,6 +131,8 @@ def test_fields_are_written_as_they_are_read():
         ("Buy after 2", "after 2 (type after #2)"),
         ("Buy due:", "due: (its value is missing)"),
         ("Call @", "@ (its value is missing)"),
+        ("Call bank p1", "p1 (type !1)"),
+        ("p1", ""),
         ("Call @ home", ""),
         ("Tomorrow", ""),
         ("Buy at 14:00", ""),

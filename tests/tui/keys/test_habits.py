@@ -166,9 +166,9 @@ async def test_the_row_that_enter_chooses_has_a_sign_and_no_move_leaves_the_menu
     async with opened(app) as pilot:
         app.context.navigation.go_to(plan[8])
         await settle(pilot, "s")
-        assert " > " not in shown(app)
+        assert " > " not in shown(app) and "Enter Choose" not in shown(app)
         await settle(pilot, "down")
-        assert " > i  ◐ in progress" in shown(app)
+        assert " > i  ◐ in progress" in shown(app) and "Enter Choose  ↑↓ Move" in shown(app)
         await settle(pilot, "up", "up", "up")
         assert " > p  ○ pending   It is pending already." in shown(app)
         await settle(pilot, *["down"] * 9)

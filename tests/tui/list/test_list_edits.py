@@ -464,6 +464,8 @@ async def test_marked_tasks_are_edited_together_in_one_line_and_undone_together(
         await write(pilot, "nonsense !high")
         await settle(pilot, "enter")
         assert "“nonsense” is not a field" in shown(app)
+        await settle(pilot, "ctrl+u", *"+infra", "enter")
+        assert "Set in 2 tasks: +infra (type #infra)" in shown(app)
         await pilot.press("ctrl+u")
         await write(pilot, "#infra -#old !high @claude-2 due:3d")
         await settle(pilot, "enter")

@@ -103,6 +103,12 @@ async def test_a_second_enter_right_after_the_first_only_says_that_the_line_is_c
         assert not app.pane.quick_add.is_open and app.focused is app.pane.row_list
 
 
+async def test_enter_that_was_typed_while_the_program_started_adds_the_task(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "n", *"Buy", "ctrl+j")
+        assert not app.pane.quick_add.is_open and app.pane.row_list.row.name == "Buy"
+
+
 async def test_enter_in_an_empty_line_closes_it(app, plan):
     async with opened(app) as pilot:
         await settle(pilot, "n", *"Buy", "ctrl+n", "enter")

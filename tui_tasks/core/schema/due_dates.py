@@ -18,9 +18,10 @@ DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _WORDS: Final = {"today": 0, "tomorrow": 1, "yesterday": -1}
 _AHEAD: Final = r"(\d{1,4})([dw])"
-_TIMED: Final = r"(\S+)\s+(\d{1,2}):(\d\d)"
+_TIMED: Final = r"(?:(\S+)\s+)?(\d{1,2}):(\d\d)"
 _DUE: Final = (
-    "due takes today, tomorrow, fri, fri 17:00, 3d, 2w, a date (2026-01-31) or an instant (2026-01-31T17:00+01:00)"
+    "due takes today, tomorrow, fri, 17:00, fri 17:00, 3d, 2w, a date (2026-01-31)"
+    " or an instant (2026-01-31T17:00+01:00)"
 )
 _DUE_FILTER: Final = "due: takes late, none, or a day (today, fri, 3d, 2w, 2026-01-31), < or > before it"
 
@@ -61,7 +62,8 @@ def parse_due(text: str, now: datetime) -> str:
         return day.isoformat()
     try:
         if timed := re.fullmatch(_TIMED, word):
-            day = parse_day(timed[1], now.date()) or date.fromisoformat(timed[1])
+            named = timed[1] or "today"
+            day = parse_day(named, now.date()) or date.fromisoformat(named)
             instant = datetime.combine(day, time_of_day(int(timed[2]), int(timed[3])), now.tzinfo)
             return instant.astimezone(UTC).isoformat(timespec="milliseconds")
         if len(word) <= 10:

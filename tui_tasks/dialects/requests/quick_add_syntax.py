@@ -37,6 +37,7 @@ _FOREIGN: Final = (
 _DATES: Final = r"(?i)(?<!\S)(?:((?:wait|scheduled|until):[\w.-]+)|due:\s+([\w.-]+))(?!\S)"
 _EMPTY: Final = ("#", "@", *(f"{name}:" for name in FIELDS))
 """Words that lack their value."""
+_PRIORITIES: Final = ("p1", "p2", "p3", "p4")
 _TIME: Final = r"\d{1,2}:\d\d"
 _LETTERS: Final = {"h": "high", "m": "medium", "l": "low"}
 # A time to parse with; tags and names do not depend on it.
@@ -136,8 +137,9 @@ def title_hint(title: str, of_list: str) -> str:
 
 
 def _hints_of_words(words: list[str]) -> list[str]:
-    """Return the hints on `!!!`, on `#` or `due:` alone, and on a day or `after 2` at the end of a title."""
+    """Return the hints on `!!!`, on `#` or `due:` alone, and on a day, `p1` or `after 2` at the end of a title."""
     hints = [f"{word} (type !high)" for word in words if len(word) > 1 and not word.strip("!")]
+    hints += [f"{word} (type !{word[1:]})" for word in words[1:][-1:] if word.lower() in _PRIORITIES]
     hints += [f"{word} (its value is missing)" for word in words[-1:] if word in _EMPTY]
     before, last = ["", "", *words][-2:]
     day = f"{before} {last}" if ":" in last and re.fullmatch(_TIME, last) else last

@@ -173,7 +173,11 @@ class Menu(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Show the keys."""
-        self.query_one(FootLine).hint(("Enter", "Choose", ""), ("↑↓", "Move", ""), ("Esc", "Back", ""))
+        self._hint()
+
+    def _hint(self) -> None:
+        enter = [("Enter", "Choose", "")] if self._lit >= 0 else []
+        self.query_one(FootLine).hint(*enter, ("↑↓", "Move", ""), ("Esc", "Back", ""))
 
     @staticmethod
     def _shown(choice: Choice, *, is_lit: bool) -> Content:
@@ -189,6 +193,7 @@ class Menu(Dialog[str | None]):
         for at, row in enumerate(self.query(".choice").results(Static)):
             row.update(self._shown(self._choices[at], is_lit=at == self._lit))
             row.set_class(at == self._lit, "-lit")
+        self._hint()
 
     def take_key(self, event: events.Key) -> bool:
         """Choose by a key, or move; return whether the key was used."""

@@ -32,6 +32,7 @@ from tui_tasks.dialects.requests.quick_add_syntax import (
     fields_in_title,
     parse,
     split_removed,
+    title_hint,
 )
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.text.times import count
@@ -330,7 +331,9 @@ async def edit_together(context: Context, tasks: Sequence[Task]) -> None:
         text, (kept, removed) = typed, split_removed(typed)
         form = TaskForm(context)
         draft = form.read(Form("", kept, "", ("",) * len(task_fields.FIELDS)))
-        problem = draft.problem or (f"“{safe_line(draft.name, 30)}” is not a field" if draft.name else "")
+        instead = title_hint(draft.name, "not a field").removeprefix("in the title: ")
+        problem = draft.problem or instead
+        problem = problem or (f"“{safe_line(draft.name, 30)}” is not a field" if draft.name else "")
         after = [(number, form.uid_of(number)) for number in draft.after]
         problem = problem or next((f"there is no #{number}" for number, uid in after if uid is None), "")
         if not problem:

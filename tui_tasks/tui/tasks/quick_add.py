@@ -134,7 +134,8 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         from tui_tasks.tui.inputs.dialogs import AddWords, InputRow, InputSign
 
         if self._words is None:
-            keys = {"escape": self.leave, "enter": self.add, "tab": self.complete}
+            # Enter that is typed while the program starts comes as ^j.
+            keys = {"escape": self.leave, "enter": self.add, "ctrl+j": self.add, "tab": self.complete}
             keys |= {"ctrl+n": self.add_and_go_on, "ctrl+o": self.more, "ctrl+e": self.describe}
             words = AddWords(keys=keys, pasted=self._paste_lines)
             await self.mount(InputRow(InputSign(plain(" +", "$key bold")), words), self._preview_line)

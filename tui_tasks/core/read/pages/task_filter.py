@@ -153,6 +153,7 @@ def _of_row(word: str, now: datetime) -> list[Any]:
     found += [_status("blocked")] if says("after", word) else []
     found += [TaskRow.held == 1] if says(look("held").word, word) else []
     dated = [_field("due", value, now) for phrase, value in _DATES.items() if says(phrase, word)]
+    dated += [TaskRow.due.is_null(False)] if says("due", word) else []
     found += [condition & TaskRow.status.in_(list(vocab.OPEN)) for condition in dated]
     return [*found, _who(vocab.HUMAN, prefix=False)] if says("you", word) else found
 
