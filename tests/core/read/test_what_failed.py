@@ -37,6 +37,7 @@ from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.hooks.intake import record_report
 
 
@@ -246,6 +247,46 @@ def test_no_other_agent_puts_a_failed_work_out_of_sight_until_the_human_has_deal
     day.commit("human", EditTask(uid, {"status": "cancelled"}))
     assert work_queries.failed(store.db) == []
     assert "failed" not in day.digest().groups
+
+
+def test_a_task_that_another_agent_failed_after_the_one_that_was_started_on_it_has_failed_once(
+    store: Store, clock: Clock
+) -> None:
+    day = Day(store, clock)
+    uid = day.crash("Fix flaky test")
+    day.commit("bob", EditTask(uid, {"status": "failed"}), LogTask(uid, "host unreachable"))
+    assert work_queries.failed(store.db) == [], "the task itself is what has failed"
+    (line,) = day.digest().groups["failed"]
+    assert (line.who, line.text) == ("bob", "failed: host unreachable (failed 2 times)")
+    day.commit("bob", EditTask(uid, {"status": "pending"}))
+    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed"]
+
+
+def test_what_the_human_has_hidden_or_put_away_does_not_count_in_a_digest_until_it_fails_again(
+    store: Store, clock: Clock, jobs: Jobs
+) -> None:
+    day = Day(store, clock)
+    task, crashed, job = day.fail("Fix flaky test"), day.crash("Docs"), run_each_minute(jobs, clock, "error")
+    day.report(PromptSubmitted("go on"), TurnFailed("overloaded"))
+    (turn,) = (line.uid for line in day.digest().lines if line.kind == "session")
+    assert len(day.digest().groups["failed"]) == 4
+    keys = (
+        *(local_values.key_of_task(task), local_values.key_of_agent("robot-1")),
+        *(local_values.key_of_job(job), local_values.key_of_agent(turn)),
+    )
+    local_values.put(store.db, local_values.HIDDEN, dict.fromkeys(keys, clock()))
+    groups = day.digest().groups
+    assert (len(groups.get("failed", ())), len(groups["put_away"])) == (0, 4)
+    assert not any(line.counted_as for line in groups["put_away"])
+    before = digest(store.db, 0, clock() - 1, {})
+    assert len(before.groups["failed"]) == 4, "they were hidden later"
+    day.commit("claude-1", EditTask(task, {"status": "pending"}))
+    clock.forward(1)
+    day.commit("claude-1", EditTask(task, {"status": "failed"}))
+    assert [line.task for line in day.digest().groups["failed"]] == [task]
+    local_values.put(store.db, local_values.SEEN, clock() + 1)
+    clock.forward(1)
+    assert task in [line.task for line in day.digest().groups["put_away"]], (task, crashed)
 
 
 def test_a_digest_names_all_agents_of_a_race_in_one_line_and_says_that_their_task_is_deleted(

@@ -40,7 +40,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import connections
+from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.app.past_actions import past_app
 from tui_tasks.tui.app.task_app import TaskApp
@@ -100,6 +100,16 @@ async def test_the_panes_show_what_was_with_the_name_of_the_database_its_instant
             assert "Written later" not in shown(pilot.app)
         await press(pilot.app, pilot, "1")
         assert "◐ Ship auth flow" in shown(pilot.app)
+
+
+async def test_what_the_human_had_hidden_by_then_is_hidden_in_the_past_and_what_they_hid_later_is_not(
+    plan: Plan, look: Look
+) -> None:
+    with Store(plan.path) as store:
+        local_values.put(store.db, local_values.HIDDEN, {local_values.key_of_task(plan[3]): NOW - 10 * MINUTE})
+    for when, words in (("20:12", "failures put away"), ("20:00", "1 failed")):
+        async with opened(look(when)) as pilot:
+            assert f"✗ {words}" in counts_line(pilot.app)
 
 
 async def test_an_instant_shows_ages_as_they_were_then(plan: Plan, look: Look) -> None:

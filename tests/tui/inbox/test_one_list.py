@@ -26,7 +26,8 @@ from tests.tui.widgets.test_head_lines import fail_a_job, leave
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob
-from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims
+from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims, LogTask
+from tui_tasks.core.operations.work import FailWork, RunWork, StartWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -310,6 +311,47 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
     again = make_app(plan.path)
     async with opened(again):
         assert keys_of(again) == [], "it stays hidden"
+
+
+def crash_on(plan, uid: str, agents: int = 1) -> None:
+    """So many agents are started on a task, and fail."""
+    works = []
+    for number in range(agents):
+        start = StartWork(uid, "robot", "/repo", f"/trees/{number}", branch=f"task/{number}", is_race=number > 0)
+        works += by_agent(plan, "human", start)
+        by_agent(plan, "system", RunWork(works[-1].uid))
+    for work in works:
+        by_agent(plan, "system", FailWork(work.uid, f"{work.agent} was killed"))
+
+
+async def test_a_task_that_failed_in_several_ways_is_one_row_and_counts_once_on_every_screen(plan, make_app):
+    answer_all(plan)
+    crash_on(plan, plan[5])
+    by_agent(plan, "bob", EditTask(plan[5], {"status": "failed"}), LogTask(plan[5], "host unreachable"))
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await settle(pilot)
+        failed = [need.task for need in Needs(app.context).all() if need.counted_as == "failed"]
+        assert sorted(failed) == sorted([plan[3], plan[5]])
+        assert "✗ 2 failed" in counts_line(app) and "2 failed" in shown(app).partition("tasks")[2]
+        for key in "aDAS":
+            await settle(pilot, key)
+            assert "✗ 2 failed" in counts_line(app), key
+            await settle(pilot, "escape")
+        await settle(pilot, "a", "G", "full_stop")
+        hidden = {plan[3], plan[5]} - {need.task for need in Needs(app.context).all()}
+        assert len(hidden) == 1 and "✗ 1 failed" in counts_line(app)
+        await settle(pilot, "escape", "D")
+        assert "✗ 1 failed" in counts_line(app) and "· put away" in shown(app)
+
+
+async def test_the_last_of_several_agents_that_failed_on_a_task_has_its_row(plan, make_app):
+    answer_all(plan)
+    crash_on(plan, plan[8], agents=2)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot)
+        assert [need.agent for need in Needs(app.context).all() if need.task == plan[8]] == ["robot-2"]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from tui_tasks.tui.screens import digest_screen
 from tui_tasks.tui.screens.digest_rows import DigestRows
 from tui_tasks.tui.screens.digest_screen import DigestScreen
 from tui_tasks.tui.state.database_link import DatabaseLink
+from tui_tasks.tui.widgets.open_needs import JOBS, Need
 
 MakeApp = Callable[..., TaskApp]
 
@@ -116,7 +117,8 @@ async def test_a_row_of_several_tasks_counts_as_that_many(make_app: MakeApp, pla
             DigestLine("filed", "filed", "b", "Fix it", "planner", "", NOW),
             DigestLine("failed", "run", "c", "Digest mail", "", "", NOW, count=7, state="failed"),
         ]
-        text = " ".join(part for group in drawing.counts(lines_, 0, 120) for part, _ in group.parts)
+        needs = [Need(JOBS, "job:c", "failed")]
+        text = " ".join(part for group in drawing.counts(needs, lines_, 120) for part, _ in group.parts)
     assert "31 done" in text and "13 filed" in text and "1 failed" in text
 
 

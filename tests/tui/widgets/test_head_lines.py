@@ -48,14 +48,14 @@ from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import last_words, session_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import connections
+from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.settings.config import SessionSettings
 from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.painting import line_painter
 from tui_tasks.tui.painting.styles import StyleCache
-from tui_tasks.tui.state.seen import Seen, key_of_agent
+from tui_tasks.tui.state.seen import Seen
 from tui_tasks.tui.widgets import changes_text
 from tui_tasks.tui.widgets.agent_entries import AgentEntries
 from tui_tasks.tui.widgets.agent_line import AgentLines, agent_groups
@@ -946,7 +946,7 @@ async def test_an_agent_whose_trouble_was_put_away_is_in_no_line_as_it_is_in_no_
     app = make_app(plan.path)
     async with opened(app) as pilot:
         assert "▲ claude-1" in agents_line(app) and "▲ 1 stuck" in counts_line(app)
-        app.state.seen.hide(key_of_agent("claude-1"), NOW + SECOND)
+        app.state.seen.hide(local_values.key_of_agent("claude-1"), NOW + SECOND)
         app.frame.redraw()
         await pilot.pause()
         assert "▲" not in agents_line(app) and "▲ 0 stuck" in counts_line(app)

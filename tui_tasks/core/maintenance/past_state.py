@@ -296,15 +296,15 @@ _VIEWS: Final = (
     "WHERE run_uid IN (SELECT uid FROM main.run WHERE state = 'final')",
     # The end of an agent's last connection is known; of earlier ones nothing is.
     "CREATE TEMP VIEW connection AS SELECT * FROM live.connection WHERE closed_at IS NOT NULL",
-    "CREATE TEMP VIEW view AS SELECT * FROM live.view WHERE key GLOB 'filter:*'",
+    "CREATE TEMP VIEW view AS SELECT * FROM live.view WHERE key GLOB 'filter:*' OR key IN ('seen', 'hidden')",
 )
 
 
 class PastReader(Database):
     """A read-only connection to a `PastState`; the journal is read from the live database.
 
-    Saved filters are the current ones. What is not in the journal is absent: what each agent was doing between two
-    entries, and who was connected, but for when the last connection of an agent ended.
+    Saved filters, and what the human has put away, are the current ones. What is not in the journal is absent: what
+    each agent was doing between two entries, and who was connected, but for when the last connection of an agent ended.
     """
 
     def __init__(self, path: str, live: str) -> None:

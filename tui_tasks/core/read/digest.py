@@ -30,6 +30,8 @@ from tui_tasks.core.read.digest_entries import (
 )
 from tui_tasks.core.read.digest_failures import failed
 from tui_tasks.core.read.tasks import held_queries, task_queries
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core.unjournaled.local_values import PutAway
 from tui_tasks.text.output_lines import check_failure
 from tui_tasks.text.safe import name_text
 
@@ -43,7 +45,7 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
     """Yield a line for each question, held task, held job, failed check, task left, work to review, stuck agent.
 
     `left`: as `agent_views.left_now` returns it. A task that was left has no second line where it has one for a failed
-    check, or for a question of the agent that left it.
+    check, or for a question of the agent that left it; nor has an agent that is gone one for being stuck.
     """
     asks = ask_queries.open_asks(db)
     about = ask_queries.asked_about(db, asks, last_words.working(db))
@@ -85,7 +87,10 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
         at = work_queries.ready_since(db, work)
         entries = _entries_of_task(db, named.uid, f"work.{work.state}")[-1:]
         yield _line("work", work.uid, named.name, work.agent, text, at, entries, named.uid)
+    gone = {one.agent for one in left.values() if one.is_gone}
     for stuck in last_words.stuck_now(db):
+        if stuck.uid in gone:
+            continue
         entries = _newest_stuck(db, stuck.uid)
         yield _line("stuck", stuck.uid, stuck.uid, stuck.uid, stuck.text or "is stuck", stuck.since or 0, entries)
 
@@ -263,7 +268,8 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
     with db.transaction(write=False):
         after = max(journal.seq_before(db, since), journal.oldest(db) - 1)
         newest = journal.newest(db)
-        needing = list(needs_you(db, left))
+        away = local_values.put_away(db, now)
+        needing = [line for line in needs_you(db, left) if not _is_hidden(line, away)]
         new = [line for line in needing if line.at >= since]
         lines = [_with_its_end(line, left) for line in _happened(db, after, since, now, new)]
         uids = [line.task for line in lines if line.task is not None]
@@ -285,6 +291,12 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
         )
     )
     return Digest(since, now, after, newest, is_cut, len(needing) - len(new), tuple(lines))
+
+
+def _is_hidden(line: DigestLine, away: PutAway) -> bool:
+    """Return whether the human has hidden the trouble of an agent."""
+    keys = {"left": local_values.key_of_left, "stuck": local_values.key_of_agent}
+    return line.kind in keys and line.at <= away.hidden.get(keys[line.kind](line.uid), -1)
 
 
 def _with_its_end(line: DigestLine, left: Mapping[str, LeftTask]) -> DigestLine:

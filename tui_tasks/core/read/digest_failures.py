@@ -12,12 +12,13 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import job_queries, work_queries
+from tui_tasks.core.read import job_lines, job_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.digest_entries import (
     CLAIM_LAPSED,
     FAILED,
     OK_AGAIN,
+    PUT_AWAY,
     DigestLine,
     EventEntry,
     Recovery,
@@ -26,11 +27,12 @@ from tui_tasks.core.read.digest_entries import (
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core.unjournaled.local_values import PutAway
 
 
 class _Failure(msgspec.Struct, gc=False):
     """A failure with all its entries; `status` is that of its task now. `what` and `reason`: see `Recovery`. `is_open`:
-    the human has not dealt with the work that failed.
+    the human has not dealt with the work that failed. `texts`: what each of the entries says.
     """
 
     kind: str
@@ -45,6 +47,7 @@ class _Failure(msgspec.Struct, gc=False):
     what: str = "failed"
     reason: str = ""
     is_open: bool = False
+    texts: set[str] = set()
 
 
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], now: int) -> Iterator[DigestLine]:
@@ -60,23 +63,26 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
     works = {(one.agent, one.at): one for one in work_queries.failed(db)} if any(map(_of_work, events)) else {}
     each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event, works)) is not None]
     failures: dict[tuple[str, str], _Failure] = {}
-    for seq, at, failure in each:
+    for seq, at, failure in sorted(each, key=lambda one: one[0]):
         one = failures.setdefault((failure.kind, failure.uid), failure)
         one.at, one.text, one.who = at, failure.text, failure.who
         one.what, one.reason, one.is_open = failure.what, failure.reason, failure.is_open
         one.entries.append(seq)
+        one.texts.add(failure.text)
     passed: dict[tuple[str | None, Any], list[int]] = {}
     for event in filter(_has_passed, events):
         passed.setdefault((event.task, event.values.get("name")), []).append(event.at)
+    away = local_values.put_away(db, now)
     for one in failures.values():
         many, ok_since = len(one.entries), _ok_since(db, one, passed)
-        state = _state(db, one, ok_since, now)
+        state = _state(db, one, ok_since, now, away)
+        state = PUT_AWAY if state == FAILED and _is_put_away(db, one, away) else state
         text = one.text
         if one.kind == "session" and (state == "gone" or not text):
             # Beside the word "gone" a reason alone would say why it has gone.
             text = f"its turn failed{': ' * bool(text)}{text}"
-        text += f" ({many} times)" * (many > 1)
-        if one.status is not None and state not in (FAILED, CLAIM_LAPSED):
+        text += f" ({'failed ' * (len(one.texts) > 1)}{many} times)" * (many > 1)
+        if one.status is not None and state not in (FAILED, CLAIM_LAPSED, PUT_AWAY):
             text += f"; {_task_now(db, one)}"
         elif state == OK_AGAIN:
             text += ", ok again"
@@ -94,7 +100,7 @@ def _task_now(db: Database, one: _Failure) -> str:
     return f"the task is {(one.status or '').replace('_', ' ')} now"
 
 
-def _state(db: Database, one: _Failure, ok_since: int | None, now: int) -> str:
+def _state(db: Database, one: _Failure, ok_since: int | None, now: int, away: PutAway) -> str:
     """Return what a failure is now, of `digest_entries.STATES`."""
     if one.is_open:
         return FAILED
@@ -103,10 +109,23 @@ def _state(db: Database, one: _Failure, ok_since: int | None, now: int) -> str:
     if one.kind == "run":
         return _state_of_job(db, one.uid)
     if one.kind == "session":
-        return _state_of_agent(db, one.uid, now)
+        return _state_of_agent(db, one.uid, now, away.at)
     if ok_since is not None:
         return OK_AGAIN
     return {"check": "check_failed", "tool": "tool_error", "refusal": "refused"}[one.kind]
+
+
+def _is_put_away(db: Database, one: _Failure, away: PutAway) -> bool:
+    """Return whether the human has put away, or hidden, what failed."""
+    if one.kind == "run":
+        job = next((job for job in job_lines.failing_jobs(db) if job.uid == one.uid), None)
+        return job is not None and job.at is not None and away.has(local_values.key_of_job(one.uid), job.at)
+    if one.is_open:
+        return away.has(local_values.key_of_agent(one.who), one.at)
+    task = list_pages.line(db, one.task) if one.task is not None else None
+    if task is not None and vocab.task_failed(task.status):
+        return away.has(local_values.key_of_task(task.uid), task.finished_at or 0)
+    return one.kind == "session" and away.has(local_values.key_of_agent(one.uid), one.at)
 
 
 def _state_of_task(kind: str, status: str) -> str:
@@ -128,11 +147,11 @@ def _state_of_job(db: Database, uid: str) -> str:
     return OK_AGAIN if job.last_outcome == "success" else "interrupted"
 
 
-def _state_of_agent(db: Database, uid: str, now: int) -> str:
+def _state_of_agent(db: Database, uid: str, now: int, seen_at: int) -> str:
     seen = session_queries.seen(db, uid)
     if seen is None:
         return "gone"
-    if vocab.agent_failed(seen.state, seen.session.ended_at, local_values.seen_at(db), now):
+    if vocab.agent_failed(seen.state, seen.session.ended_at, seen_at, now):
         return FAILED
     return "gone" if seen.session.ended_at is not None else OK_AGAIN
 

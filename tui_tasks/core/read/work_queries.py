@@ -34,7 +34,7 @@ _OF_LIVE_TASK: Final = (
 )
 _read = reader(Work, WorkRow)
 # A work that failed beside one that goes on leaves the task in progress. What its agent made of the task before it
-# failed is its own word; afterwards, anybody may speak by its name.
+# failed is its own word; afterwards, anybody may speak by its name. A task that is failed counts itself.
 _FAILED: Final = f"""\
 WITH ended AS MATERIALIZED (
     SELECT work.id, work.uid, work.agent, work.task_uid, work.message, work.started_at,
@@ -54,7 +54,7 @@ WITH ended AS MATERIALIZED (
     FROM ended WHERE become = '' OR by IS NOT '{HUMAN}'
 )
 SELECT agent, task_uid, why, at, become, by FROM failed
-WHERE (become = '' OR by IS NOT agent OR changed > at)
+WHERE (become = '' OR by IS NOT agent OR changed > at) AND become <> 'failed'
 AND NOT EXISTS (SELECT 1 FROM work AS newer WHERE newer.task_uid = failed.task_uid
     AND (newer.id > failed.id AND newer.started_at >= failed.at OR newer.merged_at >= failed.at))
 ORDER BY id"""
@@ -63,7 +63,8 @@ _BECOME: Final = {"deleted": "task deleted", "in_progress": "claimed"}
 
 class FailedWork(msgspec.Struct, frozen=True, gc=False):
     """A work that failed at an instant, in microseconds, and that the human has not dealt with: they have not started
-    the task again, nor set its status, nor deleted it. `become`: what another agent has made of the task, `by` whom.
+    the task again, nor set its status, nor deleted it; the task has not failed itself. `become`: what another agent has
+    made of the task, `by` whom.
     """
 
     agent: str

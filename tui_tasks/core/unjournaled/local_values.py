@@ -66,6 +66,45 @@ def seen_at(db: Database) -> int:
     return int(get(db, SEEN) or 0)
 
 
+def key_of_task(uid: str) -> str:
+    """Return the key under which the human hides the failure of a task."""
+    return f"task:{uid}"
+
+
+def key_of_job(uid: str) -> str:
+    """Return the key under which the human hides the failure of a job."""
+    return f"job:{uid}"
+
+
+def key_of_agent(name: str) -> str:
+    """Return the key under which the human hides the trouble of an agent."""
+    return f"stuck:{name}"
+
+
+def key_of_left(uid: str) -> str:
+    """Return the key under which the human hides a task that its agent has left."""
+    return f"left:{uid}"
+
+
+class PutAway(msgspec.Struct, frozen=True, gc=False):
+    """What the human has put away: every failure before an instant `at`; and what is `hidden`, each by its key with the
+    instant at which they hid it.
+    """
+
+    at: int
+    hidden: dict[str, int]
+
+    def has(self, key: str, failed_at: int) -> bool:
+        """Return whether a failure was put away and has not come again since."""
+        return failed_at < self.at or failed_at <= self.hidden.get(key, -1)
+
+
+def put_away(db: Database, now: int) -> PutAway:
+    """Return what the human had put away at an instant, as far as it is known: of each key, the last time alone."""
+    at, hidden = seen_at(db), get(db, HIDDEN) or {}
+    return PutAway(at if at <= now else 0, {key: when for key, when in hidden.items() if when <= now})
+
+
 _FILTER: Final = "filter:"
 
 

@@ -27,7 +27,7 @@ from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.agent_entries import TROUBLE
 from tui_tasks.tui.widgets.foot_line import Group
-from tui_tasks.tui.widgets.open_needs import counted, counted_by_word, trouble_text
+from tui_tasks.tui.widgets.open_needs import LATE, LATE_JOBS, Need, counted, counted_by_word, tally, trouble_text
 
 _LOOKS: Final[dict[str, Look]] = {
     "needs_you": LOOKS["needs_you"],
@@ -40,6 +40,7 @@ _LOOKS: Final[dict[str, Look]] = {
     "tool_error": Look("·", "tool error", ".", "$muted"),
     "open_again": replace(LOOKS["pending"], word="open again", letter="o"),
     "dropped": replace(LOOKS["skipped"], word="dropped"),
+    "put_away": Look("·", "put away", ".", "$muted"),
     "gone": Look("·", "gone", ".", "$muted"),
     "ok_again": replace(LOOKS["done"], word="ok again"),
     "late": LOOKS["overdue"],
@@ -190,25 +191,29 @@ class DigestRows(RowDrawing[DigestRow]):
         head = f"{self.context.clock.time_of(entry.at)}  {fit(who_of(entry), _WHO, ascii_only=ascii_only)} "
         return [(" " * (self.longest_word + 2), ""), (f"{mark} ", style), (head, "$muted"), (text, "$muted")]
 
-    def counts(self, lines: Sequence[DigestLine], before: int, width: int, *, is_wide: bool = True) -> list[Group]:
-        """Return `? 3 questions`, `✗ 2 failed`, and so on, as far as it fits: what needs the human as above every pane,
-        then how much there is of each other part.
+    def counts(
+        self, needs: Iterable[Need], lines: Sequence[DigestLine], width: int, *, is_wide: bool = True
+    ) -> list[Group]:
+        """Return `? 3 questions`, `✗ 2 failed`, and so on, as far as it fits: all that needs the human, as above every
+        pane, and how much of that has no line here; then how much there is of each other part.
 
-        `before`: how much needs the human since before. `is_wide`: whether the screen is.
+        `is_wide`: whether the screen is.
         """
-        needs = counted_by_word((line.counted_as, line.who, line.things) for line in lines if line.counted_as)
+        numbers = tally(need for need in needs if need.kind not in (LATE_JOBS, LATE))
+        here = counted_by_word((line.counted_as, line.who, line.things) for line in lines if line.counted_as)
+        before = sum(max(0, number - here.get(word, 0)) for word, number in numbers.items())
         others: Counter[Look] = Counter()
         for line in lines:
             others[_look(line)] += 0 if line.counted_as else line.things
-        failed = needs.pop("failed", 0)
-        trouble: dict[str, int] = {word: needs.pop(word) for word in TROUBLE if word in needs}
-        shown = [(LOOKS["needs_you"], number := needs.pop("question", 0), counted(number, "question", is_wide=is_wide))]
+        failed, asked = numbers.pop("failed", 0), numbers.pop("question", 0)
+        trouble: dict[str, int] = {word: numbers.pop(word) for word in TROUBLE if word in numbers}
+        shown = [(LOOKS["needs_you"], asked, counted(asked, "question", is_wide=is_wide))]
         shown += [(LOOKS["failed"], failed, counted(failed, "failed"))]
         shown += [(_STUCK, sum(trouble.values()), trouble_text(trouble))]
-        shown += [(LOOKS[_WAITING[word]], number, counted(number, word)) for word, number in needs.items()]
+        shown += [(LOOKS[_WAITING[word]], number, counted(number, word)) for word, number in numbers.items()]
         groups = [self._count(look, number, text) for look, number, text in shown]
         if before:
-            groups.append(Group([(f"{before:,} more since before", "")]))
+            groups.append(Group([(f"{before:,} of them from before", "")]))
         groups += [self._count(look, number, f"{number:,} {look.word}") for look, number in others.items() if number]
         for gap in ("   ", "  "):
             ends = list(accumulate(group.size + len(gap) for group in groups))

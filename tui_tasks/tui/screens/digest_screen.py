@@ -35,7 +35,7 @@ from tui_tasks.tui.screens.digest_rows import LOUD, DigestList, DigestRow, Diges
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine, Group
 from tui_tasks.tui.widgets.needs_entries import late_words
-from tui_tasks.tui.widgets.open_needs import FAILED, FAILURES, JOBS
+from tui_tasks.tui.widgets.open_needs import FAILED, FAILURES, JOBS, Needs
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
@@ -78,6 +78,7 @@ class DigestScreen(Overlay):
         self._left: dict[str, LeftTask] = {}
         self._late: list[DigestLine] = []
         self._is_reading = False
+        self._needs = Needs(context)
         self._drawing = DigestRows(context)
         self.window = DigestList(context, self._drawing)
         self._head = ScreenHead(context, self._title, id="digest", kinds=self._kinds_above, counts=self._counts)
@@ -114,7 +115,7 @@ class DigestScreen(Overlay):
             return ()
         lines = [row.line for row in self.listed.rows if row.entry is None]
         is_wide = self.app.size.width >= WIDE
-        return self._drawing.counts(lines, self._digest.needed_before, width, is_wide=is_wide)
+        return self._drawing.counts(self._needs.all(), lines, width, is_wide=is_wide)
 
     def _kinds_above(self) -> Sequence[int]:
         """Return what stands above: nothing that has failed or is late where the lines have room for all of it."""

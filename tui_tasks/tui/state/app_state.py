@@ -367,6 +367,8 @@ class AppState:
         self.number_width = len(str(task_queries.next_id(self._db, "task") - 1))
 
     def _read_all(self, now: int) -> None:
+        if self._is_past:
+            self.seen.read_put_away(now)
         self._about = {}
         self._last_look = agent_views.LastLook()
         self._read_number_width()

@@ -16,14 +16,9 @@ from tui_tasks.core.read import overview, unseen_changes
 from tui_tasks.core.read.overview import Change, StateChanges
 from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.core.unjournaled.local_values import Looked
+from tui_tasks.core.unjournaled.local_values import Looked, key_of_agent
 
 MAX_HIDDEN: Final = 1_000
-
-
-def key_of_agent(name: str) -> str:
-    """Return the key of `open_needs.Need` of an agent in trouble."""
-    return f"stuck:{name}"
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -52,8 +47,9 @@ class Seen:
         self._lists = lists
         self._is_past = is_past
         self._unseen, since = (UnseenChanges(), None) if is_past else unseen_changes.unseen_before(db)
-        self.put_away_at = 0 if is_past else local_values.seen_at(db)
-        self.hidden: dict[str, int] = {} if is_past else local_values.get(db, local_values.HIDDEN) or {}
+        self.put_away_at = 0
+        self.hidden: dict[str, int] = {}
+        self.read_put_away(now)
         self.offered: tuple[str, ...] = ()
         self.offered_at = 0
         # What was new, and not hidden, before each of these acts, until the human changes something.
@@ -61,6 +57,11 @@ class Seen:
         self.looked = local_values.looked(db) or Looked(0 if is_past else journal.newest(db), now)
         self.since = since or self.looked.at
         self.note(overview.changes(db, self.looked.seq, MAX_NEW))
+
+    def read_put_away(self, now: int) -> None:
+        """Read what the human had put away or hidden at an instant."""
+        away = local_values.put_away(self._db, now)
+        self.put_away_at, self.hidden = away.at, away.hidden
 
     def note(self, entries: Iterable[Change]) -> None:
         """Note what entries of the journal have changed."""

@@ -15,12 +15,12 @@ from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
+from tui_tasks.core.unjournaled.local_values import key_of_agent
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
 from tui_tasks.text.times import SECOND, age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.state.seen import key_of_agent
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine

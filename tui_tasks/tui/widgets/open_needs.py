@@ -15,11 +15,12 @@ import msgspec
 from tui_tasks.core.job_snapshots import ON_TIME, is_late
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
+from tui_tasks.core.unjournaled.local_values import key_of_agent, key_of_job, key_of_left, key_of_task
 from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
-from tui_tasks.tui.state.seen import key_of_agent
 from tui_tasks.tui.widgets.agent_entries import TROUBLE, AgentEntries, AgentEntry
 
 if TYPE_CHECKING:
+    from tui_tasks.core.read.agents.agent_views import AgentView
     from tui_tasks.core.read.pages.list_pages import TaskLine
     from tui_tasks.tui.state.app_state import AppState
     from tui_tasks.tui.state.context import Context
@@ -124,6 +125,7 @@ class Needs:
         state = self._context.state
         return (
             *(state.lists, state.asks, state.asked_about, state.failing_checks, state.held_first, state.to_review),
+            state.work_failed,
             *(state.present, state.left, state.lapsed, state.failed_tasks, state.failing, state.next_jobs, state.due),
             *(state.seen.put_away_at, state.held, state.races),
         )
@@ -160,13 +162,21 @@ class Needs:
         state = self._context.state
         left = {uid: one for uid, one in (state.lapsed | state.left).items() if one.is_gone}
         for uid, one in left.items():
-            yield Need(AGENTS, f"left:{uid}", "gone", one.at, uid, agent=one.agent, row=one, rank=_GONE)
-        failed_uids = {task.uid for task in self._failed_tasks()}
+            yield Need(AGENTS, key_of_left(uid), "gone", one.at, uid, agent=one.agent, row=one, rank=_GONE)
         for entry in self._agents.in_trouble():
-            failed = entry.member.failed_task if entry.member.failed_work is None else None
-            # The row of the task of its prompt says why its turn has failed.
-            if entry.state != "gone" and (failed is None or failed.uid not in failed_uids):
+            if entry.state != "gone" and not self._is_in_row_of_task(entry.member):
                 yield self._of_agent(entry)
+
+    def _is_in_row_of_task(self, member: AgentView) -> bool:
+        """Return whether another row says that the task of an agent has failed: one task is one row."""
+        state, task = self._context.state, member.failed_task
+        if member.state != "failed" or task is None:
+            return False
+        if (work := member.failed_work) is not None:
+            # Of several agents that failed on a task, the last one has the row.
+            last = state.work_failed.get(work.task)
+            return work.task in state.failing_checks or (last is not None and last.agent != member.name)
+        return any(task.uid == failed.uid for failed in self._failed_tasks())
 
     @staticmethod
     def _of_agent(entry: AgentEntry) -> Need:
@@ -188,10 +198,10 @@ class Needs:
         if len(unseen) == len(state.failed_tasks) < state.failed:
             yield Need(FAILED, _REST_FAILED, "failed", count=state.failed - len(unseen), rank=1)
         for task in unseen:
-            yield Need(FAILED, f"task:{task.uid}", "failed", task.finished_at, task.uid, row=task)
+            yield Need(FAILED, key_of_task(task.uid), "failed", task.finished_at, task.uid, row=task)
         for job in state.failing:
             if job.at is None or job.at >= state.seen.put_away_at:
-                yield Need(JOBS, f"job:{job.uid}", "failed", job.at, job=job.name, row=job)
+                yield Need(JOBS, key_of_job(job.uid), "failed", job.at, job=job.name, row=job)
 
     def _late(self) -> Iterator[Need]:
         """Yield the jobs that nothing has started in time, and the open tasks whose due date is over."""
